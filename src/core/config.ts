@@ -1,0 +1,153 @@
+import { isRecord, type Json } from './guards.ts';
+
+/** The user's settings, `config.json`. Every field has a default; a bad value falls back to it. */
+export type Config = {
+  readonly enabled: boolean;
+  readonly language: 'ko' | 'en';
+  readonly collectPromptText: boolean;
+  readonly retentionDays: number;
+  readonly subagentContext: {
+    /** Names beside CODE_AGENTS whose agents get context; matched as RA-401 matches. */
+    readonly agents: readonly string[];
+    readonly excludeAgents: readonly string[];
+  };
+  readonly analysisOnSessionEnd: boolean;
+  readonly analysisModel: string;
+  readonly analysisDays: number;
+  readonly analysisCacheMaxAgeHours: number;
+};
+
+/** A field that was not taken as it stands: where, what was found, what is used instead. */
+export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };
+
+type Field = {
+  readonly key: string;
+  readonly default: unknown;
+  readonly accepts: (value: unknown) => boolean;
+  readonly expected: string;
+  readonly description: string;
+};
+
+const BOOLEAN = { accepts: (value: unknown) => typeof value === 'boolean', expected: 'true or false' };
+const NAMES = {
+  accepts: (value: unknown) =>
+    Array.isArray(value) && value.every((name) => typeof name === 'string' && name.trim() !== ''),
+  expected: 'a list of non-empty names',
+};
+
+function days(most: number) {
+  return {
+    accepts: (value: unknown) =>
+      typeof value === 'number' && Number.isFinite(value) && value > 0 && value <= most,
+    expected: `a number above 0, at most ${most}`,
+  };
+}
+
+/** One row per setting: the README's table, `config`, `doctor` and the hooks all read this. */
+export const CONFIG_FIELDS: readonly Field[] = [
+  {
+    key: 'enabled',
+    default: true,
+    ...BOOLEAN,
+    description: 'master switch: false makes every hook do nothing',
+  },
+  {
+    key: 'language',
+    default: 'ko',
+    accepts: (value) => value === 'ko' || value === 'en',
+    expected: '"ko" or "en"',
+    description: 'language of the texts that agents are given',
+  },
+  {
+    key: 'collectPromptText',
+    default: true,
+    ...BOOLEAN,
+    description: 'false stores [REDACTED] instead of what you typed',
+  },
+  { key: 'retentionDays', default: 90, ...days(36500), description: 'how long recorded events are kept' },
+  {
+    key: 'subagentContext.agents',
+    default: [],
+    ...NAMES,
+    description: 'agent types, beside the built-in code agents, that are given context',
+  },
+  {
+    key: 'subagentContext.excludeAgents',
+    default: [],
+    ...NAMES,
+    description: 'agent types that are never given context',
+  },
+  {
+    key: 'analysisOnSessionEnd',
+    default: false,
+    ...BOOLEAN,
+    description: 'analyse the log with an AI CLI after a session',
+  },
+  {
+    key: 'analysisModel',
+    default: 'sonnet',
+    accepts: (value) => typeof value === 'string' && value.trim() !== '',
+    expected: 'the name of a model',
+    description: 'model of the analysis',
+  },
+  { key: 'analysisDays', default: 7, ...days(365), description: 'how many days an analysis looks back' },
+  {
+    key: 'analysisCacheMaxAgeHours',
+    default: 24,
+    ...days(8760),
+    description: 'how old an analysis may be to be announced when a session starts',
+  },
+];
+
+export const DEFAULT_CONFIG: Config = parseConfig({}).config;
+
+/** Reads a settings document of any shape. Unknown keys are kept by writers and reported here. */
+export function parseConfig(value: unknown): { config: Config; problems: ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
+  const source = isRecord(value) ? value : {};
+  if (!isRecord(value)) {
+    problems.push({
+      key: '',
+      found: value,
+      message: 'expected a JSON object; every setting has its default',
+    });
+  }
+  const config: Json = {};
+  for (const field of CONFIG_FIELDS) {
+    const found = readPath(source, field.key);
+    const taken = found !== undefined && field.accepts(found);
+    if (found !== undefined && !taken) {
+      const used = JSON.stringify(field.default);
+      problems.push({ key: field.key, found, message: `expected ${field.expected}; ${used} is used` });
+    }
+    writePath(config, field.key, taken ? found : field.default);
+  }
+  for (const key of unknownKeys(source)) {
+    problems.push({ key, found: source[key], message: 'no such setting; it has no effect' });
+  }
+  return { config: config as unknown as Config, problems };
+}
+
+/** The value at a dotted key, or undefined. */
+export function readPath(source: Json, key: string): unknown {
+  return key.split('.').reduce<unknown>((at, part) => (isRecord(at) ? at[part] : undefined), source);
+}
+
+/** Sets the value at a dotted key in place, making the objects between. */
+export function writePath(target: Json, key: string, value: unknown): void {
+  const parts = key.split('.');
+  const last = parts.pop() as string;
+  let at = target;
+  for (const part of parts) {
+    const next = at[part];
+    const child: Json = isRecord(next) ? next : {};
+    at[part] = child;
+    at = child;
+  }
+  at[last] = value;
+}
+
+function unknownKeys(source: Json): string[] {
+  const known = new Set(CONFIG_FIELDS.map((field) => field.key.split('.')[0]));
+  return Object.keys(source).filter((key) => !known.has(key));
+}

@@ -1,0 +1,32 @@
+/** Guards for data from outside: `unknown` in, a typed value or undefined out. */
+
+export type Json = Record<string, unknown>;
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The own string property, or undefined when it is missing or of another type. */
+export function readString(record: Json, key: string): string | undefined {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function readRecord(record: Json, key: string): Json {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  return isRecord(value) ? value : {};
+}
+
+/** Parses JSON; undefined instead of an exception. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Marks a branch that the types rule out. */
+export function unreachable(value: never): never {
+  throw new Error(`Unreachable: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,50 @@
+/** Where everything of ours lives: every path of the product comes from here. */
+export type StatePaths = {
+  /** `~/.self-generation`, 0700. */
+  readonly home: string;
+  readonly hooks: string;
+  readonly binary: string;
+  readonly config: string;
+  readonly manifest: string;
+  readonly data: string;
+  readonly database: string;
+  /** Exists exactly while recordings wait for a writer that gets the lock. */
+  readonly spool: string;
+  readonly hookLog: string;
+  /** One file per client event; its content is the time at which the event last came in. */
+  readonly heartbeats: string;
+  readonly backups: string;
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The paths for this environment, or undefined when no home directory is known. `SELF_GENERATION_HOME` (absolute)
+ * overrides. A relative value is ignored: it would be resolved inside whatever repository the user is in.
+ */
+export function statePaths(env: Environment, platform: string): StatePaths | undefined {
+  const override = absolute(env.SELF_GENERATION_HOME);
+  const user = absolute(env.HOME) ?? (platform === 'win32' ? absolute(env.USERPROFILE) : undefined);
+  const home = override ?? (user === undefined ? undefined : `${user}/.self-generation`);
+  if (home === undefined) return undefined;
+  const executable = platform === 'win32' ? 'self-generation.exe' : 'self-generation';
+  return {
+    home,
+    hooks: `${home}/hooks`,
+    binary: `${home}/hooks/${executable}`,
+    config: `${home}/config.json`,
+    manifest: `${home}/install.json`,
+    data: `${home}/data`,
+    database: `${home}/data/self-gen.db`,
+    spool: `${home}/spool`,
+    hookLog: `${home}/logs/hooks.log`,
+    heartbeats: `${home}/heartbeats`,
+    backups: `${home}/backups`,
+  };
+}
+
+function absolute(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const isAbsolute = path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path) || path.startsWith('\\\\');
+  return isAbsolute ? path.replace(/[\\/]+$/, '') || '/' : undefined;
+}

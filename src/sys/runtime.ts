@@ -1,0 +1,16 @@
+/**
+ * What the hook path needs from the JavaScript runtime. Two implementations, chosen by the package's
+ * `imports` condition "#runtime": never by an `if` at run time.
+ */
+export interface Runtime {
+  /** Standard input, chunk by chunk. */
+  stdinChunks(): AsyncIterable<Uint8Array>;
+  /** Writes the whole text to standard output before it resolves. */
+  writeStdout(text: string): Promise<void>;
+  /** The file's text, or undefined when there is no readable, non-empty file at this path. Never throws. */
+  readTextFile(path: string): string | undefined;
+  /** Whether anything stands at this path. Never throws. */
+  pathExists(path: string): boolean;
+  /** Replaces the file's content; a failure is ignored. For marks that nobody misses, never for data. */
+  writeMark(path: string, text: string): void;
+}
