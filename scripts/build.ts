@@ -1,0 +1,62 @@
+/**
+ * Builds `dist/self-generation`, the one binary, and `dist/node/<hook>.mjs`, the hooks for Node.
+ *
+ *   bun scripts/build.ts             both, for this machine
+ *
+ * The two no-autoload switches are a security matter: by default a compiled program runs the `preload` of a
+ * bunfig.toml and reads the .env of the directory it is started in, and a hook is started in other people's
+ * repositories. `bytecode` with `splitting` is what makes a hook start in milliseconds.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import { HOOKS } from '../src/core/hook-names.ts';
+
+export const COMPILE_FLAGS = {
+  minify: true,
+  bytecode: true,
+  format: 'esm',
+  splitting: true,
+  sourcemap: 'linked',
+  target: 'bun',
+} as const;
+
+/** Compiles one entry point into a self-contained executable. Throws with the bundler's messages. */
+export async function compile(entrypoint: string, outfile: string): Promise<void> {
+  const result = await Bun.build({
+    entrypoints: [entrypoint],
+    ...COMPILE_FLAGS,
+    compile: { outfile, autoloadBunfig: false, autoloadDotenv: false, autoloadTsconfig: false, autoloadPackageJson: false },
+    define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
+  });
+  if (!result.success) throw new AggregateError(result.logs, `Cannot compile "${entrypoint}"`);
+}
+
+/** Bundles the hooks for Node: one file of the same content for each hook, which goes by its own name. */
+export async function buildNodeHooks(folder: string): Promise<void> {
+  const result = await Bun.build({
+    entrypoints: ['src/node.ts'],
+    target: 'node',
+    format: 'esm',
+    minify: true,
+    external: ['better-sqlite3'],
+    conditions: ['node'],
+  });
+  const [bundle] = result.outputs;
+  if (!result.success || bundle === undefined) throw new AggregateError(result.logs, 'Cannot bundle the Node hooks');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const text = await bundle.text();
+  for (const { name } of HOOKS) await Bun.write(`${folder}/${name}.mjs`, text);
+}
+
+async function version(): Promise<string> {
+  const { version } = (await Bun.file(`${import.meta.dir}/../package.json`).json()) as { version: string };
+  return version;
+}
+
+if (import.meta.main) {
+  process.chdir(`${import.meta.dir}/..`);
+  const startedMs = performance.now();
+  await compile('src/main.ts', 'dist/self-generation');
+  await buildNodeHooks('dist/node');
+  console.log(`Built dist/self-generation and dist/node in ${Math.round(performance.now() - startedMs)} ms`);
+}

@@ -1,0 +1,246 @@
+import { cutText, oneLine } from './text.ts';
+
+/**
+ * What a shell command does, coarse enough to see that a later one does the same thing again: `npm test` after
+ * `cd app && CI=1 npm test -- --bail`. Not a shell parser: a wrong reading costs a lesson, never harm.
+ */
+export type Command = {
+  /** The program of the first meaningful part, without path: what `meta.command` stores. */
+  readonly program: string;
+  /** Programs and subcommands of all meaningful parts, such as `npm run build && npm test`. Empty: nothing to learn. */
+  readonly family: string;
+  /** Files, packages or tests that the parts were pointed at, sorted. */
+  readonly targets: readonly string[];
+  /** Exit code 0 does not show that every meaningful part passed: `npm test | tail`, `npm test; ls`. */
+  readonly hidesFailure: boolean;
+};
+
+const COMMAND_LENGTH_MAX = 4096;
+const PARTS_MAX = 16;
+const TARGETS_MAX = 16;
+const TARGET_LENGTH_MAX = 120;
+
+/** Run another command: what counts is the command behind them. */
+const WRAPPERS = new Set([
+  'sudo',
+  'time',
+  'nohup',
+  'nice',
+  'env',
+  'command',
+  'exec',
+  'timeout',
+  'npx',
+  'bunx',
+  'stdbuf',
+  'xvfb-run',
+]);
+/** Prepare or report, so that their success proves nothing. */
+const NEUTRAL = new Set([
+  'cd',
+  'echo',
+  'printf',
+  'export',
+  'set',
+  'unset',
+  'true',
+  'false',
+  ':',
+  'exit',
+  'sleep',
+  'source',
+  '.',
+  'pushd',
+  'popd',
+  'wait',
+  'clear',
+  'pwd',
+  'trap',
+  'test',
+  '[',
+  'then',
+  'else',
+  'fi',
+  'do',
+  'done',
+  'if',
+  'for',
+  'while',
+  'head',
+  'tail',
+  'tee',
+  'wc',
+  'sort',
+  'uniq',
+  'less',
+  'more',
+  'grep',
+  'rg',
+  'ls',
+  'date',
+  'which',
+  'type',
+  'whoami',
+]);
+/** The first word after these names what they do. */
+const WITH_SUBCOMMAND = new Set([
+  'npm',
+  'pnpm',
+  'yarn',
+  'bun',
+  'deno',
+  'git',
+  'cargo',
+  'go',
+  'docker',
+  'podman',
+  'kubectl',
+  'helm',
+  'pip',
+  'pip3',
+  'poetry',
+  'uv',
+  'dotnet',
+  'gradle',
+  'gradlew',
+  'mvn',
+  'mvnw',
+  'make',
+  'just',
+  'rake',
+  'bundle',
+  'terraform',
+  'aws',
+  'gcloud',
+  'az',
+  'gh',
+  'apt',
+  'apt-get',
+  'brew',
+  'systemctl',
+  'composer',
+  'php',
+  'flutter',
+  'dart',
+  'swift',
+  'mix',
+  'rails',
+  'conda',
+  'nx',
+  'turbo',
+  'lerna',
+  'prisma',
+  'supabase',
+  'vercel',
+  'ng',
+  'expo',
+  'ninja',
+  'task',
+  'meson',
+  'zig',
+  'cmake',
+]);
+/** Their next word is the real subcommand. */
+const SUBCOMMAND_PREFIX = new Set(['run', 'run-script', 'exec', 'x', 'compose', 'dlx', 'tool']);
+/** Of these, a run without targets covers a run with some. */
+const RUNS_ALL_WITHOUT_TARGETS =
+  /(?:^|[ :-])(?:test|tests|check|lint|build|typecheck|pytest|jest|vitest|mocha|tsc|eslint|ruff|mypy|rspec|phpunit|tox|nox|ctest|biome|prettier|clippy|vet|fmt)(?:$|[ :-])/;
+
+/** Reads a Bash tool's command. */
+export function parseCommand(text: string): Command {
+  const script = cutText(text, COMMAND_LENGTH_MAX).replace(/[;\s]+$/, '');
+  const parts = splitParts(script).map(parsePart);
+  const meaningful = parts.filter((part) => part.program !== '' && !NEUTRAL.has(part.program));
+  const shown = meaningful[0] ?? parts.find((part) => part.program !== '');
+  return {
+    program: shown?.program ?? '',
+    family: meaningful.map((part) => part.name).join(' && '),
+    targets: [...new Set(meaningful.flatMap((part) => part.targets))].sort().slice(0, TARGETS_MAX),
+    hidesFailure: meaningful.some((part) => part.hidesFailure(script)),
+  };
+}
+
+/** Whether the success of `later` shows that what failed in `earlier` works now. */
+export function coversCommand(later: Command, earlier: Command): boolean {
+  if (earlier.family === '' || later.family !== earlier.family || later.hidesFailure) return false;
+  if (earlier.targets.every((target) => later.targets.includes(target))) {
+    return earlier.targets.length > 0 || later.targets.length === 0;
+  }
+  return later.targets.length === 0 && RUNS_ALL_WITHOUT_TARGETS.test(later.family);
+}
+
+/** The command in a few words for a person: family and the first targets. */
+export function describeCommand(command: Command): string {
+  const words = [command.family || command.program, ...command.targets.slice(0, 3)];
+  return cutText(oneLine(words.join(' ')).replace(/["`\\]/g, ''), 80);
+}
+
+type Words = { words: string[]; endedBy: string };
+type Part = { program: string; name: string; targets: string[]; hidesFailure: (script: string) => boolean };
+
+const PIPEFAIL = /\bset\b[^\n;&|]*\bpipefail\b/;
+const ERREXIT = /\bset\s+-[a-z]*e/;
+
+function parsePart({ words, endedBy }: Words): Part {
+  let rest = withoutPrefix(words);
+  const program = (rest[0] ?? '').replaceAll('\\', '/').split('/').at(-1) ?? '';
+  rest = rest.slice(1);
+  const name = [program];
+  if (program.startsWith('python') && rest[0] === '-m') {
+    name.push('-m', rest[1] ?? '');
+    rest = rest.slice(2);
+  } else if (WITH_SUBCOMMAND.has(program)) {
+    rest = rest.filter((word) => !word.startsWith('-') || word === '--');
+    const depth = SUBCOMMAND_PREFIX.has(rest[0] ?? '') ? 2 : 1;
+    name.push(...rest.slice(0, depth).filter((word) => word !== '--'));
+    rest = rest.slice(depth);
+  }
+  const targets = rest.filter(isTarget).map((word) => cutText(word, TARGET_LENGTH_MAX));
+  return {
+    program,
+    name: cutText(name.join(' '), TARGET_LENGTH_MAX),
+    targets,
+    hidesFailure: (script) => {
+      if (endedBy === '' || endedBy === '&&') return false;
+      if (endedBy === '|') return !PIPEFAIL.test(script);
+      return !(ERREXIT.test(script) && /^[;\n]$/.test(endedBy));
+    },
+  };
+}
+
+function isTarget(word: string): boolean {
+  return word !== '' && !/^[-<>|&]|^\d*>/.test(word) && !/^\d+$/.test(word);
+}
+
+/** Drops assignments, wrappers and the wrappers' own options. */
+function withoutPrefix(words: string[]): string[] {
+  let index = 0;
+  while (index < words.length) {
+    const word = words[index] ?? '';
+    if (/^[A-Za-z_]\w*=/.test(word)) index++;
+    else if (WRAPPERS.has(word)) {
+      index++;
+      while (/^(?:-|\d+[smh]?$)/.test(words[index] ?? '')) index++;
+    } else break;
+  }
+  return words.slice(index);
+}
+
+/** Splits at `;`, `&`, `|` and line ends outside quotes; words lose their quotes. Stops at a here-document. */
+function splitParts(text: string): Words[] {
+  const parts: Words[] = [];
+  let words: string[] = [];
+  const token =
+    /<<-?\s*\S+|(\|\||&&|[;|&\n()]|\d*>&\d?|&?>>?\s*\S+)|((?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\.|[^\s;|&()'"\\<>]|<(?!<))+)/gs;
+  for (const match of text.matchAll(token)) {
+    if (match[0].startsWith('<<')) break;
+    if (match[2] !== undefined) words.push(match[2].replace(/["'\\]/g, ''));
+    else if (/^(?:\|\||&&|[;|&\n()])$/.test(match[0])) {
+      if (words.length > 0) parts.push({ words, endedBy: match[0] });
+      words = [];
+      if (parts.length >= PARTS_MAX) break;
+    }
+  }
+  if (words.length > 0) parts.push({ words, endedBy: '' });
+  return parts;
+}

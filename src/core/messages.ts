@@ -1,0 +1,71 @@
+/** The texts that agents are given. Korean is the seeds' wording; every entry exists in both languages. */
+export type Language = 'ko' | 'en';
+
+export type Messages = typeof KOREAN;
+
+const KOREAN = {
+  recentErrors: '이 프로젝트의 최근 에러 패턴:',
+  fix: '해결:',
+  rules: '적용할 프로젝트 규칙:',
+  knownError: '[Self-Generation 에러 KB] 이전에 동일 에러를 해결한 이력이 있습니다:',
+  knownErrorText: (error: string) => `- 에러: ${error}`,
+  knownErrorFix: (fix: string) => `- 해결 방법: ${fix}`,
+  knownErrorAdvice: '이 정보를 참고하여 해결을 시도하세요.',
+  fileError: (error: string) => `⚠️ 이 파일 관련 과거 에러: ${error}`,
+  fileErrorFix: (fix: string) => `   해결 방법: ${fix}`,
+  fileErrorPath: (tools: string) => `   해결 경로: ${tools}`,
+  bashError: (error: string) => `💡 이 세션에서 Bash 에러 발생 이력: ${error}`,
+  bashErrorFix: (fix: string) => `   이전 해결: ${fix}`,
+  bashErrorPath: (tools: string) => `   이전 해결 경로: ${tools}`,
+  analysisHeading: '[Self-Generation] AI 패턴 분석 결과:',
+  analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
+  previousSession: (time: string) => `[Self-Generation] 이전 세션 컨텍스트 (${time}):`,
+  previousCounts: (prompts: number, tools: number) => `- 프롬프트 ${prompts}개, 도구 ${tools}회 사용`,
+  previousPrompts: (prompts: string) => `- 이전 세션 마지막 작업: ${prompts}`,
+  previousFiles: (files: string) => `- 수정 중이던 파일: ${files}`,
+  previousErrors: (count: number, errors: string) => `- 미해결 에러 ${count}건: ${errors}`,
+  resumeErrors: (errors: string) => `- [RESUME] 미해결 에러 상세: ${errors}`,
+  previousTools: (tools: string) => `- 주요 도구: ${tools}`,
+  edited: (files: string) => `${files} 수정`,
+  ran: (commands: string) => `${commands} 실행`,
+  followedBy: (steps: string, success: string) => `${steps} 후 ${success}`,
+  passed: (command: string) => `${command} 통과`,
+  succeeded: (tool: string) => `${tool} 성공`,
+  unchangedRetry: (success: string) => `변경 없이 다시 시도하여 ${success}`,
+};
+
+const ENGLISH: Messages = {
+  recentErrors: 'Recent errors in this project:',
+  fix: 'Fix:',
+  rules: 'Rules of this project:',
+  knownError: '[Self-Generation error KB] This error has been solved before:',
+  knownErrorText: (error) => `- Error: ${error}`,
+  knownErrorFix: (fix) => `- Fix: ${fix}`,
+  knownErrorAdvice: 'This may help to solve it again.',
+  fileError: (error) => `⚠️ Past error with this file: ${error}`,
+  fileErrorFix: (fix) => `   Fix: ${fix}`,
+  fileErrorPath: (tools) => `   Path to the fix: ${tools}`,
+  bashError: (error) => `💡 Bash error earlier in this session: ${error}`,
+  bashErrorFix: (fix) => `   Earlier fix: ${fix}`,
+  bashErrorPath: (tools) => `   Earlier path to the fix: ${tools}`,
+  analysisHeading: '[Self-Generation] Results of the pattern analysis:',
+  analysisAdvice: 'Please tell the user about these suggestions.',
+  previousSession: (time) => `[Self-Generation] Previous session (${time}):`,
+  previousCounts: (prompts, tools) => `- ${prompts} prompts, ${tools} tool calls`,
+  previousPrompts: (prompts) => `- Last tasks: ${prompts}`,
+  previousFiles: (files) => `- Files being edited: ${files}`,
+  previousErrors: (count, errors) => `- ${count} unresolved errors: ${errors}`,
+  resumeErrors: (errors) => `- [RESUME] Unresolved errors in full: ${errors}`,
+  previousTools: (tools) => `- Main tools: ${tools}`,
+  edited: (files) => `edited ${files}`,
+  ran: (commands) => `ran ${commands}`,
+  followedBy: (steps, success) => `${steps}, then ${success}`,
+  passed: (command) => `${command} passed`,
+  succeeded: (tool) => `${tool} succeeded`,
+  unchangedRetry: (success) => `tried again without a change: ${success}`,
+};
+
+/** The texts of one language. */
+export function messagesIn(language: Language): Messages {
+  return language === 'en' ? ENGLISH : KOREAN;
+}

@@ -1,0 +1,44 @@
+import { cutText } from './text.ts';
+
+const ERROR_LENGTH_MAX = 200;
+/** More than this is never looked at: what is kept has 200 characters. */
+const INPUT_LENGTH_MAX = 8192;
+
+const DOUBLE_QUOTED = /"[^"]{1,100}"/g;
+const SINGLE_QUOTED = /'[^']{1,100}'/g;
+const WINDOWS_PATH = /\b[A-Za-z]:\\\S*/g;
+const SLASH_PATH = /\/\S+/g;
+const DOT_PATH = /\.[/\\]\S+/g;
+const NUMBER = /\d{2,}/g;
+const EXIT_LINE = /^Exit code \d+\r?\n+(?=\S)/;
+
+/**
+ * The form under which an error is recognised again: quoted parts, paths and numbers become `<STR>`, `<PATH>` and
+ * `<N>`; at most 200 UTF-16 units. The order of the steps is that of the rows that earlier versions stored
+ * (REQ-RA-001). The leading `Exit code N` line says nothing when a message follows it, so it goes.
+ */
+export function normalizeError(error: unknown): string {
+  if (error === undefined || error === null || error === '') return '';
+  const text = cutText(String(error), INPUT_LENGTH_MAX).replace(EXIT_LINE, '');
+  const masked = text
+    .replace(DOUBLE_QUOTED, '<STR>')
+    .replace(SINGLE_QUOTED, '<STR>')
+    .replace(WINDOWS_PATH, '<PATH>')
+    .replace(SLASH_PATH, '<PATH>')
+    .replace(DOT_PATH, '<PATH>')
+    .replace(NUMBER, '<N>');
+  return cutText(masked, ERROR_LENGTH_MAX).trim();
+}
+
+const PLACEHOLDER = /<(?:STR|PATH|N)>|\[REDACTED\]/g;
+const EXIT_ONLY = /^exit code (?:\d+|<N>)$/i;
+
+/**
+ * Whether a normalised error says enough to be recognised: `Exit code 1` alone is every silent failure of every
+ * program, and two errors that share only placeholders share nothing.
+ */
+export function isInformative(normalizedError: string): boolean {
+  if (EXIT_ONLY.test(normalizedError.trim())) return false;
+  const letters = normalizedError.replace(PLACEHOLDER, '').match(/\p{L}/gu);
+  return (letters?.length ?? 0) >= 4;
+}

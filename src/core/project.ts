@@ -1,0 +1,67 @@
+import type { Environment } from './state-paths.ts';
+
+/** The last segment of a project's path, for display; `unknown` when there is none. Both separators count. */
+export function getProjectName(projectPath: string | null | undefined): string {
+  const segments = (projectPath ?? '').split(/[\\/]/).filter((segment) => segment !== '');
+  return segments.at(-1) ?? 'unknown';
+}
+
+/** The project that a hook was called for: `CLAUDE_PROJECT_DIR`, else the event's `cwd` (REQ-DC-012). */
+export function getProjectPath(cwd: string | undefined, env: Environment): string | null {
+  return env.CLAUDE_PROJECT_DIR || cwd || null;
+}
+
+/** What the file system says about `.git` at a path: its text when it is a file, whether anything is there. */
+export type GitProbe = {
+  readonly readTextFile: (path: string) => string | undefined;
+  readonly pathExists: (path: string) => boolean;
+};
+
+const LEVELS_MAX = 32;
+
+/**
+ * One name for one project: no trailing separator, an upper-case drive letter, and for a git worktree the same place
+ * in the main working tree, so that all worktrees of a repository share what was learned.
+ */
+export function canonicalProjectPath(path: string, git: GitProbe): string {
+  const trimmed = trimPath(path);
+  let directory = trimmed;
+  for (let level = 0; level < LEVELS_MAX && directory !== ''; level++) {
+    const marker = `${directory}/.git`;
+    if (git.pathExists(marker)) {
+      const main = mainWorkingTree(git.readTextFile(marker));
+      return main === undefined ? trimmed : main + trimmed.slice(directory.length);
+    }
+    directory = parentDirectory(directory);
+  }
+  return trimmed;
+}
+
+/** The spellings under which rows of this project may stand in a database, most likely first. */
+export function projectPathSpellings(canonical: string, given: string): string[] {
+  return [...new Set([canonical, trimPath(given), given, `${canonical}/`])];
+}
+
+/** `/repo/.git/worktrees/name` in a worktree's `.git` file means that `/repo` is the main working tree. */
+function mainWorkingTree(gitFile: string | undefined): string | undefined {
+  const target = /^gitdir: (.+)$/m.exec(gitFile ?? '')?.[1]?.trim();
+  const main = /^(.+)[\\/]\.git[\\/]worktrees[\\/][^\\/]+$/.exec(target ?? '')?.[1];
+  return main === undefined || main.startsWith('.') ? undefined : trimPath(main);
+}
+
+function trimPath(path: string): string {
+  const trimmed = path.replace(/(?<=.)[\\/]+$/, '');
+  return /^[a-z]:/.test(trimmed) ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
+}
+
+function parentDirectory(directory: string): string {
+  const at = Math.max(directory.lastIndexOf('/'), directory.lastIndexOf('\\'));
+  return at <= 0 ? '' : directory.slice(0, at);
+}
+
+/** The file relative to the project with forward slashes, or as it is when it lies outside. */
+export function relativeFile(file: string, projectPath: string | null): string {
+  const normal = file.replaceAll('\\', '/');
+  const root = (projectPath ?? '').replaceAll('\\', '/');
+  return root !== '' && normal.startsWith(`${root}/`) ? normal.slice(root.length + 1) : normal;
+}

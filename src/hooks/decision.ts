@@ -1,0 +1,46 @@
+import type { Config } from '../core/config.ts';
+import type { HookEventName } from '../core/hook-names.ts';
+import type { Origin, Recording } from '../core/recording.ts';
+import type { Db } from '../store/db.ts';
+import type { HookEvent } from './event.ts';
+
+/** Text for the agent, as the client's `additionalContext`. */
+export type Reply = { readonly event: HookEventName; readonly context: string };
+
+/** What a hook wants done; run.ts does it. An empty decision is a hook with nothing to say and nothing to keep. */
+export type Decision = {
+  readonly reply?: Reply;
+  readonly recording?: Recording;
+  /** Old rows are removed after the recording. */
+  readonly prune?: true;
+};
+
+export const NOTHING: Decision = {};
+
+export type Project = {
+  readonly name: string;
+  /** Canonical: one path for all worktrees of a repository. Null when the client names no directory. */
+  readonly path: string | null;
+  /** All spellings under which rows of this project may stand in the database; the canonical one first. */
+  readonly spellings: readonly string[];
+};
+
+export type HookContext = {
+  readonly config: Config;
+  readonly now: Date;
+  readonly project: Project;
+  /** The knowledge database, opened at the first call; undefined when there is none yet. */
+  readonly knowledge: () => Db | undefined;
+};
+
+/** Where and when the event happened. */
+export function originOf(event: HookEvent, { now, project }: HookContext): Origin {
+  return {
+    ts: now.toISOString(),
+    sessionId: event.sessionId,
+    project: project.name,
+    projectPath: project.path,
+    agentId: event.agentId,
+    agentType: event.agentType,
+  };
+}

@@ -1,0 +1,93 @@
+import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
+
+/** Who and where: the fields that every event of the client carries. */
+type Common = {
+  readonly sessionId: string;
+  readonly cwd: string | undefined;
+  /** Set inside a sub-agent. */
+  readonly agentId: string | null;
+  readonly agentType: string | null;
+};
+
+type ToolCall = {
+  readonly tool: string;
+  readonly input: Json;
+  readonly toolUseId: string | null;
+};
+
+/** An event of the client, checked once; nothing behind this looks at raw JSON. */
+export type HookEvent = Common &
+  (
+    | { readonly name: 'UserPromptSubmit'; readonly prompt: string }
+    | ({ readonly name: 'PreToolUse' } & ToolCall)
+    | ({ readonly name: 'PostToolUse' } & ToolCall)
+    | ({ readonly name: 'PostToolUseFailure'; readonly error: string; readonly isInterrupt: boolean } & ToolCall)
+    | { readonly name: 'PostToolBatch'; readonly calls: readonly (ToolCall & { readonly response: string })[] }
+    | { readonly name: 'SubagentStart' }
+    | { readonly name: 'SubagentStop' }
+    | { readonly name: 'SessionStart'; readonly source: string }
+    | { readonly name: 'SessionEnd'; readonly reason: string }
+  );
+
+export type HookEventOf<Name extends HookEvent['name']> = Extract<HookEvent, { name: Name }>;
+
+/**
+ * Reads the client's JSON. `name` is the event that the hook was registered for; without it `hook_event_name`
+ * decides. Undefined when this is no event of ours or lacks what the event cannot do without.
+ */
+export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEvent | undefined {
+  if (!isRecord(value)) return undefined;
+  const common: Common = {
+    sessionId: readString(value, 'session_id') || 'unknown',
+    cwd: readString(value, 'cwd') || undefined,
+    agentId: readString(value, 'agent_id') || null,
+    agentType: readString(value, 'agent_type') ?? null,
+  };
+  switch (name ?? readString(value, 'hook_event_name')) {
+    case 'UserPromptSubmit': {
+      const prompt = readString(value, 'prompt');
+      return prompt === undefined ? undefined : { ...common, name: 'UserPromptSubmit', prompt };
+    }
+    case 'PreToolUse':
+      return withToolCall(value, (call) => ({ ...common, name: 'PreToolUse', ...call }));
+    case 'PostToolUse':
+      return withToolCall(value, (call) => ({ ...common, name: 'PostToolUse', ...call }));
+    case 'PostToolUseFailure': {
+      const error = readString(value, 'error') ?? '';
+      const isInterrupt = value.is_interrupt === true;
+      return withToolCall(value, (call) => ({ ...common, name: 'PostToolUseFailure', error, isInterrupt, ...call }));
+    }
+    case 'PostToolBatch':
+      return { ...common, name: 'PostToolBatch', calls: batchCalls(value) };
+    case 'SubagentStart':
+      return { ...common, name: 'SubagentStart' };
+    case 'SubagentStop':
+      return { ...common, name: 'SubagentStop' };
+    case 'SessionStart':
+      return { ...common, name: 'SessionStart', source: readString(value, 'source') ?? 'startup' };
+    case 'SessionEnd':
+      return { ...common, name: 'SessionEnd', reason: readString(value, 'reason') || 'unknown' };
+    default:
+      return undefined;
+  }
+}
+
+function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEvent | undefined {
+  const call = toolCall(value);
+  return call && build(call);
+}
+
+function toolCall(value: Json): ToolCall | undefined {
+  const tool = readString(value, 'tool_name');
+  if (!tool) return undefined;
+  return { tool, input: readRecord(value, 'tool_input'), toolUseId: readString(value, 'tool_use_id') || null };
+}
+
+function batchCalls(value: Json): (ToolCall & { response: string })[] {
+  const calls = Array.isArray(value.tool_calls) ? value.tool_calls : [];
+  return calls.filter(isRecord).flatMap((raw) => {
+    const call = toolCall(raw);
+    const response = readString(raw, 'tool_response');
+    return call && response !== undefined ? [{ ...call, response }] : [];
+  });
+}

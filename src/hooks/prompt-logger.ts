@@ -1,0 +1,25 @@
+import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
+import { cleanText, cutText } from '../core/text.ts';
+import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
+import type { HookEventOf } from './event.ts';
+
+const PROMPT_LENGTH_MAX = 4000;
+/** Secrets are looked for in this much of a prompt, so that none is stored that the cut would have split. */
+const PROMPT_SCANNED_MAX = 8192;
+
+/** The client also submits machine texts as prompts: that of a background agent's end is no wish of the user. */
+const MACHINE_PROMPT = '<task-notification>';
+
+/** UserPromptSubmit: records what the user asked for (REQ-DC-101, REQ-DC-102). */
+export function decideUserPromptSubmit(event: HookEventOf<'UserPromptSubmit'>, context: HookContext): Decision {
+  if (event.prompt.startsWith(MACHINE_PROMPT)) return NOTHING;
+  const wanted = context.config.collectPromptText;
+  const text = wanted ? storedText(event.prompt) : '[REDACTED]';
+  const charCount = wanted ? text.length : event.prompt.length;
+  return { recording: { kind: 'prompt', at: originOf(event, context), text, charCount } };
+}
+
+function storedText(prompt: string): string {
+  const open = cleanText(cutText(stripPrivateTags(prompt), PROMPT_SCANNED_MAX));
+  return cutText(redactSecrets(open), PROMPT_LENGTH_MAX);
+}

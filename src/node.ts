@@ -1,0 +1,7 @@
+import { hookByName } from './core/hook-names.ts';
+import { hookProcess } from './hook.ts';
+
+/** The hooks under Node: `node subagent-context.mjs` is the hook of that name. */
+const fileName = (process.argv[1] ?? '').split(/[\\/]/).at(-1) ?? '';
+await hookProcess(hookByName(fileName)?.name, process.env);
+process.exit(0);

@@ -1,0 +1,151 @@
+import type { Row, Sqlite } from './sqlite.ts';
+
+/**
+ * Takes over the tables of an earlier implementation, complete or partial: drops its triggers and indexes (some of
+ * them are known to break writes), adds the columns it lacks, and copies a table that cannot be mended that way into
+ * a new one. Tables that are not ours, virtual ones of unknown modules among them, stay as they are. To be called
+ * inside the migration's transaction, before the schema's own statements.
+ */
+export function adoptTables(sqlite: Sqlite): void {
+  for (const table of Object.keys(TABLES)) dropAttached(sqlite, table);
+  dropOldSearch(sqlite);
+  for (const [table, columns] of Object.entries(TABLES)) adoptTable(sqlite, table, columns);
+  dropDuplicates(sqlite);
+}
+
+type Column = { readonly definition: string; readonly missing: string };
+
+/** `missing` is the SQL value of a column that the old table did not have. */
+const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+const ID: Column = { definition: 'INTEGER PRIMARY KEY AUTOINCREMENT', missing: 'rowid' };
+const optional = (definition: string): Column => ({ definition, missing: 'NULL' });
+const required = (definition: string, missing: string): Column => ({
+  definition: `${definition} NOT NULL`,
+  missing,
+});
+
+const TABLES: Record<string, Record<string, Column>> = {
+  events: {
+    id: ID,
+    v: { definition: 'INTEGER DEFAULT 1', missing: '1' },
+    type: required('TEXT', "'unknown'"),
+    ts: required('TEXT', NOW),
+    session_id: required('TEXT', "'unknown'"),
+    project: optional('TEXT'),
+    project_path: optional('TEXT'),
+    data: required('JSON', "'{}'"),
+  },
+  error_kb: {
+    id: ID,
+    ts: required('TEXT', NOW),
+    error_normalized: required('TEXT', "''"),
+    error_raw: optional('TEXT'),
+    resolution: optional('TEXT'),
+    resolved_by: optional('TEXT'),
+    tool_sequence: optional('TEXT'),
+    use_count: { definition: 'INTEGER DEFAULT 0', missing: '0' },
+    last_used: optional('TEXT'),
+    project_path: { definition: "TEXT NOT NULL DEFAULT ''", missing: "''" },
+    seen_count: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
+    shown_count: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
+  },
+  analysis_cache: {
+    id: ID,
+    ts: required('TEXT', NOW),
+    project: optional('TEXT'),
+    days: optional('INTEGER'),
+    input_hash: optional('TEXT'),
+    analysis: required('JSON', "'{}'"),
+    project_path: optional('TEXT'),
+  },
+  feedback: {
+    id: ID,
+    v: { definition: 'INTEGER DEFAULT 1', missing: '1' },
+    ts: required('TEXT', NOW),
+    suggestion_id: required('TEXT', "''"),
+    action: required('TEXT', "'dismissed'"),
+    suggestion_type: optional('TEXT'),
+    summary: optional('TEXT'),
+  },
+};
+
+function dropAttached(sqlite: Sqlite, table: string): void {
+  const attached = sqlite.all(
+    "SELECT type, name FROM sqlite_schema WHERE tbl_name = ? AND type IN ('trigger', 'index') AND sql IS NOT NULL",
+    table,
+  );
+  for (const { type, name } of attached) sqlite.exec(`DROP ${type} IF EXISTS ${quote(String(name))}`);
+}
+
+function dropOldSearch(sqlite: Sqlite): void {
+  try {
+    sqlite.exec('DROP TABLE IF EXISTS events_fts');
+  } catch {
+    // Its module is not known here. Without its triggers it is harmless.
+  }
+}
+
+function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Column>): void {
+  const found = new Map(
+    sqlite.all('SELECT * FROM pragma_table_info(?)', table).map((row) => [String(row.name), row]),
+  );
+  if (found.size === 0) return;
+  const lacking = Object.keys(columns).filter((name) => !found.has(name));
+  if (isMendable(found, columns, lacking)) {
+    for (const name of lacking) {
+      sqlite.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${columns[name]?.definition}`);
+    }
+  } else copyTable(sqlite, table, columns, found);
+}
+
+/** ALTER TABLE can add what is optional or has a default; anything else means a new table. */
+function isMendable(found: Map<string, Row>, columns: Record<string, Column>, lacking: string[]): boolean {
+  const id = found.get('id');
+  if (id?.pk !== 1 || String(id.type).toUpperCase() !== 'INTEGER') return false;
+  const addable = lacking.every((name) => !/NOT NULL$/.test(columns[name]?.definition ?? ''));
+  const writable = [...found].every(
+    ([name, row]) => name in columns || row.notnull === 0 || row.dflt_value !== null,
+  );
+  return addable && writable;
+}
+
+function copyTable(
+  sqlite: Sqlite,
+  table: string,
+  columns: Record<string, Column>,
+  found: Map<string, Row>,
+): void {
+  const names = Object.keys(columns);
+  const values = names.map((name) => {
+    const column = columns[name];
+    if (!found.has(name) || name === 'id') return column?.missing ?? 'NULL';
+    return /NOT NULL/.test(column?.definition ?? '') ? `COALESCE(${name}, ${column?.missing})` : name;
+  });
+  const definitions = names.map((name) => `${name} ${columns[name]?.definition}`).join(', ');
+  sqlite.exec(`CREATE TABLE adopted_copy (${definitions})`);
+  sqlite.exec(`INSERT INTO adopted_copy(${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table}`);
+  sqlite.exec(`DROP TABLE ${table}`);
+  sqlite.exec(`ALTER TABLE adopted_copy RENAME TO ${table}`);
+}
+
+/** The unique indexes to come need one row each: the most used one stays. */
+function dropDuplicates(sqlite: Sqlite): void {
+  if (hasTable(sqlite, 'error_kb')) {
+    sqlite.exec(`DELETE FROM error_kb WHERE id NOT IN (
+      SELECT id FROM (SELECT id, ROW_NUMBER() OVER (
+        PARTITION BY error_normalized, project_path ORDER BY resolution IS NULL, use_count DESC, id DESC) AS place
+      FROM error_kb) WHERE place = 1)`);
+  }
+  if (hasTable(sqlite, 'analysis_cache')) {
+    sqlite.exec(`DELETE FROM analysis_cache WHERE input_hash IS NOT NULL AND id NOT IN (
+      SELECT MAX(id) FROM analysis_cache GROUP BY project, days, input_hash)`);
+  }
+}
+
+function hasTable(sqlite: Sqlite, table: string): boolean {
+  return sqlite.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", table) !== undefined;
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

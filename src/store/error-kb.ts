@@ -1,0 +1,195 @@
+import { isInformative } from '../core/normalize-error.ts';
+import type { ResolutionDetails } from '../core/resolution.ts';
+import { distinctiveTokens, errorSimilarity } from '../core/similarity.ts';
+import type { Db } from './db.ts';
+import type { Row } from './sqlite.ts';
+
+export type KnownError = {
+  readonly id: number;
+  readonly errorNormalized: string;
+  readonly resolution: string;
+  readonly useCount: number;
+};
+
+const SIMILARITY_MIN = 0.8;
+const PREFIX_LENGTH = 30;
+const PREFIX_LENGTH_RATIO_MIN = 0.7;
+const CANDIDATES_MAX = 100;
+
+/**
+ * The resolution that is known for exactly this error: the project's own before others', then the most used one
+ * (RA-402). Undefined when there is none.
+ */
+export function findResolution(
+  normalizedError: string,
+  projectPath: string | null,
+  db: Db,
+): KnownError | undefined {
+  if (!db.shape.has('error_kb', 'resolution') || !db.shape.has('error_kb', 'error_normalized'))
+    return undefined;
+  const own = db.shape.has('error_kb', 'project_path') ? '(project_path = ?) DESC' : '? IS NULL';
+  const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
+  const row = db.sqlite.get(
+    `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count FROM error_kb
+     WHERE error_normalized = ? AND resolution IS NOT NULL ORDER BY ${own}, ${most} DESC LIMIT 1`,
+    normalizedError,
+    projectPath ?? '',
+  );
+  return row && knownError(row);
+}
+
+/**
+ * The known resolution of this or of a very similar error (REQ-RA-002): exact, then the same beginning, then the
+ * same distinctive words; the last two only above a similarity of 0.8 over the whole text. Null when nothing is
+ * near enough or the error says too little.
+ */
+export function searchErrorKB(
+  normalizedError: string,
+  projectPath: string | null,
+  db: Db,
+): KnownError | null {
+  if (normalizedError === '' || !isInformative(normalizedError)) return null;
+  const exact = findResolution(normalizedError, projectPath, db);
+  if (exact) return exact;
+  if (!db.shape.has('error_kb_text', 'text')) return null;
+  const byPrefix = nearest(normalizedError, prefixCandidates(normalizedError, db), PREFIX_LENGTH_RATIO_MIN);
+  return byPrefix ?? nearest(normalizedError, wordCandidates(normalizedError, db), 0);
+}
+
+const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
+
+function prefixCandidates(normalizedError: string, db: Db): Row[] {
+  const prefix = normalizedError.slice(0, PREFIX_LENGTH);
+  return db.sqlite.all(
+    `SELECT ${KB_COLUMNS} FROM error_kb
+     WHERE error_normalized >= ? AND error_normalized < ? AND resolution IS NOT NULL LIMIT ?`,
+    prefix,
+    `${prefix}\u{10ffff}`,
+    CANDIDATES_MAX,
+  );
+}
+
+/** Rows that share all of the longest words, so that the full-text index never ranks a large part of the table. */
+function wordCandidates(normalizedError: string, db: Db): Row[] {
+  const words = distinctiveTokens(normalizedError, 4);
+  for (const count of [4, 3, 2]) {
+    if (words.length < count) continue;
+    const rows = db.sqlite.all(
+      `SELECT ${KB_COLUMNS} FROM error_kb
+       WHERE id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ? LIMIT ?) AND resolution IS NOT NULL`,
+      words
+        .slice(0, count)
+        .map((word) => `"${word}"`)
+        .join(' '),
+      CANDIDATES_MAX,
+    );
+    if (rows.length > 0) return rows;
+  }
+  return [];
+}
+
+function nearest(normalizedError: string, rows: Row[], lengthRatioMin: number): KnownError | null {
+  let best: { similarity: number; known: KnownError } | null = null;
+  for (const known of rows.map(knownError)) {
+    const lengths = [normalizedError.length, known.errorNormalized.length];
+    if (Math.min(...lengths) / Math.max(...lengths) < lengthRatioMin) continue;
+    const similarity = errorSimilarity(normalizedError, known.errorNormalized);
+    const better =
+      best === null ||
+      similarity > best.similarity ||
+      (similarity === best.similarity && known.useCount > best.known.useCount);
+    if (similarity >= SIMILARITY_MIN && better) best = { similarity, known };
+  }
+  return best?.known ?? null;
+}
+
+/** Past resolutions that had to do with this file of the project, newest first. */
+export function findFileResolutions(
+  file: string,
+  projectPath: string | null,
+  limit: number,
+  db: Db,
+): KnownError[] {
+  if (!db.shape.has('error_files', 'file')) return [];
+  return db.sqlite
+    .all(
+      `SELECT ${KB_COLUMNS} FROM error_kb
+       WHERE id IN (SELECT kb_id FROM error_files WHERE project_path = ? AND file = ?) AND resolution IS NOT NULL
+       ORDER BY last_used DESC, id DESC LIMIT ?`,
+      projectPath ?? '',
+      file,
+      limit,
+    )
+    .map(knownError);
+}
+
+export type Resolved = {
+  readonly ts: string;
+  readonly projectPath: string | null;
+  /** Files it had to do with, relative to the project. */
+  readonly files: readonly string[];
+  readonly seenCount: number;
+};
+
+/**
+ * Stores how an error was solved, or counts one more time and keeps the newer way (REQ-RA-003). Does nothing for an
+ * error that says too little to be recognised.
+ */
+export function recordResolution(
+  normalizedError: string,
+  details: ResolutionDetails,
+  { ts, projectPath, files, seenCount }: Resolved,
+  db: Db,
+): void {
+  if (!isInformative(normalizedError)) return;
+  const row = db.sqlite.get(
+    `INSERT INTO error_kb(ts, error_normalized, error_raw, resolution, resolved_by, tool_sequence, use_count,
+       last_used, project_path, seen_count)
+     VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET
+       ts = excluded.ts, error_raw = excluded.error_raw, resolution = excluded.resolution,
+       resolved_by = excluded.resolved_by, tool_sequence = excluded.tool_sequence,
+       last_used = excluded.last_used, use_count = use_count + 1
+     RETURNING id`,
+    ts,
+    normalizedError,
+    details.errorRaw ?? null,
+    JSON.stringify(details),
+    details.resolvedBy ?? null,
+    JSON.stringify(details.toolSequence ?? []),
+    ts,
+    projectPath ?? '',
+    seenCount,
+  );
+  for (const file of new Set(files)) {
+    db.sqlite.run(
+      'INSERT OR IGNORE INTO error_files(project_path, file, kb_id) VALUES (?, ?, ?)',
+      projectPath ?? '',
+      file,
+      Number(row?.id),
+    );
+  }
+}
+
+/** Counts that a known error happened again. */
+export function countSeen(normalizedError: string, projectPath: string | null, db: Db): void {
+  db.sqlite.run(
+    'UPDATE error_kb SET seen_count = seen_count + 1 WHERE error_normalized = ? AND project_path = ?',
+    normalizedError,
+    projectPath ?? '',
+  );
+}
+
+/** Counts that an agent was told the resolution. */
+export function countShown(kbId: number, ts: string, db: Db): void {
+  db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
+}
+
+function knownError(row: Row): KnownError {
+  return {
+    id: Number(row.id),
+    errorNormalized: String(row.error_normalized),
+    resolution: String(row.resolution),
+    useCount: Number(row.use_count ?? 0),
+  };
+}

@@ -1,0 +1,123 @@
+import { unreachable } from '../core/guards.ts';
+import type { Recording, ToolError } from '../core/recording.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { type Db, type EventType, insertEvent } from './db.ts';
+import { countSeen, countShown } from './error-kb.ts';
+import { openError, resolveErrors } from './open-errors.ts';
+import { summarizeSession } from './session-summary.ts';
+import { takeSpool } from './spool.ts';
+import { sqliteErrorCode } from './sqlite.ts';
+
+/**
+ * Writes what a hook wants to be remembered, and before it whatever still waits in the spool, in one transaction.
+ * Throws what SQLite throws; then nothing has been written.
+ */
+export function record(recordings: readonly Recording[], paths: StatePaths, db: Db): void {
+  const spool = db.sqlite.transaction(() => {
+    const taken = takeSpool(paths, db);
+    for (const recording of taken.recordings) applyWaiting(recording, db);
+    for (const recording of recordings) apply(recording, db);
+    return taken;
+  });
+  spool.discard();
+}
+
+/** A waiting recording that cannot be applied, from another version or damaged, must not block all that follow. */
+function applyWaiting(recording: Recording, db: Db): void {
+  db.sqlite.exec('SAVEPOINT waiting');
+  try {
+    apply(recording, db);
+  } catch (error) {
+    const code = sqliteErrorCode(error);
+    if (code !== undefined && !code.startsWith('SQLITE_CONSTRAINT') && code !== 'SQLITE_ERROR') throw error;
+    db.sqlite.exec('ROLLBACK TO waiting');
+  }
+  db.sqlite.exec('RELEASE waiting');
+}
+
+function apply(recording: Recording, db: Db): void {
+  switch (recording.kind) {
+    case 'prompt':
+      append(recording, 'prompt', { text: recording.text, charCount: recording.charCount }, db);
+      return;
+    case 'tool-use':
+      applyToolUse(recording, db);
+      return;
+    case 'tool-errors':
+      for (const error of recording.errors) applyToolError(recording, error, db);
+      if (recording.shownKbId !== null) countShown(recording.shownKbId, recording.at.ts, db);
+      return;
+    case 'subagent-stop':
+      append(
+        recording,
+        'subagent_stop',
+        { agentId: recording.at.agentId, agentType: recording.at.agentType },
+        db,
+      );
+      return;
+    case 'session-end':
+      append(
+        recording,
+        'session_summary',
+        summarizeSession(recording.at.sessionId, recording.reason, db),
+        db,
+      );
+      return;
+    default:
+      unreachable(recording);
+  }
+}
+
+function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): void {
+  const { tool, meta, toolUseId, command, file, at } = recording;
+  const data = { tool, meta, success: true, toolUseId, agentId: at.agentId, command: command?.family, file };
+  const id = append(recording, 'tool_use', data, db);
+  resolveErrors(id, recording, db);
+}
+
+function applyToolError(
+  recording: Extract<Recording, { kind: 'tool-errors' }>,
+  error: ToolError,
+  db: Db,
+): void {
+  const { at } = recording;
+  if (error.toolUseId !== null && isRecorded(at.sessionId, error.toolUseId, db)) return;
+  const data = {
+    tool: error.tool,
+    error: error.error,
+    errorRaw: error.errorRaw,
+    toolUseId: error.toolUseId,
+    agentId: at.agentId,
+    agentType: at.agentType,
+    command: error.command?.family,
+    file: error.file,
+  };
+  const id = append(recording, 'tool_error', data, db);
+  openError(id, at, error, db);
+  countSeen(error.error, at.projectPath, db);
+}
+
+const CALLS_LOOKED_AT = 64;
+
+/** The client reports some failures twice, as a failure of the call and in the summary of its batch. */
+function isRecorded(sessionId: string, toolUseId: string, db: Db): boolean {
+  const row = db.sqlite.get(
+    `SELECT 1 FROM (SELECT data FROM events WHERE session_id = ? ORDER BY ts DESC, id DESC LIMIT ?)
+     WHERE json_extract(data, '$.toolUseId') = ? LIMIT 1`,
+    sessionId,
+    CALLS_LOOKED_AT,
+    toolUseId,
+  );
+  return row !== undefined;
+}
+
+function append(recording: Recording, type: EventType, data: Record<string, unknown>, db: Db): number {
+  const { ts, sessionId, project, projectPath } = recording.at;
+  return insertEvent({ type, ts, sessionId, project, projectPath, data: withoutNull(data) }, db);
+}
+
+function withoutNull(data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(data).filter(([, value]) => value !== null && value !== undefined),
+  );
+}

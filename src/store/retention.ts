@@ -1,0 +1,45 @@
+import type { Db } from './db.ts';
+
+const MS_PER_DAY = 86_400_000;
+const ROWS_PER_TABLE_MAX = 2000;
+
+/** How each table forgets: its time column, and for how many times the retention of events its rows are kept. */
+const TABLES: readonly { name: string; time: string; factor: number }[] = [
+  { name: 'events', time: 'ts', factor: 1 },
+  { name: 'open_errors', time: 'ts', factor: 1 },
+  { name: 'spool_taken', time: 'ts', factor: 1 },
+  { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
+  { name: 'analysis_cache', time: 'ts', factor: 4 },
+  { name: 'feedback', time: 'ts', factor: 12 },
+];
+
+export type Pruned = { readonly removed: number; readonly isComplete: boolean };
+
+/**
+ * Removes what is older than `retentionDays` (REQ-DC-004): at most `rowsMax` rows of each table in one transaction,
+ * so that a hook can do it at the end of every session and never holds the lock for long. Fixes are kept four times
+ * as long as events, counted from their last use; the user's decisions twelve times.
+ */
+export function pruneOldEvents(
+  retentionDays: number,
+  now: Date,
+  db: Db,
+  rowsMax = ROWS_PER_TABLE_MAX,
+): Pruned {
+  return db.sqlite.transaction(() => {
+    let removed = 0;
+    let isComplete = true;
+    for (const { name, time, factor } of TABLES) {
+      const before = new Date(now.getTime() - retentionDays * factor * MS_PER_DAY).toISOString();
+      const key = name === 'spool_taken' ? 'name' : 'rowid';
+      const changes = db.sqlite.run(
+        `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${time} < ? LIMIT ?)`,
+        before,
+        rowsMax,
+      ).changes;
+      removed += changes;
+      if (changes >= rowsMax) isComplete = false;
+    }
+    return { removed, isComplete };
+  });
+}

@@ -1,0 +1,42 @@
+import type { Json } from '../core/guards.ts';
+import { cutText } from '../core/text.ts';
+import { isEditingTool } from '../core/tools.ts';
+import { type Db, queryEvents } from './db.ts';
+import { queryOpenErrors } from './open-errors.ts';
+
+const EVENTS_MAX = 2000;
+const SEQUENCE_MAX = 200;
+const ERRORS_MAX = 20;
+const PROMPTS_MAX = 3;
+const PROMPT_LENGTH_MAX = 100;
+const FILES_MAX = 5;
+
+/**
+ * What a session did (REQ-DC-401), over its newest 2,000 events. Errors that were solved before the end are counted
+ * apart from those that were not.
+ */
+export function summarizeSession(sessionId: string, reason: string, db: Db): Json {
+  const newestFirst = queryEvents({ sessionId, limit: EVENTS_MAX }, db);
+  const prompts = newestFirst.filter((event) => event.type === 'prompt');
+  const toolUses = newestFirst.filter((event) => event.type === 'tool_use');
+  const toolCounts: Record<string, number> = {};
+  for (const use of toolUses) toolCounts[String(use.tool)] = (toolCounts[String(use.tool)] ?? 0) + 1;
+  const unresolved = queryOpenErrors(sessionId, db).reverse();
+  const edited = toolUses.filter((use) => isEditingTool(String(use.tool)) && typeof use.file === 'string');
+  return {
+    promptCount: prompts.length,
+    toolCounts,
+    toolSequence: toolUses
+      .slice(0, SEQUENCE_MAX)
+      .reverse()
+      .map((use) => use.tool),
+    errorCount: newestFirst.filter((event) => event.type === 'tool_error').length,
+    unresolvedErrorCount: unresolved.length,
+    uniqueErrors: [...new Set(unresolved.map((error) => error.error))].slice(0, ERRORS_MAX),
+    lastPrompts: prompts
+      .slice(0, PROMPTS_MAX)
+      .map((event) => cutText(String(event.text ?? ''), PROMPT_LENGTH_MAX)),
+    lastEditedFiles: [...new Set(edited.map((use) => use.file))].slice(0, FILES_MAX),
+    reason,
+  };
+}

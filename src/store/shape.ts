@@ -1,0 +1,29 @@
+import type { Sqlite } from './sqlite.ts';
+
+/** The schema version that this code writes: the number of its newest migration. */
+export const SCHEMA_VERSION = 1;
+
+/** Which columns a database has. Databases of other implementations are read as they are. */
+export type Shape = { has(table: string, column: string): boolean };
+
+const CURRENT: Shape = { has: () => true };
+
+const READ_TABLES = ['events', 'error_kb', 'analysis_cache'];
+
+/** Looks at the columns only when the version says that somebody else made this database. */
+export function readShape(sqlite: Sqlite): Shape {
+  if (schemaVersion(sqlite) === SCHEMA_VERSION) return CURRENT;
+  const list = READ_TABLES.map((table) => `'${table}'`).join(', ');
+  const rows = sqlite.all(
+    `SELECT m.name AS tableName, p.name AS columnName
+     FROM sqlite_schema AS m JOIN pragma_table_info(m.name) AS p
+     WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name IN (${list})`,
+  );
+  const columns = new Set(rows.map((row) => `${row.tableName}.${row.columnName}`));
+  return { has: (table, column) => columns.has(`${table}.${column}`) };
+}
+
+/** `PRAGMA user_version`: 0 in an empty database and in those of earlier implementations. */
+export function schemaVersion(sqlite: Sqlite): number {
+  return Number(sqlite.get('PRAGMA user_version')?.user_version ?? 0);
+}

@@ -1,0 +1,85 @@
+import { pathExists } from '#runtime';
+import { isRecord, parseJson } from '../core/guards.ts';
+import type { Recording } from '../core/recording.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import type { Db } from './db.ts';
+
+/**
+ * Recordings that could not be written wait here as one file each; whoever writes next takes them in. The folder
+ * exists only while something waits, so that looking costs one call.
+ */
+
+const FILES_TAKEN_MAX = 200;
+const FILES_WAITING_MAX = 10_000;
+
+/** Whether recordings wait for a writer. */
+export function isSpoolWaiting(paths: StatePaths): boolean {
+  return pathExists(paths.spool);
+}
+
+/** Puts recordings into the spool. Throws when the disk does not take them or too many wait already. */
+export function spool(recordings: readonly Recording[], paths: StatePaths, nowMs: number): void {
+  const fs = process.getBuiltinModule('node:fs');
+  const name = `${String(nowMs).padStart(14, '0')}-${process.pid}-${Math.random().toString(36).slice(2, 10)}.json`;
+  const text = JSON.stringify(recordings);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      fs.mkdirSync(paths.spool, { recursive: true, mode: 0o700 });
+      if (fs.readdirSync(paths.spool).length >= FILES_WAITING_MAX) {
+        throw new Error(`Cannot keep an event: ${FILES_WAITING_MAX} already wait in "${paths.spool}"`);
+      }
+      const draft = `${paths.spool}/.${name}`;
+      fs.writeFileSync(draft, text, { mode: 0o600 });
+      fs.renameSync(draft, `${paths.spool}/${name}`);
+      return;
+    } catch (error) {
+      // A writer that has emptied the folder removes it: then it is made again.
+      const isGone = error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOENT';
+      if (!isGone || attempt >= 3) throw error;
+    }
+  }
+}
+
+export type TakenSpool = {
+  readonly recordings: readonly Recording[];
+  /** To be called after the commit: removes the files. */
+  readonly discard: () => void;
+};
+
+const NOTHING: TakenSpool = { recordings: [], discard: () => {} };
+
+/**
+ * Reads the waiting recordings, oldest first, inside the caller's transaction. Their names are stored with them: a
+ * crash before the files are removed must not count them twice.
+ */
+export function takeSpool(paths: StatePaths, db: Db): TakenSpool {
+  if (!isSpoolWaiting(paths)) return NOTHING;
+  const fs = process.getBuiltinModule('node:fs');
+  const names = fs.readdirSync(paths.spool).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+  const taken = names.sort().slice(0, FILES_TAKEN_MAX);
+  const recordings = taken.flatMap((name) => {
+    const isNew =
+      db.sqlite.run(
+        'INSERT OR IGNORE INTO spool_taken(name, ts) VALUES (?, ?)',
+        name,
+        new Date().toISOString(),
+      ).changes > 0;
+    return isNew ? readRecordings(`${paths.spool}/${name}`) : [];
+  });
+  return { recordings, discard: () => discard(paths, taken) };
+}
+
+function readRecordings(file: string): Recording[] {
+  const value = parseJson(process.getBuiltinModule('node:fs').readFileSync(file, 'utf8'));
+  return Array.isArray(value) ? value.filter((one) => isRecord(one) && isRecord(one.at)) : [];
+}
+
+function discard(paths: StatePaths, names: readonly string[]): void {
+  const fs = process.getBuiltinModule('node:fs');
+  try {
+    for (const name of names) fs.rmSync(`${paths.spool}/${name}`, { force: true });
+    fs.rmdirSync(paths.spool);
+  } catch {
+    // Something new came in meanwhile, or the files cannot be removed: their names are in spool_taken.
+  }
+}

@@ -1,0 +1,30 @@
+export type Value = string | number | null;
+export type Row = Record<string, unknown>;
+
+/** The whole surface that this product needs of an SQLite driver. Two implementations behind "#sqlite". */
+export interface Sqlite {
+  /** Runs statements that take no parameters. */
+  exec(sql: string): void;
+  run(sql: string, ...values: Value[]): { changes: number; lastInsertRowid: number };
+  get(sql: string, ...values: Value[]): Row | undefined;
+  all(sql: string, ...values: Value[]): Row[];
+  /** Runs `work` in one BEGIN IMMEDIATE transaction; rolls back and rethrows when it throws. */
+  transaction<T>(work: () => T): T;
+  close(): void;
+}
+
+/** `read` never creates a file; `snapshot` also reads where SQLite may not write its lock files beside it. */
+export type OpenMode = 'read' | 'write' | 'snapshot';
+
+export type OpenOptions = { readonly mode: OpenMode; readonly busyTimeoutMs: number };
+
+/** The result code's name of an SQLite error (`SQLITE_BUSY`), or undefined for any other error. */
+export function sqliteErrorCode(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined;
+}
+
+/** An URI that opens the file as it is, without locks. */
+export function snapshotUri(path: string): string {
+  return `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`;
+}
