@@ -24,7 +24,15 @@ export async function compile(entrypoint: string, outfile: string): Promise<void
   const result = await Bun.build({
     entrypoints: [entrypoint],
     ...COMPILE_FLAGS,
-    compile: { outfile, autoloadBunfig: false, autoloadDotenv: false, autoloadTsconfig: false, autoloadPackageJson: false },
+    compile: {
+      outfile,
+      autoloadBunfig: false,
+      autoloadDotenv: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+      // A hook ends before compiled machine code could pay: the compiler's threads only take time from it.
+      jitPolicy: 20,
+    },
     define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
   });
   if (!result.success) throw new AggregateError(result.logs, `Cannot compile "${entrypoint}"`);

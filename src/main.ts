@@ -6,8 +6,13 @@ import { hookProcess } from './hook.ts';
  * Which of its faces the program shows: called by a hook's name, as `hook [NAME]`, or bare with something on standard
  * input, it is that hook; everything else is loaded only now.
  */
-function requestedHook(calledAs: string, words: readonly string[]): { name: HookName | undefined } | undefined {
-  const byOwnName = hookByName(calledAs.split(/[\\/]/).at(-1) ?? '');
+function requestedHook(
+  calledAs: string,
+  words: readonly string[],
+): { name: HookName | undefined } | undefined {
+  const byOwnName = hookByName(
+    calledAs.slice(calledAs.lastIndexOf(process.platform === 'win32' ? '\\' : '/') + 1),
+  );
   if (byOwnName) return { name: byOwnName.name };
   if (words[0] === 'hook' && words.length <= 2) {
     const byWord = words[1] === undefined ? undefined : hookByName(words[1]);

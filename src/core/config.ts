@@ -30,8 +30,11 @@ type Field = {
 
 const BOOLEAN = { accepts: (value: unknown) => typeof value === 'boolean', expected: 'true or false' };
 const NAMES = {
-  accepts: (value: unknown) =>
-    Array.isArray(value) && value.every((name) => typeof name === 'string' && name.trim() !== ''),
+  accepts: (value: unknown) => {
+    if (!Array.isArray(value)) return false;
+    for (const name of value) if (typeof name !== 'string' || name.trim() === '') return false;
+    return true;
+  },
   expected: 'a list of non-empty names',
 };
 
@@ -99,8 +102,6 @@ export const CONFIG_FIELDS: readonly Field[] = [
   },
 ];
 
-export const DEFAULT_CONFIG: Config = parseConfig({}).config;
-
 /** Reads a settings document of any shape. Unknown keys are kept by writers and reported here. */
 export function parseConfig(value: unknown): { config: Config; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
@@ -130,7 +131,9 @@ export function parseConfig(value: unknown): { config: Config; problems: ConfigP
 
 /** The value at a dotted key, or undefined. */
 export function readPath(source: Json, key: string): unknown {
-  return key.split('.').reduce<unknown>((at, part) => (isRecord(at) ? at[part] : undefined), source);
+  let at: unknown = source;
+  for (const part of key.split('.')) at = isRecord(at) ? at[part] : undefined;
+  return at;
 }
 
 /** Sets the value at a dotted key in place, making the objects between. */
@@ -148,6 +151,11 @@ export function writePath(target: Json, key: string, value: unknown): void {
 }
 
 function unknownKeys(source: Json): string[] {
-  const known = new Set(CONFIG_FIELDS.map((field) => field.key.split('.')[0]));
-  return Object.keys(source).filter((key) => !known.has(key));
+  const unknown: string[] = [];
+  for (const key of Object.keys(source)) {
+    let isKnown = false;
+    for (const field of CONFIG_FIELDS) isKnown ||= field.key === key || field.key.startsWith(`${key}.`);
+    if (!isKnown) unknown.push(key);
+  }
+  return unknown;
 }

@@ -6,14 +6,14 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The own string property, or undefined when it is missing or of another type. */
+/** The string property, or undefined when it is missing or of another type. */
 export function readString(record: Json, key: string): string | undefined {
-  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  const value = record[key];
   return typeof value === 'string' ? value : undefined;
 }
 
 export function readRecord(record: Json, key: string): Json {
-  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  const value = record[key];
   return isRecord(value) ? value : {};
 }
 

@@ -50,13 +50,16 @@ export const HOOKS: readonly HookRegistration[] = [
   { name: 'session-summary', event: 'SessionEnd', timeoutSeconds: 10 },
 ];
 
-/** The hook of this script name (a trailing `.exe` or `.mjs` is ignored), or undefined. */
+/** The hook of this script name (an ending such as `.exe` or `.mjs` is ignored), or undefined. */
 export function hookByName(name: string): HookRegistration | undefined {
-  const bare = name.replace(/\.(exe|mjs)$/i, '');
-  return HOOKS.find((hook) => hook.name === bare);
+  const at = name.lastIndexOf('.');
+  const bare = at > 0 ? name.slice(0, at) : name;
+  for (const hook of HOOKS) if (hook.name === bare) return hook;
+  return undefined;
 }
 
 /** The hook that serves this client event, or undefined. */
 export function hookByEvent(event: string): HookRegistration | undefined {
-  return HOOKS.find((hook) => hook.event === event);
+  for (const hook of HOOKS) if (hook.event === event) return hook;
+  return undefined;
 }

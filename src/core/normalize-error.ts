@@ -30,15 +30,21 @@ export function normalizeError(error: unknown): string {
   return cutText(masked, ERROR_LENGTH_MAX).trim();
 }
 
-const PLACEHOLDER = /<(?:STR|PATH|N)>|\[REDACTED\]/g;
-const EXIT_ONLY = /^exit code (?:\d+|<N>)$/i;
+const PLACEHOLDERS = ['<STR>', '<PATH>', '<N>', '[REDACTED]'];
+const LETTERS_MIN = 4;
 
 /**
  * Whether a normalised error says enough to be recognised: `Exit code 1` alone is every silent failure of every
  * program, and two errors that share only placeholders share nothing.
  */
 export function isInformative(normalizedError: string): boolean {
-  if (EXIT_ONLY.test(normalizedError.trim())) return false;
-  const letters = normalizedError.replace(PLACEHOLDER, '').match(/\p{L}/gu);
-  return (letters?.length ?? 0) >= 4;
+  let text = normalizedError.trim();
+  if (text.length <= 16 && text.toLowerCase().startsWith('exit code ')) return false;
+  for (const placeholder of PLACEHOLDERS) text = text.replaceAll(placeholder, '');
+  let letters = 0;
+  for (let index = 0; index < text.length && letters < LETTERS_MIN; index++) {
+    const code = text.charCodeAt(index) | 0x20;
+    if ((code >= 0x61 && code <= 0x7a) || code >= 0xaa) letters++;
+  }
+  return letters >= LETTERS_MIN;
 }

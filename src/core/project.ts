@@ -39,7 +39,11 @@ export function canonicalProjectPath(path: string, git: GitProbe): string {
 
 /** The spellings under which rows of this project may stand in a database, most likely first. */
 export function projectPathSpellings(canonical: string, given: string): string[] {
-  return [...new Set([canonical, trimPath(given), given, `${canonical}/`])];
+  const spellings = [canonical];
+  for (const spelling of [trimPath(given), given, `${canonical}/`]) {
+    if (!spellings.includes(spelling)) spellings.push(spelling);
+  }
+  return spellings;
 }
 
 /** `/repo/.git/worktrees/name` in a worktree's `.git` file means that `/repo` is the main working tree. */

@@ -18,10 +18,29 @@ export function cutText(text: string, lengthMax: number): string {
 
 /** Well-formed text without escape sequences, control characters or invisible characters; line ends stay. */
 export function cleanText(text: string): string {
+  if (isClean(text)) return text;
   return text.toWellFormed().replace(ANSI, '').replace(CONTROL, '').replace(INVISIBLE, '');
+}
+
+/** Short texts are looked through first: that is cheaper than the three expressions, which a hook would use once. */
+function isClean(text: string): boolean {
+  if (text.length > 1024) return false;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    const isPlain = (code >= 0x20 && code < 0x7f) || code === 0x0a || code === 0x0d || code === 0x09;
+    const isLetter =
+      (code >= 0xa0 && code < 0x2000) ||
+      (code >= 0x2070 && code < 0xd800) ||
+      (code >= 0xe000 && code < 0xfeff);
+    if (!isPlain && !isLetter) return false;
+  }
+  return true;
 }
 
 /** The text on one line, each run of white space a single blank. */
 export function oneLine(text: string): string {
-  return cleanText(text).replace(/\s+/g, ' ').trim();
+  const clean = cleanText(text).trim();
+  const isOneLine =
+    !clean.includes('\n') && !clean.includes('\t') && !clean.includes('\r') && !clean.includes('  ');
+  return isOneLine ? clean : clean.replace(/\s+/g, ' ');
 }

@@ -21,8 +21,15 @@ export type HookEvent = Common &
     | { readonly name: 'UserPromptSubmit'; readonly prompt: string }
     | ({ readonly name: 'PreToolUse' } & ToolCall)
     | ({ readonly name: 'PostToolUse' } & ToolCall)
-    | ({ readonly name: 'PostToolUseFailure'; readonly error: string; readonly isInterrupt: boolean } & ToolCall)
-    | { readonly name: 'PostToolBatch'; readonly calls: readonly (ToolCall & { readonly response: string })[] }
+    | ({
+        readonly name: 'PostToolUseFailure';
+        readonly error: string;
+        readonly isInterrupt: boolean;
+      } & ToolCall)
+    | {
+        readonly name: 'PostToolBatch';
+        readonly calls: readonly (ToolCall & { readonly response: string })[];
+      }
     | { readonly name: 'SubagentStart' }
     | { readonly name: 'SubagentStop' }
     | { readonly name: 'SessionStart'; readonly source: string }
@@ -55,7 +62,13 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
     case 'PostToolUseFailure': {
       const error = readString(value, 'error') ?? '';
       const isInterrupt = value.is_interrupt === true;
-      return withToolCall(value, (call) => ({ ...common, name: 'PostToolUseFailure', error, isInterrupt, ...call }));
+      return withToolCall(value, (call) => ({
+        ...common,
+        name: 'PostToolUseFailure',
+        error,
+        isInterrupt,
+        ...call,
+      }));
     }
     case 'PostToolBatch':
       return { ...common, name: 'PostToolBatch', calls: batchCalls(value) };
@@ -80,7 +93,11 @@ function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEv
 function toolCall(value: Json): ToolCall | undefined {
   const tool = readString(value, 'tool_name');
   if (!tool) return undefined;
-  return { tool, input: readRecord(value, 'tool_input'), toolUseId: readString(value, 'tool_use_id') || null };
+  return {
+    tool,
+    input: readRecord(value, 'tool_input'),
+    toolUseId: readString(value, 'tool_use_id') || null,
+  };
 }
 
 function batchCalls(value: Json): (ToolCall & { response: string })[] {

@@ -1,5 +1,5 @@
-import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
+import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
 import { resolutionText } from '../core/resolution.ts';
 import { isEditingTool } from '../core/tools.ts';
@@ -50,7 +50,12 @@ function fixLines(known: KnownError, messages: Messages): string[] {
   return path === '' ? lines : [...lines, messages.fileErrorPath(path)];
 }
 
-function bashLines(event: HookEventOf<'PreToolUse'>, context: HookContext, messages: Messages, db: Db): string[] {
+function bashLines(
+  event: HookEventOf<'PreToolUse'>,
+  context: HookContext,
+  messages: Messages,
+  db: Db,
+): string[] {
   const open = queryOpenErrors(event.sessionId, db).findLast(
     (error) => error.tool === 'Bash' && error.agentId === event.agentId,
   );
@@ -58,7 +63,8 @@ function bashLines(event: HookEventOf<'PreToolUse'>, context: HookContext, messa
   if (!known || !isSafeToShow(known)) return [];
   const lines = [messages.bashError(shown(known.errorNormalized))];
   const stored = parseJson(known.resolution);
-  if (isRecord(stored) && typeof stored.summary === 'string') lines.push(messages.bashErrorFix(shown(stored.summary)));
+  if (isRecord(stored) && typeof stored.summary === 'string')
+    lines.push(messages.bashErrorFix(shown(stored.summary)));
   else if (isRecord(stored) && toolPath(stored.toolSequence) !== '') {
     lines.push(messages.bashErrorPath(toolPath(stored.toolSequence)));
   }
@@ -70,7 +76,9 @@ function toolPath(sequence: unknown): string {
 }
 
 function isSafeToShow(known: KnownError): boolean {
-  return !isInstructionShaped(known.errorNormalized) && !isInstructionShaped(resolutionText(known.resolution));
+  return (
+    !isInstructionShaped(known.errorNormalized) && !isInstructionShaped(resolutionText(known.resolution))
+  );
 }
 
 function shown(text: string): string {

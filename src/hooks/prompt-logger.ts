@@ -11,7 +11,10 @@ const PROMPT_SCANNED_MAX = 8192;
 const MACHINE_PROMPT = '<task-notification>';
 
 /** UserPromptSubmit: records what the user asked for (REQ-DC-101, REQ-DC-102). */
-export function decideUserPromptSubmit(event: HookEventOf<'UserPromptSubmit'>, context: HookContext): Decision {
+export function decideUserPromptSubmit(
+  event: HookEventOf<'UserPromptSubmit'>,
+  context: HookContext,
+): Decision {
   if (event.prompt.startsWith(MACHINE_PROMPT)) return NOTHING;
   const wanted = context.config.collectPromptText;
   const text = wanted ? storedText(event.prompt) : '[REDACTED]';

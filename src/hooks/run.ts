@@ -1,5 +1,10 @@
 import { pathExists, readTextFile, writeMark, writeStdout } from '#runtime';
-import { canonicalProjectPath, getProjectName, getProjectPath, projectPathSpellings } from '../core/project.ts';
+import {
+  canonicalProjectPath,
+  getProjectName,
+  getProjectPath,
+  projectPathSpellings,
+} from '../core/project.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
@@ -18,7 +23,12 @@ const LOCK_TIMEOUT_MS = 400;
 const READ_TIMEOUT_MS = 100;
 const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
 
-export type HookRun = { readonly event: HookEvent; readonly env: Environment; readonly paths: StatePaths; readonly now: Date };
+export type HookRun = {
+  readonly event: HookEvent;
+  readonly env: Environment;
+  readonly paths: StatePaths;
+  readonly now: Date;
+};
 
 /**
  * One hook invocation: settings, decision, effects. Each effect fails for itself: an answer is given although the
@@ -44,7 +54,11 @@ type Databases = { readonly forReading: () => Db | undefined; readonly forWritin
 function openOnce({ event, paths }: HookRun): Databases {
   let writing: Db | undefined;
   const forWriting = () => {
-    const options = { mode: 'write', busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX } as const;
+    const options = {
+      mode: 'write',
+      busyTimeoutMs: LOCK_TIMEOUT_MS,
+      migrationBytesMax: MIGRATION_BYTES_MAX,
+    } as const;
     writing ??= getDb(paths, options);
     return writing;
   };

@@ -1,5 +1,5 @@
-import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { isRecord, type Json } from '../core/guards.ts';
+import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
 import { getCachedAnalysis } from '../store/analysis-cache.ts';
 import { type Db, queryEvents } from '../store/db.ts';
@@ -20,7 +20,10 @@ export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: 
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
   const messages = messagesIn(context.config.language);
-  const parts = [suggestionLines(context, messages, db), previousSessionLines(event.source, context, messages, db)];
+  const parts = [
+    suggestionLines(context, messages, db),
+    previousSessionLines(event.source, context, messages, db),
+  ];
   const text = parts
     .filter((lines) => lines.length > 0)
     .map((lines) => withinLength(lines, CONTEXT_LENGTH_MAX / 2))
@@ -34,11 +37,18 @@ function suggestionLines({ config, project, now }: HookContext, messages: Messag
   const shown = (analysis?.suggestions ?? [])
     .filter((suggestion) => !isInstructionShaped(String(suggestion.summary)))
     .slice(0, SUGGESTIONS_MAX)
-    .map((suggestion) => `- [${item(suggestion.type)}] ${item(suggestion.summary)} [id: ${item(suggestion.id)}]`);
+    .map(
+      (suggestion) => `- [${item(suggestion.type)}] ${item(suggestion.summary)} [id: ${item(suggestion.id)}]`,
+    );
   return shown.length === 0 ? [] : [messages.analysisHeading, ...shown, messages.analysisAdvice];
 }
 
-function previousSessionLines(source: string, { project }: HookContext, messages: Messages, db: Db): string[] {
+function previousSessionLines(
+  source: string,
+  { project }: HookContext,
+  messages: Messages,
+  db: Db,
+): string[] {
   const [summary] = project.spellings.flatMap((projectPath) =>
     queryEvents({ type: 'session_summary', projectPath, limit: 1 }, db),
   );
@@ -50,7 +60,8 @@ function previousSessionLines(source: string, { project }: HookContext, messages
     messages.previousCounts(Number(summary.promptCount ?? 0), uses),
   ];
   const prompts = texts(summary.lastPrompts).slice(0, PROMPTS_MAX);
-  if (prompts.length > 0) lines.push(messages.previousPrompts(prompts.map((prompt) => `"${item(prompt)}"`).join(', ')));
+  if (prompts.length > 0)
+    lines.push(messages.previousPrompts(prompts.map((prompt) => `"${item(prompt)}"`).join(', ')));
   const files = texts(summary.lastEditedFiles);
   if (files.length > 0) lines.push(messages.previousFiles(files.map(item).join(', ')));
   lines.push(...unresolvedLines(summary, source, messages));
@@ -85,7 +96,9 @@ function toolCounts(value: unknown): [string, number][] {
 }
 
 function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
+  return Array.isArray(value)
+    ? value.filter((one): one is string => typeof one === 'string' && one !== '')
+    : [];
 }
 
 function item(value: unknown): string {

@@ -1,11 +1,10 @@
-import { isInformative } from '../core/normalize-error.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
-import { getProjectName } from '../core/project.ts';
+import { isInformative } from '../core/normalize-error.ts';
 import { resolutionSummary } from '../core/resolution.ts';
 import { cutText } from '../core/text.ts';
 import { getCachedAnalysis } from '../store/analysis-cache.ts';
-import { type Db, queryEvents } from '../store/db.ts';
+import { type Db, queryEvents, type StoredEvent } from '../store/db.ts';
 import { findResolution } from '../store/error-kb.ts';
 import { type Decision, type HookContext, NOTHING, type Project } from './decision.ts';
 import type { HookEventOf } from './event.ts';
@@ -34,66 +33,83 @@ const RULE_LENGTH_MAX = 400;
 const TOOL_LENGTH_MAX = 60;
 const ANALYSIS_HOURS = 48;
 
-/** SubagentStart: gives a code agent the project's recent errors with their fixes, and its rules. Reads only. */
+/**
+ * SubagentStart: gives a code agent the project's recent errors with their fixes, and its rules. Reads only. Plain
+ * loops on purpose: this runs before every sub-agent, and a process pays for each array method at its first use.
+ */
 export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context: HookContext): Decision {
   if (!isCodeAgent(event.agentType ?? '', context.config.subagentContext)) return NOTHING;
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
   const messages = messagesIn(context.config.language);
-  const errors = recentErrors(context.project, db).map((error) => errorLines(error, context.project, messages, db));
-  const rules = projectRules(context, db).map((rule) => `- ${rule}`);
-  const text = composeContext(
-    [
-      { heading: messages.recentErrors, items: errors },
-      { heading: messages.rules, items: rules },
-    ],
-    CONTEXT_LENGTH_MAX,
-  );
+  const errors: string[] = [];
+  for (const error of recentErrors(context.project, db)) {
+    errors.push(errorLines(error, { project: context.project, messages, db }));
+  }
+  const sections = [
+    { heading: messages.recentErrors, items: errors },
+    { heading: messages.rules, items: projectRules(context, db) },
+  ];
+  const text = composeContext(sections, CONTEXT_LENGTH_MAX);
   return text === '' ? NOTHING : { reply: { event: 'SubagentStart', context: text } };
 }
 
+type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };
+
 /** RA-401: the type contains one of the names and none of the excluded ones. */
-export function isCodeAgent(
-  agentType: string,
-  names: { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] },
-): boolean {
-  if (names.excludeAgents.some((name) => agentType.includes(name))) return false;
-  return [...CODE_AGENTS, ...names.agents].some((name) => agentType.includes(name));
+export function isCodeAgent(agentType: string, { agents, excludeAgents }: AgentNames): boolean {
+  return (
+    !containsAny(agentType, excludeAgents) &&
+    (containsAny(agentType, CODE_AGENTS) || containsAny(agentType, agents))
+  );
+}
+
+function containsAny(text: string, names: readonly string[]): boolean {
+  for (const name of names) if (text.includes(name)) return true;
+  return false;
 }
 
 type RecentError = { readonly error: string; readonly tool: string; count: number };
 
 /** RA-402: the newest three different errors among the project's newest 50 error rows. */
 function recentErrors(project: Project, db: Db): RecentError[] {
-  const distinct = new Map<string, RecentError>();
+  const distinct: RecentError[] = [];
   for (const event of newestErrorEvents(project, db)) {
     const error = typeof event.error === 'string' ? event.error : '';
     const tool = typeof event.tool === 'string' ? event.tool : 'unknown';
-    const known = distinct.get(`${tool} ${error}`);
+    let known: RecentError | undefined;
+    for (const one of distinct) if (one.error === error && one.tool === tool) known = one;
     if (known) known.count++;
-    else if (isInformative(error) && !isInstructionShaped(error)) {
-      distinct.set(`${tool} ${error}`, { error, tool, count: 1 });
+    else if (distinct.length < ERRORS_MAX && isInformative(error) && !isInstructionShaped(error)) {
+      distinct.push({ error, tool, count: 1 });
     }
   }
-  return [...distinct.values()].slice(0, ERRORS_MAX);
+  return distinct;
 }
 
-function newestErrorEvents(project: Project, db: Db) {
+function newestErrorEvents(project: Project, db: Db): StoredEvent[] {
   const query = { type: 'tool_error', limit: ERROR_ROWS_MAX };
-  const byPath = project.spellings.flatMap((projectPath) => queryEvents({ ...query, projectPath }, db));
-  if (byPath.length > 0 || db.shape.has('events', 'project_path')) {
-    return byPath.sort((left, right) => compareNewest(left, right)).slice(0, ERROR_ROWS_MAX);
-  }
   // A database without paths knows projects by name only.
-  return queryEvents({ ...query, project: project.name }, db);
+  if (!db.shape.has('events', 'project_path')) return queryEvents({ ...query, project: project.name }, db);
+  const found: StoredEvent[] = [];
+  let spellings = 0;
+  for (const projectPath of project.spellings) {
+    const events = queryEvents({ ...query, projectPath }, db);
+    if (events.length > 0) spellings++;
+    for (const event of events) found.push(event);
+  }
+  if (spellings > 1) found.sort(compareNewest);
+  return found.slice(0, ERROR_ROWS_MAX);
 }
 
-function compareNewest(left: { ts: string; id: number }, right: { ts: string; id: number }): number {
+function compareNewest(left: StoredEvent, right: StoredEvent): number {
   return left.ts === right.ts ? right.id - left.id : left.ts < right.ts ? 1 : -1;
 }
 
+type Reading = { readonly project: Project; readonly messages: Messages; readonly db: Db };
+
 /** `- error (tool)` and, when a fix is known, `  해결: …` with at most 150 characters of it. */
-function errorLines({ error, tool, count }: RecentError, project: Project, messages: Messages, db: Db): string {
+function errorLines({ error, tool, count }: RecentError, { project, messages, db }: Reading): string {
   const times = count > 1 ? ` ×${count}` : '';
   const line = `- ${inertText(error, ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
   const known = findResolution(error, project.path, db);
@@ -111,44 +127,54 @@ function fixText(resolution: string): string {
 /** RA-403: up to three rules of the project's analysis of the last 48 hours. */
 function projectRules({ project, now }: HookContext, db: Db): string[] {
   const analysis = getCachedAnalysis(ANALYSIS_HOURS, project.name, { projectPath: project.path, now }, db);
-  return (analysis?.suggestions ?? [])
-    .filter((suggestion) => suggestion.type === 'claude_md' && isForProject(suggestion.project, project))
-    .map((suggestion) => suggestion.rule || suggestion.summary)
-    .filter((rule): rule is string => typeof rule === 'string' && rule.trim() !== '' && !isInstructionShaped(rule))
-    .slice(0, RULES_MAX)
-    .map((rule) => inertText(rule, RULE_LENGTH_MAX));
+  const rules: string[] = [];
+  for (const suggestion of analysis?.suggestions ?? []) {
+    if (suggestion.type !== 'claude_md' || !isForProject(suggestion.project, project)) continue;
+    const rule = suggestion.rule || suggestion.summary;
+    if (typeof rule !== 'string' || rule.trim() === '' || isInstructionShaped(rule)) continue;
+    if (rules.length < RULES_MAX) rules.push(`- ${inertText(rule, RULE_LENGTH_MAX)}`);
+  }
+  return rules;
 }
 
 function isForProject(wanted: unknown, project: Project): boolean {
-  return !wanted || wanted === project.name || wanted === project.path || wanted === getProjectName(project.path);
+  return !wanted || wanted === project.name || wanted === project.path;
 }
 
 type Section = { readonly heading: string; readonly items: readonly string[] };
 
 /**
- * RA-404: both sections in at most `lengthMax` UTF-16 units. Items come whole as long as any whole one fits, taken in
+ * RA-404: the sections in at most `lengthMax` UTF-16 units. Items come whole as long as any whole one fits, taken in
  * turn from the sections so that neither crowds out the other; the first of a section is shortened when it must be.
  */
 export function composeContext(sections: readonly Section[], lengthMax: number): string {
-  const filled = sections.filter((section) => section.items.length > 0);
-  const taken = filled.map(() => [] as string[]);
-  const render = () =>
-    filled
-      .flatMap((section, index) => (taken[index]?.length ? [section.heading, ...(taken[index] ?? [])] : []))
-      .join('\n');
-  const turns = Math.max(0, ...filled.map((section) => section.items.length));
+  const filled: { heading: string; items: readonly string[]; taken: string[] }[] = [];
+  let turns = 0;
+  for (const { heading, items } of sections) {
+    if (items.length > 0) filled.push({ heading, items, taken: [] });
+    turns = Math.max(turns, items.length);
+  }
   for (let turn = 0; turn < turns; turn++) {
-    for (const [index, section] of filled.entries()) {
+    let later = filled.length;
+    for (const section of filled) {
+      later--;
       const item = section.items[turn];
       if (item === undefined) continue;
-      taken[index]?.push(item);
-      if (render().length <= lengthMax) continue;
-      taken[index]?.pop();
+      section.taken.push(item);
+      if (render(filled).length <= lengthMax) continue;
+      section.taken.pop();
       if (turn > 0) continue;
-      const later = filled.length - 1 - index;
-      const room = Math.floor((lengthMax - render().length - section.heading.length - 2) / (later + 1)) - later;
-      if (room > 1) taken[index]?.push(`${cutText(item, room - 1)}…`);
+      // The sections that follow still need their share of what is left.
+      const left = lengthMax - render(filled).length - section.heading.length - 2;
+      const room = Math.floor(left / (later + 1));
+      if (room > 1) section.taken.push(`${cutText(item, room - 1)}…`);
     }
   }
-  return render();
+  return render(filled);
+}
+
+function render(sections: readonly { heading: string; taken: readonly string[] }[]): string {
+  const lines: string[] = [];
+  for (const { heading, taken } of sections) if (taken.length > 0) lines.push(heading, ...taken);
+  return lines.join('\n');
 }

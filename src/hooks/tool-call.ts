@@ -29,7 +29,10 @@ export function toolMeta({ tool, input }: Call): Json {
   }
   if (tool === 'Grep' || tool === 'Glob') return definedOnly({ pattern: boundedField(input, 'pattern') });
   if (isAgentTool(tool)) {
-    return definedOnly({ agentType: boundedField(input, 'subagent_type'), model: boundedField(input, 'model') });
+    return definedOnly({
+      agentType: boundedField(input, 'subagent_type'),
+      model: boundedField(input, 'model'),
+    });
   }
   return {};
 }

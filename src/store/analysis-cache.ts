@@ -1,5 +1,6 @@
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { Db } from './db.ts';
+import type { Row } from './sqlite.ts';
 
 /** A suggestion of an analysis; the model wrote it, so nothing about it is certain. */
 export type Suggestion = Json;
@@ -9,6 +10,7 @@ export type Analysis = { readonly ts: string; readonly suggestions: readonly Sug
 export type CachedAnalysisQuery = { readonly projectPath: string | null; readonly now: Date };
 
 const MS_PER_HOUR = 3_600_000;
+const ROWS_MAX = 5;
 
 /**
  * The project's newest analysis of the last `hours` hours, else the newest global one, else null (REQ-AA-006).
@@ -25,17 +27,27 @@ export function getCachedAnalysis(
   const name = db.shape.has('analysis_cache', 'project') ? 'project' : "'all'";
   const path = db.shape.has('analysis_cache', 'project_path') ? 'project_path' : 'NULL';
   for (const wanted of [project, 'all']) {
-    const row = db.sqlite.get(
+    const rows = db.sqlite.all(
       `SELECT ts, analysis FROM analysis_cache
-       WHERE ${name} = ? AND ts >= ? AND (${path} IS NULL OR ${path} = ?) ORDER BY ts DESC, rowid DESC LIMIT 1`,
+       WHERE ${name} = ? AND ts >= ? AND (${path} IS NULL OR ${path} = ?) ORDER BY ts DESC, rowid DESC LIMIT ?`,
       wanted,
       since,
       projectPath,
+      ROWS_MAX,
     );
-    const analysis = typeof row?.analysis === 'string' ? parseJson(row.analysis) : undefined;
-    if (isRecord(analysis) && Array.isArray(analysis.suggestions)) {
-      return { ts: String(row?.ts), suggestions: analysis.suggestions.filter(isRecord) };
+    for (const row of rows) {
+      const analysis = readAnalysis(row);
+      if (analysis) return analysis;
     }
   }
   return null;
+}
+
+/** A row that holds no analysis, somebody else's or damaged, does not hide the one before it. */
+function readAnalysis({ ts, analysis }: Row): Analysis | undefined {
+  const parsed = typeof analysis === 'string' ? parseJson(analysis) : undefined;
+  if (!isRecord(parsed) || !Array.isArray(parsed.suggestions)) return undefined;
+  const suggestions: Suggestion[] = [];
+  for (const suggestion of parsed.suggestions) if (isRecord(suggestion)) suggestions.push(suggestion);
+  return { ts: String(ts), suggestions };
 }

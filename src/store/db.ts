@@ -36,10 +36,12 @@ export function getDb(paths: StatePaths, options: DbOptions): Db | undefined {
 
 function openForReading(paths: StatePaths, busyTimeoutMs: number): Db | undefined {
   for (const mode of ['read', 'snapshot'] as const) {
+    let sqlite: Sqlite | undefined;
     try {
-      const sqlite = openSqlite(paths.database, { mode, busyTimeoutMs });
+      sqlite = openSqlite(paths.database, { mode, busyTimeoutMs });
       return { sqlite, shape: readShape(sqlite) };
     } catch (error) {
+      sqlite?.close();
       // A database in a read-only directory has no place for SQLite's lock files: then it is read as it stands.
       if (!isUnopenable(error)) throw error;
     }
@@ -147,7 +149,12 @@ export function queryEvents(filter: EventFilter, db: Db): StoredEvent[] {
     ...values,
     filter.limit ?? -1,
   );
-  return rows.flatMap(storedEvent);
+  const events: StoredEvent[] = [];
+  for (const row of rows) {
+    const event = storedEvent(row);
+    if (event) events.push(event);
+  }
+  return events;
 }
 
 function eventColumns(shape: Shape) {
@@ -164,10 +171,10 @@ function eventColumns(shape: Shape) {
 }
 
 /** A row whose data is no JSON object is not an event: somebody else's, or damaged. */
-function storedEvent(row: Json): StoredEvent[] {
+function storedEvent(row: Json): StoredEvent | undefined {
   const { data, ...columns } = row;
   const parsed = typeof data === 'string' ? parseJson(data) : undefined;
-  return isRecord(parsed) ? [{ ...parsed, ...columns } as StoredEvent] : [];
+  return isRecord(parsed) ? ({ ...parsed, ...columns } as StoredEvent) : undefined;
 }
 
 function searchCondition(search: string, shape: Shape): { sql: string; values: string[] } {

@@ -1,6 +1,7 @@
 import { isInformative } from '../core/normalize-error.ts';
 import type { ResolutionDetails } from '../core/resolution.ts';
 import { distinctiveTokens, errorSimilarity } from '../core/similarity.ts';
+import { cutText } from '../core/text.ts';
 import type { Db } from './db.ts';
 import type { Row } from './sqlite.ts';
 
@@ -31,7 +32,7 @@ export function findResolution(
   const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
   const row = db.sqlite.get(
     `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count FROM error_kb
-     WHERE error_normalized = ? AND resolution IS NOT NULL ORDER BY ${own}, ${most} DESC LIMIT 1`,
+     WHERE error_normalized = ? AND typeof(resolution) = 'text' ORDER BY ${own}, ${most} DESC LIMIT 1`,
     normalizedError,
     projectPath ?? '',
   );
@@ -59,10 +60,10 @@ export function searchErrorKB(
 const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
 
 function prefixCandidates(normalizedError: string, db: Db): Row[] {
-  const prefix = normalizedError.slice(0, PREFIX_LENGTH);
+  const prefix = cutText(normalizedError, PREFIX_LENGTH);
   return db.sqlite.all(
     `SELECT ${KB_COLUMNS} FROM error_kb
-     WHERE error_normalized >= ? AND error_normalized < ? AND resolution IS NOT NULL LIMIT ?`,
+     WHERE error_normalized >= ? AND error_normalized < ? AND typeof(resolution) = 'text' LIMIT ?`,
     prefix,
     `${prefix}\u{10ffff}`,
     CANDIDATES_MAX,
@@ -76,7 +77,7 @@ function wordCandidates(normalizedError: string, db: Db): Row[] {
     if (words.length < count) continue;
     const rows = db.sqlite.all(
       `SELECT ${KB_COLUMNS} FROM error_kb
-       WHERE id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ? LIMIT ?) AND resolution IS NOT NULL`,
+       WHERE id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ? LIMIT ?) AND typeof(resolution) = 'text'`,
       words
         .slice(0, count)
         .map((word) => `"${word}"`)
@@ -114,7 +115,7 @@ export function findFileResolutions(
   return db.sqlite
     .all(
       `SELECT ${KB_COLUMNS} FROM error_kb
-       WHERE id IN (SELECT kb_id FROM error_files WHERE project_path = ? AND file = ?) AND resolution IS NOT NULL
+       WHERE id IN (SELECT kb_id FROM error_files WHERE project_path = ? AND file = ?) AND typeof(resolution) = 'text'
        ORDER BY last_used DESC, id DESC LIMIT ?`,
       projectPath ?? '',
       file,

@@ -44,6 +44,14 @@ export function openError(eventId: number, at: Origin, error: ToolError, db: Db)
     error.file,
     JSON.stringify(error.mentionedFiles),
   );
+  // What nobody looks at any more must not stay open for ever when the newer ones are solved.
+  db.sqlite.run(
+    `DELETE FROM open_errors WHERE session_id = ? AND event_id <=
+       (SELECT event_id FROM open_errors WHERE session_id = ? ORDER BY event_id DESC LIMIT 1 OFFSET ?)`,
+    at.sessionId,
+    at.sessionId,
+    OPEN_MAX,
+  );
 }
 
 /** The session's unsolved errors, oldest first. */
@@ -65,10 +73,11 @@ export function queryOpenErrors(sessionId: string, db: Db): OpenError[] {
 export function resolveErrors(successId: number, success: ToolUse, db: Db): void {
   const solved = queryOpenErrors(success.at.sessionId, db).filter((error) => isSolvedBy(error, success));
   if (solved.length === 0) return;
-  const byError = Map.groupBy(solved, (error) => error.error);
-  for (const [normalizedError, errors] of byError) {
-    const newest = errors.at(-1) as OpenError;
-    learn(normalizedError, { newest, count: errors.length, successId }, success, db);
+  // Oldest first, so that the newest of equal errors stays.
+  const newestOf = new Map(solved.map((error) => [error.error, error]));
+  for (const [normalizedError, newest] of newestOf) {
+    const count = solved.filter((error) => error.error === normalizedError).length;
+    learn(normalizedError, { newest, count, successId }, success, db);
   }
   for (const error of solved) db.sqlite.run('DELETE FROM open_errors WHERE event_id = ?', error.eventId);
 }
@@ -159,7 +168,7 @@ function helpersBetween(error: OpenError, successId: number, success: ToolUse, d
 function newestPrompt(sessionId: string, db: Db): string | null {
   const row = db.sqlite.get(
     `SELECT substr(json_extract(data, '$.text'), 1, ?) AS text FROM events
-     WHERE session_id = ? AND type = 'prompt' ORDER BY ts DESC, id DESC LIMIT 1`,
+     WHERE session_id = ? AND type = 'prompt' AND json_valid(data) ORDER BY ts DESC, id DESC LIMIT 1`,
     PROMPT_LENGTH_MAX,
     sessionId,
   );
@@ -168,15 +177,27 @@ function newestPrompt(sessionId: string, db: Db): string | null {
 
 function readOpenError(row: Row): OpenError {
   const files = parseJson(String(row.mentioned_files ?? '[]'));
-  const command = row.command === null ? null : parseJson(String(row.command));
   return {
     eventId: Number(row.event_id),
     agentId: row.agent_id === null ? null : String(row.agent_id),
     tool: String(row.tool),
     error: String(row.error_normalized),
     errorRaw: row.error_raw === null ? null : String(row.error_raw),
-    command: isRecord(command) ? (command as unknown as Command) : null,
+    command: readCommand(parseJson(String(row.command))),
     file: row.file === null ? null : String(row.file),
     mentionedFiles: Array.isArray(files) ? files.filter((file) => typeof file === 'string') : [],
+  };
+}
+
+/** The row may come from a spool file that another version wrote or that is damaged. */
+function readCommand(value: unknown): Command | null {
+  if (!isRecord(value)) return null;
+  const { program, family, targets, hidesFailure } = value;
+  if (typeof program !== 'string' || typeof family !== 'string' || !Array.isArray(targets)) return null;
+  return {
+    program,
+    family,
+    targets: targets.filter((target) => typeof target === 'string'),
+    hidesFailure: hidesFailure === true,
   };
 }

@@ -103,7 +103,7 @@ const CALLS_LOOKED_AT = 64;
 function isRecorded(sessionId: string, toolUseId: string, db: Db): boolean {
   const row = db.sqlite.get(
     `SELECT 1 FROM (SELECT data FROM events WHERE session_id = ? ORDER BY ts DESC, id DESC LIMIT ?)
-     WHERE json_extract(data, '$.toolUseId') = ? LIMIT 1`,
+     WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END = ? LIMIT 1`,
     sessionId,
     CALLS_LOOKED_AT,
     toolUseId,

@@ -19,13 +19,13 @@ export function summarizeSession(sessionId: string, reason: string, db: Db): Jso
   const newestFirst = queryEvents({ sessionId, limit: EVENTS_MAX }, db);
   const prompts = newestFirst.filter((event) => event.type === 'prompt');
   const toolUses = newestFirst.filter((event) => event.type === 'tool_use');
-  const toolCounts: Record<string, number> = {};
-  for (const use of toolUses) toolCounts[String(use.tool)] = (toolCounts[String(use.tool)] ?? 0) + 1;
+  const toolCounts = new Map<string, number>();
+  for (const { tool } of toolUses) toolCounts.set(String(tool), (toolCounts.get(String(tool)) ?? 0) + 1);
   const unresolved = queryOpenErrors(sessionId, db).reverse();
   const edited = toolUses.filter((use) => isEditingTool(String(use.tool)) && typeof use.file === 'string');
   return {
     promptCount: prompts.length,
-    toolCounts,
+    toolCounts: Object.fromEntries(toolCounts),
     toolSequence: toolUses
       .slice(0, SEQUENCE_MAX)
       .reverse()

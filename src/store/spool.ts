@@ -11,6 +11,7 @@ import type { Db } from './db.ts';
 
 const FILES_TAKEN_MAX = 200;
 const FILES_WAITING_MAX = 10_000;
+const DRAFT_AGE_MAX_MS = 60_000;
 
 /** Whether recordings wait for a writer. */
 export function isSpoolWaiting(paths: StatePaths): boolean {
@@ -54,32 +55,62 @@ const NOTHING: TakenSpool = { recordings: [], discard: () => {} };
  */
 export function takeSpool(paths: StatePaths, db: Db): TakenSpool {
   if (!isSpoolWaiting(paths)) return NOTHING;
-  const fs = process.getBuiltinModule('node:fs');
-  const names = fs.readdirSync(paths.spool).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-  const taken = names.sort().slice(0, FILES_TAKEN_MAX);
-  const recordings = taken.flatMap((name) => {
-    const isNew =
-      db.sqlite.run(
-        'INSERT OR IGNORE INTO spool_taken(name, ts) VALUES (?, ?)',
-        name,
-        new Date().toISOString(),
-      ).changes > 0;
-    return isNew ? readRecordings(`${paths.spool}/${name}`) : [];
-  });
-  return { recordings, discard: () => discard(paths, taken) };
+  const names = spoolNames(paths);
+  const done: string[] = [];
+  const recordings: Recording[] = [];
+  let takenCount = 0;
+  for (const name of names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()) {
+    if (takenCount === FILES_TAKEN_MAX) break;
+    done.push(name);
+    if (!markTaken(name, db)) continue;
+    takenCount++;
+    recordings.push(...readRecordings(`${paths.spool}/${name}`));
+  }
+  const drafts = names.filter((name) => name.startsWith('.') && isStale(`${paths.spool}/${name}`));
+  return { recordings, discard: () => discard(paths, [...done, ...drafts]) };
+}
+
+function spoolNames(paths: StatePaths): string[] {
+  try {
+    return process.getBuiltinModule('node:fs').readdirSync(paths.spool);
+  } catch {
+    return []; // The writer before us has just taken the last file and removed the folder.
+  }
+}
+
+/** False when the file was taken before and could not be removed. */
+function markTaken(name: string, db: Db): boolean {
+  const sql = 'INSERT OR IGNORE INTO spool_taken(name, ts) VALUES (?, ?)';
+  return db.sqlite.run(sql, name, new Date().toISOString()).changes > 0;
 }
 
 function readRecordings(file: string): Recording[] {
-  const value = parseJson(process.getBuiltinModule('node:fs').readFileSync(file, 'utf8'));
-  return Array.isArray(value) ? value.filter((one) => isRecord(one) && isRecord(one.at)) : [];
+  try {
+    const value = parseJson(process.getBuiltinModule('node:fs').readFileSync(file, 'utf8'));
+    return Array.isArray(value) ? value.filter((one) => isRecord(one) && isRecord(one.at)) : [];
+  } catch {
+    return []; // No readable file: it must not keep those behind it waiting.
+  }
+}
+
+/** A draft that nobody finishes any more: its process has been killed. */
+function isStale(file: string): boolean {
+  const writtenMs = process.getBuiltinModule('node:fs').statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return writtenMs !== undefined && Date.now() - writtenMs > DRAFT_AGE_MAX_MS;
 }
 
 function discard(paths: StatePaths, names: readonly string[]): void {
   const fs = process.getBuiltinModule('node:fs');
+  for (const name of names) {
+    try {
+      fs.unlinkSync(`${paths.spool}/${name}`);
+    } catch {
+      // Gone already, or it cannot be removed: then its name is in spool_taken.
+    }
+  }
   try {
-    for (const name of names) fs.rmSync(`${paths.spool}/${name}`, { force: true });
     fs.rmdirSync(paths.spool);
   } catch {
-    // Something new came in meanwhile, or the files cannot be removed: their names are in spool_taken.
+    // Something new came in meanwhile, or the folder is gone.
   }
 }

@@ -1,13 +1,12 @@
-import { Database } from 'bun:sqlite';
+import { constants, Database } from 'bun:sqlite';
 import { type OpenOptions, type Sqlite, snapshotUri } from './sqlite.ts';
 
 /** Opens a database with Bun's own SQLite. Throws an error with a `code` such as SQLITE_CANTOPEN. */
 export function openSqlite(path: string, options: OpenOptions): Sqlite {
-  const database =
-    options.mode === 'write'
-      ? new Database(path, { readwrite: true, create: true })
-      : new Database(options.mode === 'snapshot' ? snapshotUri(path) : path, { readonly: true });
+  const database = openDatabase(path, options);
   database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+  // A hook is often the only process on the database: without this each would make the log's two files anew.
+  if (options.mode === 'write') database.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
   return {
     exec: (sql) => void database.run(sql),
     run: (sql, ...values) => {
@@ -20,4 +19,10 @@ export function openSqlite(path: string, options: OpenOptions): Sqlite {
     transaction: (work) => database.transaction(work).immediate(),
     close: () => database.close(),
   };
+}
+
+function openDatabase(path: string, { mode }: OpenOptions): Database {
+  if (mode === 'write') return new Database(path, { readwrite: true, create: true });
+  if (mode === 'read') return new Database(path, { readonly: true });
+  return new Database(snapshotUri(path), constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
 }

@@ -13,40 +13,42 @@ export type HookInput =
 export type InputLimits = { readonly bytesMax: number; readonly timeoutMs: number };
 
 const CLOSING_BRACE = 0x7d;
-const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d]);
+const BLANK_MAX = 0x20;
 
 /**
  * Reads one JSON document. It is taken as soon as it is complete: the writer may keep the pipe open. Beyond
  * `bytesMax` the rest is read and thrown away, so that the writer does not meet a closed pipe.
  */
-export async function readHookInput({ bytesMax, timeoutMs }: InputLimits): Promise<HookInput> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(() => resolve('timeout'), timeoutMs);
+export function readHookInput({ bytesMax, timeoutMs }: InputLimits): Promise<HookInput> {
+  const received: Received = { chunks: [], bytes: 0 };
+  return new Promise((resolve) => {
+    const end = (input: HookInput) => {
+      clearTimeout(timer);
+      resolve(input);
+    };
+    const timer = setTimeout(() => end(interpret(received, bytesMax)), timeoutMs);
+    receive(received, bytesMax).then(
+      (value) => end(value === undefined ? interpret(received, bytesMax) : { kind: 'json', value }),
+      () => end(interpret(received, bytesMax)), // A broken input is one that has ended.
+    );
   });
-  const iterator = stdinChunks()[Symbol.asyncIterator]();
-  try {
-    while (true) {
-      const next = await Promise.race([iterator.next(), timeout]);
-      if (next === 'timeout' || next.done) break;
-      if (bytes <= bytesMax) chunks.push(next.value);
-      bytes += next.value.length;
-      if (bytes <= bytesMax && endsWithBrace(next.value)) {
-        const value = parseJson(decode(chunks));
-        if (value !== undefined) return { kind: 'json', value };
-      }
-    }
-  } catch {
-    // A broken or closed input is one that has ended.
-  } finally {
-    clearTimeout(timer);
-  }
-  return interpret(chunks, bytes, bytesMax);
 }
 
-function interpret(chunks: readonly Uint8Array[], bytes: number, bytesMax: number): HookInput {
+type Received = { readonly chunks: Uint8Array[]; bytes: number };
+
+/** Gives the document as soon as it is complete, undefined when the input ends before. */
+async function receive(received: Received, bytesMax: number): Promise<unknown> {
+  for await (const chunk of stdinChunks()) {
+    if (received.bytes <= bytesMax) received.chunks.push(chunk);
+    received.bytes += chunk.length;
+    if (received.bytes > bytesMax || !endsWithBrace(chunk)) continue;
+    const value = parseJson(decode(received.chunks));
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function interpret({ chunks, bytes }: Received, bytesMax: number): HookInput {
   if (bytes === 0) return { kind: 'empty' };
   const text = decode(chunks).slice(0, bytesMax);
   if (bytes > bytesMax) {
@@ -59,7 +61,7 @@ function interpret(chunks: readonly Uint8Array[], bytes: number, bytesMax: numbe
 
 function endsWithBrace(chunk: Uint8Array): boolean {
   let index = chunk.length - 1;
-  while (index >= 0 && BLANKS.has(chunk[index] as number)) index--;
+  while (index >= 0 && (chunk[index] ?? 0) <= BLANK_MAX) index--;
   return chunk[index] === CLOSING_BRACE;
 }
 

@@ -1,0 +1,90 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import pc from 'picocolors';
+import { parseClientVersion } from '../setup/client-version.ts';
+import { type InstallReport, install, type SetupProblem, type SetupStep } from '../setup/install.ts';
+import { runCommand } from '../sys/run-command.ts';
+import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+
+type Flags = { readonly clientVersion?: string; readonly dryRun?: true; readonly json?: true };
+
+const EXAMPLES = `
+Examples:
+  $ self-generation install                            install, repair or update
+  $ self-generation install --dry-run                  show what would be changed
+  $ self-generation install --client-version 2.1.328   do not ask "claude --version"
+  $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
+
+Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+
+/** `install`: puts the running program into ~/.self-generation and registers its hooks in Claude Code. */
+export function installCommand(context: CliContext): Command {
+  return newCommand('install', context)
+    .description('install the program and register its hooks in Claude Code')
+    .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
+    .option('--dry-run', 'change nothing, show what would be changed')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: Flags) => {
+      const report = await install({
+        env: context.env,
+        platform: context.platform,
+        executablePath: context.executablePath,
+        isCompiled: context.isCompiled,
+        projectDirectory: context.cwd,
+        dryRun: flags.dryRun === true,
+        ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
+        run: runCommand,
+        now: context.now,
+      });
+      if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
+      else printReport(report, flags, context);
+      if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
+    });
+}
+
+/** `Cannot <action>: <reason>. <advice>` on standard error. */
+export function printProblem(problem: SetupProblem, context: CliContext): void {
+  const { red } = pc.createColors(context.colour);
+  context.stderr(`${red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`);
+}
+
+export function printWarnings(warnings: readonly string[], context: CliContext): void {
+  const { yellow } = pc.createColors(context.colour);
+  for (const warning of warnings) context.stderr(`${yellow('warning:')} ${warning}\n`);
+}
+
+/** One line for each thing that changed, or that was kept on purpose; directories go without saying. */
+export function printSteps(steps: readonly SetupStep[], context: CliContext): void {
+  const { dim, green } = pc.createColors(context.colour);
+  for (const step of steps) {
+    if (step.change === 'unchanged' || (step.what === 'directory' && step.note === undefined)) continue;
+    const note = step.note === undefined ? '' : dim(` (${step.note})`);
+    context.stdout(`  ${green(step.change.padEnd(8))} ${step.path}${note}\n`);
+  }
+}
+
+function printReport(report: InstallReport, flags: Flags, context: CliContext): void {
+  if (report.kind === 'failed') {
+    printProblem(report, context);
+    return;
+  }
+  const { bold } = pc.createColors(context.colour);
+  if (report.upToDate) {
+    context.stdout(`${bold('Already installed, up to date.')}\n`);
+  } else {
+    const title = flags.dryRun ? 'Nothing was changed. Install would do this:' : 'Installed self-generation.';
+    context.stdout(`${bold(title)}\n`);
+    printSteps(report.steps, context);
+    const hooks = `${report.events.length} hooks`;
+    if (!flags.dryRun) {
+      context.stdout(`${hooks} run in every new Claude Code session. Check with "self-generation doctor".\n`);
+    }
+  }
+  printWarnings(report.warnings, context);
+}
+
+function readVersion(value: string): string {
+  const version = parseClientVersion(value);
+  if (version === undefined) throw new InvalidArgumentError('It has to look like 2.1.328.');
+  return version;
+}

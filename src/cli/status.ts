@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import { statePaths } from '../core/state-paths.ts';
+import { cutText, oneLine } from '../core/text.ts';
+import { countWaiting, readHeartbeats } from '../setup/check-state.ts';
+import { isEnabled, loadConfig } from '../store/config.ts';
+import { type DatabaseState, inspectDatabase, type KnownFix, listNewestFixes } from '../store/inspect.ts';
+import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { newTable } from './table.ts';
+
+type Flags = { readonly json?: true };
+
+type Status = {
+  readonly home: string;
+  readonly enabled: boolean;
+  readonly database: DatabaseState;
+  readonly waiting: number;
+  readonly lastSeen: Readonly<Record<string, string | null>>;
+  readonly newestFixes: readonly KnownFix[];
+};
+
+const FIXES_SHOWN = 5;
+const TEXT_LENGTH_MAX = 60;
+
+const EXAMPLES = `
+Examples:
+  $ self-generation status
+  $ self-generation status --json
+
+Exit codes: 0 shown, 1 the database cannot be read, 2 wrong usage.`;
+
+/** `status`: what has been recorded and learned so far. */
+export function statusCommand(context: CliContext): Command {
+  return newCommand('status', context)
+    .description('show what has been recorded and learned')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((flags: Flags) => {
+      const status = readStatus(context);
+      if (status === undefined) {
+        context.stderr(
+          'error: Cannot show the status: HOME is not set to an absolute path. Set it and run again.\n',
+        );
+        context.setExitCode(EXIT_FAILED);
+        return;
+      }
+      if (flags.json) context.stdout(`${JSON.stringify(status, null, 2)}\n`);
+      else printStatus(status, context);
+      if (status.database.kind === 'unreadable' || status.database.kind === 'damaged')
+        context.setExitCode(EXIT_FAILED);
+    });
+}
+
+function readStatus(context: CliContext): Status | undefined {
+  const paths = statePaths(context.env, context.platform);
+  if (paths === undefined) return undefined;
+  const database = inspectDatabase(paths);
+  return {
+    home: paths.home,
+    enabled: isEnabled(loadConfig(paths)),
+    database,
+    waiting: countWaiting(paths),
+    lastSeen: readHeartbeats(paths),
+    newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
+  };
+}
+
+function printStatus(status: Status, context: CliContext): void {
+  const { bold, dim, green, red, yellow } = pc.createColors(context.colour);
+  const print = (text: string) => context.stdout(`${text}\n`);
+  print(
+    `${bold('self-generation')} ${status.enabled ? green('on') : yellow('off (enabled: false)')}  ${dim(status.home)}`,
+  );
+  if (status.waiting > 0) print(yellow(`${status.waiting} recordings wait for the database`));
+  switch (status.database.kind) {
+    case 'absent':
+      print('Nothing recorded yet.');
+      return;
+    case 'unreadable':
+    case 'damaged':
+      print(`${red('The database cannot be read.')} Run "self-generation doctor".`);
+      return;
+    case 'sound':
+      printCounts(status.database, print);
+  }
+  if (status.newestFixes.length > 0) printFixes(status.newestFixes, context);
+}
+
+function printCounts(
+  { counts }: Extract<DatabaseState, { kind: 'sound' }>,
+  print: (text: string) => void,
+): void {
+  const events = Object.entries(counts.events).map(([type, count]) => `${count} ${type}`);
+  print(`Events: ${events.join(', ') || 'none'} in ${counts.projects} projects`);
+  print(`Known fixes: ${counts.knownFixes}, errors without one: ${counts.openErrors}`);
+  if (counts.lastEvent !== null) print(`Newest event: ${counts.lastEvent}`);
+}
+
+function printFixes(fixes: readonly KnownFix[], context: CliContext): void {
+  const table = newTable(['error', 'fix', 'solved', 'seen', 'told'], context);
+  for (const fix of fixes) {
+    table.push([short(fix.error), short(fix.fix), String(fix.solved), String(fix.seen), String(fix.shown)]);
+  }
+  context.stdout(`\nNewest fixes\n${table.toString()}\n`);
+}
+
+function short(text: string): string {
+  const line = oneLine(text);
+  return line.length > TEXT_LENGTH_MAX ? `${cutText(line, TEXT_LENGTH_MAX - 1)}…` : line;
+}

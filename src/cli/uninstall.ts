@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
+import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { printProblem, printSteps, printWarnings } from './install.ts';
+
+type Flags = { readonly purge?: true; readonly dryRun?: true; readonly json?: true };
+
+const EXAMPLES = `
+Examples:
+  $ self-generation uninstall             remove the hooks and the program, keep what was learned
+  $ self-generation uninstall --purge     remove that too
+  $ self-generation uninstall --dry-run   show what would be removed
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+
+/** `uninstall`: takes the hooks out of Claude Code's settings and removes what install put on the disk. */
+export function uninstallCommand(context: CliContext): Command {
+  return newCommand('uninstall', context)
+    .description('remove the hooks and the program; what was learned stays')
+    .option('--purge', 'also remove everything that was learned, and the settings')
+    .option('--dry-run', 'change nothing, show what would be changed')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((flags: Flags) => {
+      const report = uninstall({
+        env: context.env,
+        platform: context.platform,
+        purge: flags.purge === true,
+        dryRun: flags.dryRun === true,
+      });
+      if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
+      else printReport(report, flags, context);
+      if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
+    });
+}
+
+function printReport(report: UninstallReport, flags: Flags, context: CliContext): void {
+  if (report.kind === 'failed') {
+    printSteps(report.steps, context);
+    printProblem(report, context);
+    return;
+  }
+  const { bold } = pc.createColors(context.colour);
+  const didNothing = report.steps.every((step) => step.change === 'unchanged' || step.change === 'kept');
+  if (didNothing) context.stdout(`${bold('Nothing to remove: self-generation is not installed.')}\n`);
+  else if (flags.dryRun) context.stdout(`${bold('Nothing was changed. Uninstall would do this:')}\n`);
+  else context.stdout(`${bold('Uninstalled self-generation.')}\n`);
+  printSteps(report.steps, context);
+  printWarnings(report.warnings, context);
+}

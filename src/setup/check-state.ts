@@ -1,0 +1,186 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { parseConfig } from '../core/config.ts';
+import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { HOOKS } from '../core/hook-names.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import type { HookLogEntry } from '../store/hook-log.ts';
+import { inspectDatabase, listWithheld, settleDatabase } from '../store/inspect.ts';
+import { record } from '../store/record.ts';
+import { type Check, failed, ok, skipped, warning } from './check.ts';
+
+/** What `doctor` looks at in our own directory and in the environment. */
+
+/** Variables that change what a compiled Bun program does, whoever made it. */
+const TRAPS: Readonly<Record<string, string>> = {
+  BUN_OPTIONS: 'its options are added to every run of the binary',
+  BUN_BE_BUN: 'the binary then behaves as the bun runtime instead of as a hook',
+  BUN_INSPECT: 'it opens a debugger in every hook',
+  BUN_INSPECT_PRELOAD: 'it runs a script inside every hook',
+  BUN_CONFIG_PRELOAD: 'it runs a script inside every hook',
+  SELF_GENERATION_INTERNAL: 'every hook then does nothing',
+};
+
+export function checkEnvironment(env: Environment): Check {
+  const set = Object.keys(TRAPS).filter((name) => env[name] !== undefined && env[name] !== '');
+  if (set.length === 0) return ok('environment', 'no variable changes what the hooks do');
+  const detail = set.map((name) => `${name} is set: ${TRAPS[name]}`).join('; ');
+  return warning('environment', detail, `Unset it where you start the client: unset ${set.join(' ')}`);
+}
+
+/** Directories 0700, files 0600: what is recorded is nobody else's business. */
+export function checkPermissions(paths: StatePaths, platform: string): Check {
+  if (platform === 'win32') return skipped('permissions', 'Windows keeps them in access lists');
+  const open = [
+    paths.home,
+    paths.data,
+    paths.spool,
+    paths.backups,
+    paths.database,
+    paths.config,
+    paths.manifest,
+    paths.hookLog,
+  ].filter((path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0);
+  if (open.length === 0) return ok('permissions', 'only you can read what is stored');
+  return warning('permissions', `other users may look into ${open.join(', ')}`, `chmod -R go= ${paths.home}`);
+}
+
+export function checkConfig(paths: StatePaths): Check {
+  if (!existsSync(paths.config)) return ok('config', 'no config.json: every setting has its default');
+  const value = parseJson(readFileSync(paths.config, 'utf8'));
+  if (value === undefined) {
+    return failed(
+      'config',
+      `${paths.config} is no JSON, so every setting has its default`,
+      'Mend or remove the file',
+    );
+  }
+  const { config, problems } = parseConfig(value);
+  if (problems.length > 0) {
+    const detail = problems.map(({ key, message }) => `${key || paths.config}: ${message}`).join('; ');
+    return warning('config', detail, 'See "self-generation config"');
+  }
+  return config.enabled
+    ? ok('config', paths.config)
+    : warning('config', 'enabled is false: no hook does anything', 'self-generation config set enabled true');
+}
+
+export function checkDatabase(paths: StatePaths): Check {
+  const state = inspectDatabase(paths);
+  const moveAway = `Move it away and the next hook makes a new one: mv "${paths.database}" "${paths.database}.broken"`;
+  switch (state.kind) {
+    case 'absent':
+      return ok('database', 'none yet; the first recorded event makes it');
+    case 'unreadable':
+      return failed('database', `${paths.database}: ${state.reason}`, moveAway);
+    case 'damaged':
+      return failed('database', `${paths.database} is damaged: ${state.findings.join('; ')}`, moveAway);
+    case 'sound': {
+      const events = Object.values(state.counts.events).reduce((sum, count) => sum + count, 0);
+      const detail = `${events} events, ${state.counts.knownFixes} known fixes, integrity ok`;
+      return state.isCurrent
+        ? ok('database', detail)
+        : warning(
+            'database',
+            `${detail}; schema version ${state.schemaVersion} is another one`,
+            'Run doctor again, or update',
+          );
+    }
+  }
+}
+
+/** Takes in waiting recordings and migrates, as the next recording hook would, but without its time limit. */
+export function settle(paths: StatePaths): Check {
+  const waiting = countWaiting(paths);
+  if (!existsSync(paths.database) && waiting === 0) return ok('spool', 'nothing waits to be recorded');
+  try {
+    settleDatabase(paths, (db) => record([], paths, db));
+    const left = countWaiting(paths);
+    if (left > 0) return warning('spool', `${left} recordings still wait`, 'Run doctor again');
+    return ok(
+      'spool',
+      waiting > 0 ? `${waiting} waiting recordings were taken in` : 'nothing waits to be recorded',
+    );
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return failed(
+      'spool',
+      `the database cannot be written: ${reason}; ${waiting} recordings wait`,
+      'See the line about the database',
+    );
+  }
+}
+
+/** How many recordings wait for a writer. */
+export function countWaiting(paths: StatePaths): number {
+  if (!existsSync(paths.spool)) return 0;
+  return readdirSync(paths.spool).filter((name) => name.endsWith('.json') && !name.startsWith('.')).length;
+}
+
+const DAYS_SHOWN = 7;
+const FAILURES_SHOWN = 3;
+const MS_PER_DAY = 86_400_000;
+
+export function checkHookLog(paths: StatePaths, now: Date): Check {
+  const since = new Date(now.getTime() - DAYS_SHOWN * MS_PER_DAY).toISOString();
+  const recent = readHookLog(paths).filter((entry) => entry.ts >= since);
+  if (recent.length === 0) return ok('hook failures', `none in the last ${DAYS_SHOWN} days`);
+  const newest = recent.slice(-FAILURES_SHOWN).map((entry) => `${entry.ts} ${entry.hook}: ${entry.message}`);
+  return warning(
+    'hook failures',
+    `${recent.length} in the last ${DAYS_SHOWN} days; newest: ${newest.join(' | ')}`,
+    `All of them: ${paths.hookLog}`,
+  );
+}
+
+/** The noted failures of hooks, oldest first. */
+export function readHookLog(paths: StatePaths): HookLogEntry[] {
+  if (!existsSync(paths.hookLog)) return [];
+  return readFileSync(paths.hookLog, 'utf8')
+    .split('\n')
+    .map(parseJson)
+    .filter(isRecord)
+    .map((entry) => ({
+      ts: readString(entry, 'ts') ?? '',
+      hook: readString(entry, 'hook') ?? '',
+      message: readString(entry, 'message') ?? '',
+    }));
+}
+
+/** When each event last came in; null when it never has. */
+export function readHeartbeats(paths: StatePaths): Record<string, string | null> {
+  return Object.fromEntries(
+    HOOKS.map(({ event }) => {
+      const file = `${paths.heartbeats}/${event}`;
+      return [event, existsSync(file) ? readFileSync(file, 'utf8').trim() || null : null];
+    }),
+  );
+}
+
+export function checkHeartbeats(paths: StatePaths): Check {
+  const seen = Object.entries(readHeartbeats(paths)).flatMap(([event, time]) =>
+    time ? [`${event} ${time}`] : [],
+  );
+  return seen.length > 0
+    ? ok('last seen', seen.join(', '))
+    : skipped(
+        'last seen',
+        'no event yet: start a session of the client, or run "self-generation doctor --live"',
+      );
+}
+
+export function checkWithheld(paths: StatePaths): Check {
+  try {
+    const withheld = listWithheld(paths);
+    if (withheld.length === 0) return ok('withheld', 'no stored text is shaped like an instruction');
+    const shown = withheld
+      .slice(0, FAILURES_SHOWN)
+      .map(({ source, text }) => `${source} ${JSON.stringify(text.slice(0, 120))}`);
+    return warning(
+      'withheld',
+      `${withheld.length} stored texts are shaped like instructions and are not given to agents: ${shown.join(', ')}`,
+      'Find out where they come from',
+    );
+  } catch {
+    return skipped('withheld', 'the database cannot be read');
+  }
+}

@@ -1,0 +1,121 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { HOOKS, type HookEventName } from '../core/hook-names.ts';
+import type { Environment } from '../core/state-paths.ts';
+import type { RunCommand } from '../sys/run-command.ts';
+
+export type ClientVersion =
+  | { readonly kind: 'known'; readonly version: string; readonly path: string }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** What a client of some version can do, as far as registering hooks goes. */
+export type ClientFeatures = {
+  /** Runs `command` with `args` directly instead of through a shell. */
+  readonly execForm: boolean;
+  readonly postToolBatch: boolean;
+  /** Those of our events whose names it knows: before 2.1.150 one unknown name switches off the whole settings file. */
+  readonly events: readonly HookEventName[];
+};
+
+const VERSION_TIME_LIMIT_MS = 10_000;
+const PATH_ENTRIES_MAX = 500;
+const FIRST_WITH_SUBAGENT_START = '2.0.76';
+const FIRST_WITH_EXEC_FORM = '2.1.139';
+const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
+const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
+  'PreToolUse',
+  'PostToolUse',
+  'UserPromptSubmit',
+  'SessionStart',
+  'SessionEnd',
+  'SubagentStop',
+]);
+
+/** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
+export async function findClientVersion(options: {
+  readonly env: Environment;
+  readonly run: RunCommand;
+  readonly platform: string;
+}): Promise<ClientVersion> {
+  const path = findOnPath(options.env, options.platform);
+  if (path === undefined) return { kind: 'unknown', reason: 'there is no "claude" on PATH' };
+  const result = await options.run(path, ['--version'], {
+    env: options.env,
+    cwd: dirname(path),
+    timeoutMs: VERSION_TIME_LIMIT_MS,
+  });
+  const asked = `"${path} --version"`;
+  if (result.kind === 'timed-out')
+    return { kind: 'unknown', reason: `${asked} gave no answer in 10 seconds` };
+  if (result.kind === 'failed') return { kind: 'unknown', reason: `${asked} failed: ${result.reason}` };
+  const version = parseClientVersion(result.stdout);
+  if (result.code !== 0) return { kind: 'unknown', reason: `${asked} ended with exit code ${result.code}` };
+  if (version === undefined) return { kind: 'unknown', reason: `${asked} did not print a version` };
+  return { kind: 'known', version, path };
+}
+
+/** The version at the beginning of what `claude --version` prints, or undefined. */
+export function parseClientVersion(text: string): string | undefined {
+  return /^\s*v?(\d{1,6}\.\d{1,6}\.\d{1,6})(?![\w.])/.exec(text)?.[1];
+}
+
+/** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
+export function clientFeatures(version: string | undefined): ClientFeatures {
+  const isAtLeast = (first: string) => version !== undefined && compareVersions(version, first) >= 0;
+  const postToolBatch = isAtLeast(FIRST_WITH_POST_TOOL_BATCH);
+  const knowsSubagentStart = version === undefined || isAtLeast(FIRST_WITH_SUBAGENT_START);
+  const knows = (event: HookEventName) => {
+    if (OLDEST_EVENTS.has(event)) return true;
+    return event === 'PostToolBatch' ? postToolBatch : knowsSubagentStart;
+  };
+  return {
+    execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
+    postToolBatch,
+    events: HOOKS.map((hook) => hook.event).filter(knows),
+  };
+}
+
+/** What the user should know about hooks that are left out because of the client's version. */
+export function clientWarnings(client: ClientVersion): string[] {
+  if (client.kind === 'unknown') {
+    return [
+      `The version of Claude Code is unknown (${client.reason}): registered what every version since 2.0.76 ` +
+        'understands. To use more, run "self-generation install --client-version X.Y.Z".',
+    ];
+  }
+  const { events } = clientFeatures(client.version);
+  const missing = HOOKS.map((hook) => hook.event).filter((event) => !events.includes(event));
+  if (missing.length === 0) return [];
+  return [
+    `Claude Code ${client.version} does not know ${missing.join(', ')}; registering that would switch off your ` +
+      'whole settings file. Update Claude Code, then run "self-generation install" again.',
+  ];
+}
+
+function compareVersions(left: string, right: string): number {
+  const parts = (version: string) => version.split('.').map(Number);
+  const other = parts(right);
+  const differences = parts(left).map((part, index) => part - (other[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
+}
+
+/** Relative entries are passed over: they would name a program inside whatever repository the user is in. */
+function findOnPath(env: Environment, platform: string): string | undefined {
+  const name = platform === 'win32' ? 'claude.exe' : 'claude';
+  const path = (platform === 'win32' ? (env.PATH ?? env.Path) : env.PATH) ?? '';
+  return path
+    .split(delimiter)
+    .slice(0, PATH_ENTRIES_MAX)
+    .filter((directory) => isAbsolute(directory))
+    .map((directory) => join(directory, name))
+    .find(isExecutableFile);
+}
+
+function isExecutableFile(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

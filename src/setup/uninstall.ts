@@ -1,0 +1,254 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+} from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { HOOKS } from '../core/hook-names.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { realPath, resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
+import { locate, ownerOf, type Place, readSettings, type SetupProblem, type SetupStep } from './install.ts';
+import { type Manifest, readManifest, type SettingsRecord, sha256 } from './manifest.ts';
+import { type Owner, recogniseEntry, type UnregisterResult, unregisterHooks } from './settings-file.ts';
+
+export type UninstallOptions = {
+  readonly env: Environment;
+  readonly platform: string;
+  /** Also what was learned: data, spool, config.json and everything else under our home directory. */
+  readonly purge: boolean;
+  readonly dryRun: boolean;
+};
+
+export type UninstallReport =
+  | { readonly kind: 'done'; readonly steps: readonly SetupStep[]; readonly warnings: readonly string[] }
+  | ({ readonly kind: 'failed'; readonly steps: readonly SetupStep[] } & SetupProblem);
+
+type SettingsPlan = { readonly path: string; readonly textNow: string | undefined } & (
+  | { readonly kind: 'leave' }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'write'; readonly text: string; readonly change: 'restored' | 'updated' }
+  | { readonly kind: 'refused'; readonly reason: string }
+);
+type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly warnings: string[] };
+type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; readonly owner: Owner };
+
+const ENTRIES_MAX = 10_000;
+const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
+const LOG_NAMES = /^hooks\.log(\.|$)/;
+const DATABASE_NAMES = /^(self-gen|runs)\.db/;
+const RUN_AGAIN = 'Correct that and run the command again.';
+const PREDECESSOR_BACK =
+  'The hooks of an earlier self-generation are registered again, as they were before install.';
+
+/**
+ * Takes the hooks out of every settings file that install wrote and removes what install put on the disk; what was
+ * learned stays, unless `purge`. The settings come first: while they cannot be edited, the program that they name
+ * stays. Never throws: a failure is a report that says what to do.
+ */
+export function uninstall(options: UninstallOptions): UninstallReport {
+  const place = locate(options.env, options.platform);
+  if (place.kind === 'failed') return { ...place, steps: [] };
+  const read = readManifest(place.paths.manifest);
+  const manifest = read.kind === 'read' ? read.manifest : undefined;
+  const scope = { place, manifest, owner: ownerOf(place, options.platform, manifest?.binary) };
+  const work: Work = { dryRun: options.dryRun, steps: [], warnings: [] };
+  if (read.kind === 'unreadable') work.warnings.push(`Went on without the manifest: ${read.reason}.`);
+  try {
+    const objection = options.purge ? objectionToPurge(place) : undefined;
+    if (objection !== undefined) return failed('remove everything', objection, work);
+    const plans = planSettings(scope, options.purge);
+    for (const plan of plans) {
+      if (plan.kind === 'refused') return failed(`take the hooks out of "${plan.path}"`, plan.reason, work);
+    }
+    for (const plan of plans) applySettings(plan, work);
+    if (plans.some((plan) => bringsPredecessorBack(plan, scope.owner))) work.warnings.push(PREDECESSOR_BACK);
+    removeInstalled(scope, work);
+    if (options.purge) purgeHome(scope, work);
+    else reportKept(scope, work);
+    restoreDirectories(scope, work);
+    return { kind: 'done', steps: work.steps, warnings: work.warnings };
+  } catch (error) {
+    return failed('uninstall', error instanceof Error ? error.message : String(error), work);
+  }
+}
+
+function failed(action: string, reason: string, work: Work): UninstallReport {
+  return { kind: 'failed', action, reason, advice: RUN_AGAIN, steps: work.steps };
+}
+
+/** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
+function planSettings({ place, manifest, owner }: Scope, purge: boolean): SettingsPlan[] {
+  const records = manifest?.settings ?? [];
+  const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
+  const others = isRecorded ? [] : [{ path: place.settings }];
+  return [...records, ...others].map((record) => planOne(record, owner, purge));
+}
+
+function planOne(
+  record: { path: string } & Partial<SettingsRecord>,
+  owner: Owner,
+  purge: boolean,
+): SettingsPlan {
+  const { path, before, writtenSha256 } = record;
+  const textNow = readSettings(path);
+  if (textNow === undefined) return { kind: 'leave', path, textNow };
+  // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
+  const isOurs = (entry: unknown) => {
+    const kind = recogniseEntry(entry, owner)?.kind;
+    return kind === 'ours' || (purge && kind === 'predecessor');
+  };
+  if (writtenSha256 === sha256(textNow)) {
+    if (before?.kind === 'absent') return { kind: 'delete', path, textNow };
+    const original = before?.kind === 'saved' ? readSettings(before.backup) : undefined;
+    const isIntact = original !== undefined && before?.kind === 'saved' && sha256(original) === before.sha256;
+    if (isIntact && unregisterHooks(original, isOurs).kind === 'unchanged') {
+      return { kind: 'write', path, textNow, text: original, change: 'restored' };
+    }
+  }
+  return planEdit({ path, textNow }, unregisterHooks(textNow, isOurs), before?.kind === 'absent');
+}
+
+function bringsPredecessorBack(plan: SettingsPlan, owner: Owner): boolean {
+  if (plan.kind !== 'write' || plan.change !== 'restored') return false;
+  const isPredecessor = (entry: unknown) => recogniseEntry(entry, owner)?.kind === 'predecessor';
+  return unregisterHooks(plan.text, isPredecessor).kind !== 'unchanged';
+}
+
+function planEdit(
+  at: { path: string; textNow: string },
+  result: UnregisterResult,
+  wasAbsent: boolean,
+): SettingsPlan {
+  if (result.kind === 'unchanged') return { kind: 'leave', ...at };
+  if (result.kind === 'refused') return { kind: 'refused', ...at, reason: result.reason };
+  if (result.kind === 'emptied' && wasAbsent) return { kind: 'delete', ...at };
+  return { kind: 'write', ...at, text: result.text, change: 'updated' };
+}
+
+/** @throws Error when somebody else has written the file since it was read. */
+function applySettings(plan: SettingsPlan, work: Work): void {
+  const { path } = plan;
+  if (plan.kind === 'leave' || plan.kind === 'refused') {
+    work.steps.push({ what: 'settings', path, change: 'unchanged' });
+    return;
+  }
+  const change = plan.kind === 'delete' ? 'removed' : plan.change;
+  if (!work.dryRun) {
+    if (readSettings(path) !== plan.textNow) throw new Error(`another program has just changed "${path}"`);
+    if (plan.kind === 'delete') rmSync(resolveLinks(path));
+    else writeFileAtomic(path, plan.text);
+  }
+  work.steps.push({ what: 'settings', path, change });
+}
+
+function removeInstalled({ place, manifest }: Scope, work: Work): void {
+  const { paths } = place;
+  remove(paths.binary, 'binary', work);
+  removeNamed(paths.backups, /^settings\.\d{8}T\d{9}Z(-\d+)?\.json$/, 'backup', work);
+  removeNamed(paths.heartbeats, EVENT_NAMES, 'data', work);
+  removeNamed(dirname(paths.hookLog), LOG_NAMES, 'data', work);
+  const config = fileText(paths.config);
+  if (config !== undefined && config === manifest?.configWritten) remove(paths.config, 'config', work);
+  remove(paths.manifest, 'manifest', work);
+}
+
+function reportKept({ place, manifest }: Scope, work: Work): void {
+  const { config, data, spool } = place.paths;
+  const text = fileText(config);
+  if (text !== undefined && text !== manifest?.configWritten) {
+    const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
+    work.steps.push({ what: 'config', path: config, change: 'kept', note });
+  }
+  for (const path of [data, spool]) {
+    if (namesIn(path).length > 0) {
+      work.steps.push({ what: 'data', path, change: 'kept', note: 'what was learned; --purge removes it' });
+    }
+  }
+}
+
+/** Why this directory must not be removed as a whole, or undefined. Nothing there at all is fine. */
+function objectionToPurge({ paths, userHome }: Place): string | undefined {
+  const home = statOf(paths.home);
+  if (home === undefined) return undefined;
+  if (home.isSymbolicLink()) return `"${paths.home}" is a symbolic link; remove what it points to by hand`;
+  if (!home.isDirectory()) return `"${paths.home}" is not a directory`;
+  const real = realpathSync(paths.home);
+  const way = relative(real, realPath(userHome ?? '/'));
+  const isInside = way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  if (isInside || dirname(real) === real) return `"${paths.home}" holds more than our files`;
+  const isOurs = [paths.manifest, paths.database, paths.config].some((path) => existsSync(path));
+  if (isOurs || readdirSync(paths.home).length === 0) return undefined;
+  return `"${paths.home}" holds neither install.json nor data/self-gen.db nor config.json, so it may not be ours`;
+}
+
+/**
+ * Our own directory goes as a whole. One that SELF_GENERATION_HOME names and that had something in it before install
+ * may be anything: there only directories that install made and our databases go.
+ */
+function purgeHome({ place, manifest }: Scope, work: Work): void {
+  const { paths } = place;
+  const created = manifest?.createdDirectories ?? [];
+  if (basename(paths.home) === '.self-generation' || created.includes(paths.home)) {
+    remove(paths.home, 'data', work);
+    return;
+  }
+  removeNamed(paths.data, DATABASE_NAMES, 'data', work);
+  remove(paths.config, 'config', work);
+  for (const name of namesIn(paths.home)) {
+    const path = join(paths.home, name);
+    if (manifest?.ownsHome || created.includes(path)) remove(path, 'data', work);
+    else work.steps.push({ what: 'data', path, change: 'kept', note: 'it may not be ours' });
+  }
+}
+
+/** Directories that install made go when nothing is in them, innermost first; the others get their mode back. */
+function restoreDirectories({ place, manifest }: Scope, work: Work): void {
+  if (work.dryRun) return;
+  const created = manifest?.createdDirectories ?? ourDirectories(place.paths);
+  for (const path of created.toReversed()) {
+    const isEmptyDirectory = statOf(path)?.isDirectory() === true && namesIn(path).length === 0;
+    if (!isEmptyDirectory) continue;
+    rmdirSync(path);
+    work.steps.push({ what: 'directory', path, change: 'removed' });
+  }
+  for (const { path, mode } of manifest?.modesBefore ?? []) {
+    if (((statOf(path)?.mode ?? 0) & 0o777) === 0o700) chmodSync(path, mode);
+  }
+}
+
+/** What install makes, for the case that nobody knows what stood there before. */
+function ourDirectories(paths: StatePaths): string[] {
+  return [paths.home, paths.hooks, paths.data, paths.heartbeats, dirname(paths.hookLog), paths.backups];
+}
+
+/** Removes the files in a directory whose names are ours; what else is in it stays. */
+function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], work: Work): void {
+  for (const name of namesIn(directory)) {
+    if (names.test(name)) remove(join(directory, name), what, work);
+  }
+}
+
+/** Removes a file, a link (not what it points to) or a directory with all that is in it. */
+function remove(path: string, what: SetupStep['what'], work: Work): void {
+  if (statOf(path) === undefined) return;
+  if (!work.dryRun) rmSync(path, { recursive: true });
+  work.steps.push({ what, path, change: 'removed' });
+}
+
+function statOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+function namesIn(directory: string): string[] {
+  return statOf(directory)?.isDirectory() === true ? readdirSync(directory).slice(0, ENTRIES_MAX) : [];
+}
+
+function fileText(path: string): string | undefined {
+  return statOf(path)?.isFile() === true ? readFileSync(path, 'utf8') : undefined;
+}

@@ -1,0 +1,158 @@
+import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { resolutionText } from '../core/resolution.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { type Db, getDb, queryEvents } from './db.ts';
+import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
+
+/** Reading the database for a person: never on a hook's path. */
+
+const BUSY_TIMEOUT_MS = 5000;
+
+export type DatabaseCounts = {
+  readonly events: Readonly<Record<string, number>>;
+  readonly projects: number;
+  readonly knownFixes: number;
+  readonly openErrors: number;
+  readonly firstEvent: string | null;
+  readonly lastEvent: string | null;
+};
+
+export type DatabaseState =
+  | { readonly kind: 'absent' }
+  /** Not a database, not readable, or locked for good. */
+  | { readonly kind: 'unreadable'; readonly reason: string }
+  | { readonly kind: 'damaged'; readonly findings: readonly string[] }
+  | {
+      readonly kind: 'sound';
+      readonly schemaVersion: number;
+      readonly isCurrent: boolean;
+      readonly counts: DatabaseCounts;
+    };
+
+/** Opens the database for reading and checks it thoroughly. Never throws, changes nothing. */
+export function inspectDatabase(paths: StatePaths): DatabaseState {
+  let db: Db | undefined;
+  try {
+    db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
+    if (db === undefined)
+      return isFile(paths.database) ? unreadable('it cannot be opened') : { kind: 'absent' };
+    const findings = db.sqlite.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
+    if (findings.join() !== 'ok') return { kind: 'damaged', findings };
+    const version = schemaVersion(db.sqlite);
+    return {
+      kind: 'sound',
+      schemaVersion: version,
+      isCurrent: version === SCHEMA_VERSION,
+      counts: countRows(db),
+    };
+  } catch (error) {
+    return unreadable(error instanceof Error ? error.message : String(error));
+  } finally {
+    db?.sqlite.close();
+  }
+}
+
+function unreadable(reason: string): DatabaseState {
+  return { kind: 'unreadable', reason };
+}
+
+function isFile(path: string): boolean {
+  return process.getBuiltinModule('node:fs').existsSync(path);
+}
+
+function countRows(db: Db): DatabaseCounts {
+  const number = (sql: string) => Number(Object.values(db.sqlite.get(sql) ?? {})[0] ?? 0);
+  const text = (sql: string) => (Object.values(db.sqlite.get(sql) ?? {})[0] as string | null) ?? null;
+  const { has } = db.shape;
+  const byType = has('events', 'type')
+    ? db.sqlite.all('SELECT type, COUNT(*) AS n FROM events GROUP BY type')
+    : [];
+  return {
+    events: Object.fromEntries(byType.map((row) => [String(row.type), Number(row.n)])),
+    projects: has('events', 'project_path') ? number('SELECT COUNT(DISTINCT project_path) FROM events') : 0,
+    knownFixes: has('error_kb', 'resolution')
+      ? number('SELECT COUNT(*) FROM error_kb WHERE resolution IS NOT NULL')
+      : 0,
+    openErrors: hasTable(db, 'open_errors') ? number('SELECT COUNT(*) FROM open_errors') : 0,
+    firstEvent: has('events', 'ts') ? text('SELECT MIN(ts) FROM events') : null,
+    lastEvent: has('events', 'ts') ? text('SELECT MAX(ts) FROM events') : null,
+  };
+}
+
+function hasTable(db: Db, name: string): boolean {
+  return db.sqlite.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name) !== undefined;
+}
+
+export type Withheld = { readonly source: 'error' | 'fix'; readonly text: string };
+
+const LOOKED_AT_MAX = 500;
+
+/** Stored texts that agents are not given because they are shaped like instructions. */
+export function listWithheld(paths: StatePaths): Withheld[] {
+  const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
+  if (db === undefined) return [];
+  try {
+    const errors = queryEvents({ type: 'tool_error', limit: LOOKED_AT_MAX }, db).map((event) =>
+      String(event.error),
+    );
+    const fixes = db.shape.has('error_kb', 'resolution')
+      ? db.sqlite
+          .all(
+            'SELECT resolution FROM error_kb WHERE resolution IS NOT NULL ORDER BY rowid DESC LIMIT ?',
+            LOOKED_AT_MAX,
+          )
+          .map((row) => resolutionText(String(row.resolution)))
+      : [];
+    const withheld = (source: Withheld['source'], texts: string[]) =>
+      [...new Set(texts)].filter(isInstructionShaped).map((text) => ({ source, text }));
+    return [...withheld('error', errors), ...withheld('fix', fixes)];
+  } finally {
+    db.sqlite.close();
+  }
+}
+
+export type KnownFix = {
+  readonly error: string;
+  readonly fix: string;
+  readonly project: string;
+  readonly solved: number;
+  readonly seen: number;
+  readonly shown: number;
+};
+
+/** The fixes that were used last. */
+export function listNewestFixes(paths: StatePaths, limit: number): KnownFix[] {
+  const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
+  if (db === undefined) return [];
+  try {
+    if (schemaVersion(db.sqlite) !== SCHEMA_VERSION) return [];
+    return db.sqlite
+      .all(
+        'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY last_used DESC, id DESC LIMIT ?',
+        limit,
+      )
+      .map((row) => ({
+        error: String(row.error_normalized),
+        fix: resolutionText(String(row.resolution)),
+        project: String(row.project_path),
+        solved: Number(row.use_count),
+        seen: Number(row.seen_count),
+        shown: Number(row.shown_count),
+      }));
+  } finally {
+    db.sqlite.close();
+  }
+}
+
+/**
+ * Takes in what waits in the spool and brings an older database up to date, however large. Throws with the reason
+ * when that is not possible.
+ */
+export function settleDatabase(paths: StatePaths, settle: (db: Db) => void): void {
+  const db = getDb(paths, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
+  try {
+    settle(db);
+  } finally {
+    db.sqlite.close();
+  }
+}

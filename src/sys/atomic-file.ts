@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+const PRIVATE_FILE_MODE = 0o600;
+const PRIVATE_DIRECTORY_MODE = 0o700;
+/** As many as Linux itself follows. */
+const LINKS_MAX = 40;
+const COMPARE_CHUNK_BYTES = 1024 * 1024;
+
+/**
+ * Replaces a file in one step: a reader, or a crash, sees the old bytes or the new ones, never a part. Symbolic links
+ * are followed and stay links. Without `mode` an existing file keeps its mode and owner and a new one gets 0600.
+ * @throws Error naming the path when it cannot be written; nothing has changed then.
+ */
+export function writeFileAtomic(
+  path: string,
+  bytes: string | Uint8Array,
+  options: { readonly mode?: number } = {},
+): void {
+  const target = resolveLinks(path);
+  const existing = statOrUndefined(target);
+  throughTemporary(target, (temporary) => {
+    const file = openSync(temporary, 'wx', PRIVATE_FILE_MODE);
+    try {
+      writeFileSync(file, bytes);
+      if (existing !== undefined) keepOwner(file, existing);
+      fchmodSync(file, options.mode ?? modeOf(existing) ?? PRIVATE_FILE_MODE);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/**
+ * Copies a file over another in one step. A program running from the target goes on with the old file. A symbolic
+ * link at the target is replaced, so that a foreign program it points to is not overwritten.
+ * @throws Error naming the target when it cannot be written; nothing has changed then.
+ */
+export function copyFileAtomic(source: string, target: string, options: { readonly mode: number }): void {
+  throughTemporary(target, (temporary) => {
+    copyFileSync(source, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    const file = openSync(temporary, 'r+');
+    try {
+      fchmodSync(file, options.mode);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** What was there before: nothing (`directories` were made, outermost first), or a directory with this mode. */
+export type DirectoryChange =
+  | { readonly kind: 'created'; readonly directories: readonly string[] }
+  | { readonly kind: 'existed'; readonly modeBefore: number };
+
+/** Makes sure that the directory exists and that nobody else can look into it (0700). @throws Error from the system. */
+export function ensurePrivateDirectory(path: string): DirectoryChange {
+  const existing = statOrUndefined(path);
+  if (existing === undefined) return { kind: 'created', directories: makeDirectories(path) };
+  if (!existing.isDirectory()) throw new Error(`Cannot make the directory "${path}": a file stands there`);
+  const modeBefore = modeOf(existing) ?? PRIVATE_DIRECTORY_MODE;
+  if (modeBefore !== PRIVATE_DIRECTORY_MODE) chmodSync(path, PRIVATE_DIRECTORY_MODE);
+  return { kind: 'existed', modeBefore };
+}
+
+/** Where writing to this path ends up: links are followed, also those to a file that does not exist yet. */
+export function resolveLinks(path: string): string {
+  let at = path;
+  for (let hop = 0; hop < LINKS_MAX; hop++) {
+    const link = readLink(at);
+    if (link === undefined) return at;
+    at = resolve(realPath(dirname(at)), link);
+  }
+  throw new Error(`Cannot follow "${path}": more than ${LINKS_MAX} symbolic links`);
+}
+
+/** Whether two files have the same content. @throws Error from the system when one cannot be read. */
+export function hasSameBytes(left: string, right: string): boolean {
+  if (statSync(left).size !== statSync(right).size) return false;
+  const first = openSync(left, 'r');
+  const second = openSync(right, 'r');
+  const [one, other] = [Buffer.alloc(COMPARE_CHUNK_BYTES), Buffer.alloc(COMPARE_CHUNK_BYTES)];
+  try {
+    for (;;) {
+      const length = readSync(first, one);
+      if (length !== readSync(second, other)) return false;
+      if (!one.subarray(0, length).equals(other.subarray(0, length))) return false;
+      if (length === 0) return true;
+    }
+  } finally {
+    closeSync(first);
+    closeSync(second);
+  }
+}
+
+/** The path without symbolic links in it; the path as given when nothing is there. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function makeDirectories(path: string): string[] {
+  const missing: string[] = [];
+  for (let at = path; statOrUndefined(at) === undefined; at = dirname(at)) missing.unshift(at);
+  // `recursive` makes it no error that another process was faster; its directory is not ours then.
+  const make = (path: string) => mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE, recursive: true });
+  return missing.filter((directory) => make(directory) !== undefined);
+}
+
+function throughTemporary(target: string, fill: (temporary: string) => void): void {
+  const directory = dirname(target);
+  const temporary = join(directory, `.${basename(target)}.${randomUUID()}.tmp`);
+  try {
+    fill(temporary);
+    renameSync(temporary, target);
+  } catch (cause) {
+    rmSync(temporary, { force: true });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot write "${target}": ${reason}`, { cause });
+  }
+  syncDirectory(directory);
+}
+
+/** Makes the rename itself durable. Not every system can; the file is whole either way. */
+function syncDirectory(directory: string): void {
+  try {
+    const handle = openSync(directory, 'r');
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+  } catch {
+    // Windows cannot open a directory for this.
+  }
+}
+
+/** With `sudo` the new file would otherwise belong to root, and its owner could no longer read it. */
+function keepOwner(file: number, existing: Stats): void {
+  try {
+    fchownSync(file, existing.uid, existing.gid);
+  } catch {
+    // Only root may give a file away; for everybody else the owner is already right, or cannot be.
+  }
+}
+
+function modeOf(stats: Stats | undefined): number | undefined {
+  return stats === undefined ? undefined : stats.mode & 0o7777;
+}
+
+function statOrUndefined(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined; // Not a link, or nothing there.
+  }
+}

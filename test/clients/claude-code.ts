@@ -1,0 +1,211 @@
+import { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { isRecord, type Json, parseJson, readString } from '../../src/core/guards.ts';
+import type { Environment } from '../../src/core/state-paths.ts';
+import {
+  CLIENT_ARGUMENTS,
+  type ClientDirectories,
+  clientCommand,
+  clientEnvironment,
+  describeEnd,
+  makeClientDirectories,
+  removeDirectory,
+} from '../../src/setup/live-check.ts';
+import { type ModelRequest, startScriptedModel } from '../../src/setup/scripted-model.ts';
+import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
+import type { InstalledClient } from './install-client.ts';
+import type { Scenario } from './scenarios.ts';
+
+/** A throw-away home and project with a client and the binary under test. */
+export type Workspace = ClientDirectories & {
+  readonly root: string;
+  readonly client: InstalledClient;
+  readonly binary: string;
+};
+
+export type WorkspaceOptions = {
+  readonly client: InstalledClient;
+  readonly binary: string;
+  /** Path below the project to the file's text. */
+  readonly files?: Readonly<Record<string, string>>;
+};
+
+export type HookResponse = {
+  readonly event: string;
+  readonly exitCode: unknown;
+  readonly outcome: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** What was seen of one client run. */
+export type ClientRun = {
+  readonly end: CommandResult;
+  readonly requests: readonly ModelRequest[];
+  /** The client's own record of its hooks; SessionEnd is never in it. Old clients keep none: undefined. */
+  readonly hookResponses: readonly HookResponse[] | undefined;
+};
+
+export type EventRow = { readonly type: string; readonly projectPath: unknown; readonly data: Json };
+export type ErrorRow = { readonly errorNormalized: string; readonly resolution: unknown };
+export type Recorded = { readonly events: readonly EventRow[]; readonly errors: readonly ErrorRow[] };
+
+const RUN_TIMEOUT_MS = 120_000;
+const PRODUCT_TIMEOUT_MS = 60_000;
+const NO_MODEL = 'http://127.0.0.1:9';
+const PROJECT_FILES = {
+  'package.json': JSON.stringify({ name: 'shop', version: '1.0.0', scripts: { test: 'sh test.sh' } }),
+  'test.sh': 'grep -q "port = 8080" settings.ini || { echo "Error: settings.ini has no port"; exit 1; }\n',
+  'settings.ini': 'name = shop\n',
+  '.claude/agents/executor.md': agentFile('executor', 'Bash, Read, Edit, Write, Agent, Task'),
+  '.claude/agents/researcher.md': agentFile('researcher', 'Read'),
+};
+const HOME_FILES = { '.claude/agents/scribe.md': agentFile('scribe', 'Read, Write') };
+
+/** A project with a failing test, agents of its own, and the client on the PATH. */
+export async function makeWorkspace({ client, binary, files }: WorkspaceOptions): Promise<Workspace> {
+  const root = await mkdtemp(join(tmpdir(), 'sg-client-'));
+  const directories = await makeClientDirectories(root, client.path);
+  await writeFiles(directories.project, { ...PROJECT_FILES, ...files });
+  await writeFiles(directories.home, HOME_FILES);
+  return { ...directories, root, client, binary };
+}
+
+/** Removes the workspace; `KEEP_CLIENT_WORKSPACES=1` keeps it for looking into. */
+export async function removeWorkspace({ root }: Workspace): Promise<void> {
+  if (process.env.KEEP_CLIENT_WORKSPACES === '1') console.log(`kept: ${root}`);
+  else await removeDirectory(root);
+}
+
+/** Runs the binary under test as the user of this workspace would. */
+export function runProduct(
+  workspace: Workspace,
+  args: readonly string[],
+  stdin = '',
+): Promise<CommandResult> {
+  const env = clientEnvironment(process.env, workspace, NO_MODEL);
+  const options = { cwd: workspace.project, env, stdin, timeoutMs: PRODUCT_TIMEOUT_MS };
+  return runCommand(workspace.binary, args, options);
+}
+
+/** Runs the binary under test and throws unless it succeeds. */
+export async function runProductOrThrow(workspace: Workspace, args: readonly string[]): Promise<void> {
+  const end = await runProduct(workspace, args);
+  if (end.kind === 'exited' && end.code === 0) return;
+  throw new Error(`Cannot prepare the test: "${args.join(' ')}" ${describeEnd(end)}`);
+}
+
+/** Runs the client through one scenario, headless, to its end. */
+export async function runClient(
+  workspace: Workspace,
+  scenario: Scenario,
+  env: Environment = {},
+): Promise<ClientRun> {
+  const model = await startScriptedModel({ script: scenario.script });
+  try {
+    const reportsHooks = isAtLeast(workspace.client.version, [2, 1, 100]);
+    const flags = reportsHooks ? ['--include-hook-events'] : [];
+    const [program, ...before] = clientCommand(workspace.client.path);
+    const end = await runCommand(program, [...before, ...CLIENT_ARGUMENTS, ...flags], {
+      cwd: workspace.project,
+      env: { ...clientEnvironment(process.env, workspace, model.url), ...env },
+      stdin: scenario.prompt,
+      timeoutMs: RUN_TIMEOUT_MS,
+    });
+    const stdout = end.kind === 'exited' ? end.stdout : '';
+    return {
+      end,
+      hookResponses: reportsHooks ? hookResponsesIn(stdout) : undefined,
+      requests: model.requests,
+    };
+  } finally {
+    await model.stop();
+  }
+}
+
+/** Whether version `a.b.c` is this one or later. */
+export function isAtLeast(version: string, least: readonly number[]): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [index, wanted] of least.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== wanted) return part > wanted;
+  }
+  return true;
+}
+
+/** What the hooks stored; nothing when there is no database yet. */
+export function readRecorded({ home }: Workspace): Recorded {
+  const path = join(home, '.self-generation', 'data', 'self-gen.db');
+  if (!existsSync(path)) return { events: [], errors: [] };
+  const database = new Database(path, { readonly: true });
+  try {
+    const events = database.query('SELECT type, project_path, data FROM events ORDER BY id').all();
+    const errors = database.query('SELECT error_normalized, resolution FROM error_kb ORDER BY id').all();
+    return {
+      events: events.filter(isRecord).map((row) => ({
+        type: readString(row, 'type') ?? '',
+        projectPath: row.project_path,
+        data: parsedRecord(row.data),
+      })),
+      errors: errors.filter(isRecord).map((row) => ({
+        errorNormalized: readString(row, 'error_normalized') ?? '',
+        resolution: parseJson(readString(row, 'resolution') ?? ''),
+      })),
+    };
+  } finally {
+    database.close();
+  }
+}
+
+/** The bytes of every file below the product's home except the binary, by relative path. */
+export async function readStateFiles({ home }: Workspace): Promise<Map<string, Buffer>> {
+  const root = join(home, '.self-generation');
+  const files = new Map<string, Buffer>();
+  if (!existsSync(root)) return files;
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const isBinary = path.startsWith(join(root, 'hooks'));
+    if (entry.isFile() && !isBinary) files.set(path.slice(root.length + 1), await readFile(path));
+  }
+  return files;
+}
+
+/** The user's settings file as the client reads it. */
+export async function readSettings({ home }: Workspace): Promise<Json> {
+  return parsedRecord(await readFile(join(home, '.claude', 'settings.json'), 'utf8'));
+}
+
+/** Writes files below a directory, making the directories between. */
+export async function writeFiles(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(directory, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+}
+
+function agentFile(name: string, tools: string): string {
+  return `---\nname: ${name}\ndescription: Does the work of a ${name}.\ntools: ${tools}\n---\nYou are a ${name}.\n`;
+}
+
+function parsedRecord(value: unknown): Json {
+  const parsed = typeof value === 'string' ? parseJson(value) : undefined;
+  return isRecord(parsed) ? parsed : {};
+}
+
+function hookResponsesIn(stdout: string): HookResponse[] {
+  return stdout
+    .split('\n')
+    .map(parsedRecord)
+    .filter((message) => message.subtype === 'hook_response')
+    .map((message) => ({
+      event: readString(message, 'hook_event') ?? '',
+      exitCode: message.exit_code,
+      outcome: message.outcome,
+      stdout: readString(message, 'stdout') ?? '',
+      stderr: readString(message, 'stderr') ?? '',
+    }));
+}

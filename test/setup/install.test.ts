@@ -1,0 +1,447 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CommanderError } from 'commander';
+import type { CliContext } from '../../src/cli/context.ts';
+import { installCommand } from '../../src/cli/install.ts';
+import { HOOKS } from '../../src/core/hook-names.ts';
+import { type InstallOptions, install, locate } from '../../src/setup/install.ts';
+import { readManifest } from '../../src/setup/manifest.ts';
+import { uninstall } from '../../src/setup/uninstall.ts';
+import { realPath } from '../../src/sys/atomic-file.ts';
+import { runCommand } from '../../src/sys/run-command.ts';
+
+let root = '';
+let home = '';
+const state = (...names: string[]) => join(home, '.self-generation', ...names);
+const settingsPath = () => join(home, '.claude', 'settings.json');
+const settings = () => JSON.parse(readFileSync(settingsPath(), 'utf8'));
+
+function put(path: string, text: string | Buffer, mode = 0o644): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+beforeEach(() => {
+  root = realPath(mkdtempSync(join(tmpdir(), 'install-')));
+  home = join(root, 'home');
+  mkdirSync(home);
+  put(join(root, 'dist', 'self-generation'), 'program 1', 0o755);
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+/** Everything below a directory: kind, mode and content of each path. */
+function tree(directory: string): Record<string, string> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
+  return Object.fromEntries(
+    ['', ...names].map((name) => {
+      const path = join(directory, name);
+      const stats = lstatSync(path);
+      const mode = (stats.mode & 0o7777).toString(8);
+      if (stats.isSymbolicLink()) return [name, `link to ${readlinkSync(path)}`];
+      return [name, stats.isDirectory() ? `directory ${mode}` : `file ${mode} ${readFileSync(path, 'utf8')}`];
+    }),
+  );
+}
+
+function options(changes: Partial<InstallOptions> = {}): InstallOptions {
+  return {
+    env: { HOME: home, PATH: '/nowhere' },
+    platform: 'linux',
+    executablePath: join(root, 'dist', 'self-generation'),
+    isCompiled: true,
+    projectDirectory: join(root, 'project'),
+    dryRun: false,
+    clientVersion: '2.1.328',
+    run: runCommand,
+    now: () => new Date('2026-11-20T09:47:09.123Z'),
+    ...changes,
+  };
+}
+
+async function installed(changes: Partial<InstallOptions> = {}) {
+  const report = await install(options(changes));
+  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
+  return report;
+}
+
+async function refusal(changes: Partial<InstallOptions> = {}): Promise<string> {
+  const report = await install(options(changes));
+  return report.kind === 'failed'
+    ? `Cannot ${report.action}: ${report.reason}. ${report.advice}`
+    : report.kind;
+}
+
+function removed(env = options().env): void {
+  expect(uninstall({ env, platform: 'linux', purge: false, dryRun: false })).toMatchObject({ kind: 'done' });
+}
+
+describe('install()', () => {
+  test('installs program, settings, config.json and manifest, all private', async () => {
+    const report = await installed();
+    expect(readFileSync(state('hooks', 'self-generation'), 'utf8')).toBe('program 1');
+    expect(tree(state())).toMatchObject({
+      '': 'directory 700',
+      hooks: 'directory 700',
+      data: 'directory 700',
+      'hooks/self-generation': 'file 700 program 1',
+      'config.json':
+        'file 600 {\n  "subagentContext": {\n    "agents": [\n      "general-purpose"\n    ]\n  }\n}\n',
+    });
+    expect(statSync(settingsPath()).mode & 0o777).toBe(0o600);
+    expect(statSync(state('install.json')).mode & 0o777).toBe(0o600);
+    expect(Object.keys(settings().hooks)).toEqual(HOOKS.map((hook) => hook.event));
+    expect(settings().hooks.SubagentStart).toEqual([
+      {
+        hooks: [
+          {
+            type: 'command',
+            command: state('hooks', 'self-generation'),
+            args: ['hook', 'subagent-context'],
+            timeout: 5,
+          },
+        ],
+      },
+    ]);
+    expect(report).toMatchObject({ upToDate: false, warnings: [], clientVersion: '2.1.328' });
+  });
+
+  test('leaves the tree as it was, modes included, when uninstall follows', async () => {
+    chmodSync(home, 0o755);
+    put(join(home, '.bashrc'), 'x');
+    const before = tree(home);
+    await installed();
+    removed();
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('changes nothing the second time and says so', async () => {
+    await installed();
+    const before = tree(home);
+    const later = () => new Date('2027-01-01T00:00:00Z');
+    const report = await installed({ now: later });
+    expect(report.upToDate).toBe(true);
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('run from the installed program it copies nothing', async () => {
+    await installed();
+    const inode = statSync(state('hooks', 'self-generation')).ino;
+    const report = await installed({ executablePath: state('hooks', 'self-generation') });
+    expect(report.upToDate).toBe(true);
+    expect(statSync(state('hooks', 'self-generation')).ino).toBe(inode);
+  });
+
+  test('updates program and entries, and still restores the first settings', async () => {
+    put(settingsPath(), '{ "model" : "opus" }', 0o640);
+    const before = tree(home);
+    await installed({ clientVersion: '2.0.42' });
+    expect(Object.keys(settings().hooks)).not.toContain('SubagentStart');
+    put(join(root, 'dist', 'self-generation'), 'program 2', 0o755);
+    const report = await installed({ now: () => new Date('2027-01-01T00:00:00Z') });
+    expect(report.steps.find((step) => step.what === 'binary')).toMatchObject({ change: 'updated' });
+    expect(readFileSync(state('hooks', 'self-generation'), 'utf8')).toBe('program 2');
+    expect(settings().hooks.SubagentStart).toHaveLength(1);
+    expect(settings().hooks.PreToolUse).toHaveLength(1);
+    removed();
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('keeps what the user wrote between two installs', async () => {
+    put(settingsPath(), '{\n  "model": "opus"\n}\n');
+    await installed({ clientVersion: '2.0.42' });
+    writeFileSync(settingsPath(), readFileSync(settingsPath(), 'utf8').replace('"opus"', '"haiku"'));
+    await installed();
+    removed();
+    expect(readFileSync(settingsPath(), 'utf8')).toBe('{\n  "model": "haiku"\n}\n');
+  });
+
+  test('backs the settings up and keeps their mode', async () => {
+    const text = '\uFEFF{\r\n\t// mine\r\n\t"a": 1,\r\n}\r\n';
+    put(settingsPath(), text, 0o644);
+    await installed();
+    expect(readFileSync(state('backups', 'settings.20261120T094709123Z.json'), 'utf8')).toBe(text);
+    expect(statSync(settingsPath()).mode & 0o777).toBe(0o644);
+    expect(
+      readFileSync(settingsPath(), 'utf8').startsWith('\uFEFF{\r\n\t// mine\r\n\t"a": 1,\r\n\t"hooks": {'),
+    ).toBe(true);
+  });
+
+  test('writes through a link into the dotfiles', async () => {
+    const real = put(join(root, 'dotfiles', 'claude.json'), '{}');
+    mkdirSync(join(home, '.claude'));
+    symlinkSync('../../dotfiles/claude.json', settingsPath());
+    const before = tree(root);
+    await installed();
+    expect(lstatSync(settingsPath()).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(real, 'utf8')).hooks.SubagentStart).toHaveLength(1);
+    removed();
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('makes and removes the target of a dangling link', async () => {
+    mkdirSync(join(root, 'dotfiles'));
+    mkdirSync(join(home, '.claude'));
+    symlinkSync(join(root, 'dotfiles', 'claude.json'), settingsPath());
+    const before = tree(root);
+    await installed();
+    expect(existsSync(join(root, 'dotfiles', 'claude.json'))).toBe(true);
+    removed();
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('honours CLAUDE_CONFIG_DIR, and uninstall cleans each that was used', async () => {
+    const before = tree(home);
+    const env = { ...options().env, CLAUDE_CONFIG_DIR: join(home, 'deep', 'work') };
+    await installed({ env });
+    await installed();
+    expect(existsSync(join(home, 'deep', 'work', 'settings.json'))).toBe(true);
+    expect(existsSync(settingsPath())).toBe(true);
+    removed();
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('closes open directories of an earlier version and uninstall opens them again', async () => {
+    put(state('data', 'old.txt'), 'x');
+    chmodSync(state(), 0o755);
+    chmodSync(state('data'), 0o775);
+    const before = tree(home);
+    await installed();
+    expect(tree(home)['.self-generation']).toBe('directory 700');
+    removed();
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('leaves an existing config.json alone', async () => {
+    put(state('config.json'), '{"language":"en"}', 0o640);
+    await installed();
+    expect(readFileSync(state('config.json'), 'utf8')).toBe('{"language":"en"}');
+  });
+
+  test('gives context to the agents of user and project that can write', async () => {
+    put(join(home, '.claude', 'agents', 'fixer.md'), '---\nname: fixer\n---\n');
+    put(join(home, '.claude', 'agents', 'reader.md'), '---\nname: reader\ntools: Read\n---\n');
+    put(join(root, 'project', '.claude', 'agents', 'x.md'), '---\nname: painter\ntools: Edit\n---\n');
+    await installed();
+    const config = JSON.parse(readFileSync(state('config.json'), 'utf8'));
+    expect(config).toEqual({ subagentContext: { agents: ['general-purpose', 'fixer', 'painter'] } });
+  });
+
+  test('replaces the hooks of the predecessor and says so', async () => {
+    const old = (script: string) => ({
+      hooks: [{ type: 'command', command: `node ${state('hooks', script)}`, timeout: 5 }],
+    });
+    const hooks = {
+      UserPromptSubmit: [old('prompt-logger.mjs')],
+      SubagentStop: [old('subagent-tracker.mjs')],
+    };
+    put(settingsPath(), JSON.stringify({ hooks }));
+    const report = await installed();
+    expect(report.warnings).toEqual([
+      'Replaced 2 hooks of an earlier self-generation, so that none runs twice.',
+    ]);
+    expect(readFileSync(settingsPath(), 'utf8')).not.toContain('.mjs');
+    expect(settings().hooks.UserPromptSubmit).toHaveLength(1);
+  });
+
+  test('asks the client when no version is given', async () => {
+    put(join(root, 'bin', 'claude'), '#!/bin/sh\necho "2.1.140 (Claude Code)"\n', 0o755);
+    const { clientVersion: _given, ...rest } = options({ env: { HOME: home, PATH: `${root}/bin` } });
+    const report = await install(rest);
+    expect(report).toMatchObject({ kind: 'done', clientVersion: '2.1.140' });
+    expect(settings().hooks.PostToolBatch).toBeUndefined();
+    expect(settings().hooks.PostToolUse[0].hooks[0].args).toEqual(['hook', 'tool-logger']);
+  });
+
+  test('registers what every client understands when there is none', async () => {
+    const { clientVersion: _given, ...rest } = options();
+    const report = await install(rest);
+    expect(report.kind === 'done' && report.warnings[0]).toContain('there is no "claude" on PATH');
+    const command = `'${state('hooks', 'self-generation')}' hook subagent-context`;
+    expect(settings().hooks.SubagentStart[0].hooks).toEqual([{ type: 'command', command, timeout: 5 }]);
+    expect(settings().hooks.PostToolBatch).toBeUndefined();
+  });
+
+  test('a home with a blank and a quote gives a command that a shell runs', async () => {
+    const odd = join(root, "o'neil's home");
+    put(join(root, 'dist', 'self-generation'), '#!/bin/sh\necho "$0|$*"\n', 0o755);
+    await installed({ env: { HOME: odd, PATH: '/nowhere' }, clientVersion: '2.0.76' });
+    const written = JSON.parse(readFileSync(join(odd, '.claude', 'settings.json'), 'utf8'));
+    const { command } = written.hooks.SubagentStart[0].hooks[0];
+    const result = await runCommand('/bin/sh', ['-c', command], { env: {}, timeoutMs: 5000 });
+    const binary = join(odd, '.self-generation', 'hooks', 'self-generation');
+    expect(result).toMatchObject({ stdout: `${binary}|hook subagent-context\n` });
+  });
+
+  const nothing = () => {};
+  const refusals: [string, () => unknown, () => Partial<InstallOptions>, string][] = [
+    [
+      'broken settings',
+      () => put(settingsPath(), '{ "a": 1,, }'),
+      () => ({}),
+      'line 1, column 10: not valid JSON',
+    ],
+    [
+      'settings that are not UTF-8',
+      () => put(settingsPath(), Buffer.of(123, 255, 125)),
+      () => ({}),
+      'not a UTF-8 text',
+    ],
+    [
+      'settings that are a directory',
+      () => mkdirSync(settingsPath(), { recursive: true }),
+      () => ({}),
+      'EISDIR',
+    ],
+    ['running from source', nothing, () => ({ isCompiled: false }), 'not the compiled program'],
+    [
+      'a relative CLAUDE_CONFIG_DIR',
+      nothing,
+      () => ({ env: { HOME: home, CLAUDE_CONFIG_DIR: 'x' } }),
+      'is "x"',
+    ],
+    ['no HOME', nothing, () => ({ env: {} }), 'HOME is not set'],
+    ['a program that is gone', nothing, () => ({ executablePath: join(root, 'gone') }), 'ENOENT'],
+    ['a file in the way', () => put(state('data'), 'x'), () => ({}), 'a file stands there'],
+  ];
+  for (const [name, prepare, changes, reason] of refusals) {
+    test(`keeps every byte on ${name}`, async () => {
+      prepare();
+      const before = tree(root);
+      expect(await refusal(changes())).toContain(reason);
+      expect(tree(root)).toEqual(before);
+    });
+  }
+
+  test('takes in what another program wrote meanwhile', async () => {
+    put(settingsPath(), '{"a": 1}');
+    let calls = 0;
+    const now = () => {
+      if (calls++ === 0) writeFileSync(settingsPath(), '{"a": 2}');
+      return new Date('2026-11-20T09:47:09.123Z');
+    };
+    await installed({ now });
+    expect(settings()).toMatchObject({ a: 2, hooks: {} });
+    expect(readdirSync(state('backups'))).toHaveLength(1);
+    removed();
+    expect(readFileSync(settingsPath(), 'utf8')).toBe('{"a": 2}');
+  });
+
+  test('gives up when another program keeps writing, and undoes the rest', async () => {
+    put(settingsPath(), '{"a": 0}');
+    let calls = 0;
+    const now = () => {
+      writeFileSync(settingsPath(), `{"a": ${++calls}}`);
+      return new Date('2026-11-20T09:47:09.123Z');
+    };
+    const before = tree(home);
+    expect(await refusal({ now })).toContain('another program keeps changing the file');
+    writeFileSync(settingsPath(), '{"a": 0}');
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('changes nothing in a dry run and tells the same steps', async () => {
+    put(settingsPath(), '{}');
+    const before = tree(root);
+    const dry = await installed({ dryRun: true });
+    expect(tree(root)).toEqual(before);
+    expect((await installed()).steps).toEqual(dry.steps);
+  });
+
+  test('repairs a manifest that cannot be read', async () => {
+    await installed();
+    writeFileSync(state('install.json'), '{"version": 9}');
+    expect(readManifest(state('install.json'))).toMatchObject({ kind: 'unreadable' });
+    await installed();
+    expect(readManifest(state('install.json'))).toMatchObject({ kind: 'read' });
+  });
+});
+
+describe('locate()', () => {
+  test('finds the places on Windows', () => {
+    const place = locate({ USERPROFILE: 'C:\\Users\\me' }, 'win32');
+    expect(place).toMatchObject({
+      kind: 'found',
+      claudeDirectory: 'C:\\Users\\me/.claude',
+      paths: { binary: 'C:\\Users\\me/.self-generation/hooks/self-generation.exe' },
+    });
+  });
+});
+
+describe('installCommand()', () => {
+  async function call(...words: string[]) {
+    const stdout: string[] = [];
+    const stderr: string[] = [];
+    const codes = [0];
+    const { env, platform, executablePath, now } = options();
+    const context: CliContext = {
+      env,
+      platform,
+      executablePath,
+      now,
+      isCompiled: true,
+      colour: false,
+      cwd: root,
+      stdout: (text) => stdout.push(text),
+      stderr: (text) => stderr.push(text),
+      progress: () => {},
+      setExitCode: (code) => codes.push(code),
+    };
+    try {
+      await installCommand(context).parseAsync(words, { from: 'user' });
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+    }
+    return { stdout: stdout.join(''), stderr: stderr.join(''), code: codes.at(-1) };
+  }
+
+  test('prints what changed, then that nothing has to', async () => {
+    const first = await call('--client-version', '2.1.328');
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toContain('Installed self-generation.\n');
+    expect(first.stdout).toContain(`  created  ${settingsPath()}\n`);
+    expect(await call('--client-version', '2.1.328')).toEqual({
+      stdout: 'Already installed, up to date.\n',
+      stderr: '',
+      code: 0,
+    });
+  });
+
+  test('prints the report as JSON, and the warnings beside the text', async () => {
+    const { stdout } = await call('--json', '--dry-run', '--client-version', '2.1.328');
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'done', upToDate: false });
+    expect((await call('--dry-run')).stderr).toContain('warning: The version of Claude Code is unknown');
+  });
+
+  test('says what failed and what to do', async () => {
+    put(settingsPath(), '{\n]');
+    const { stderr, code } = await call();
+    expect(stderr).toStartWith(`error: Cannot register hooks in "${settingsPath()}": line 2, column 1: `);
+    expect(code).toBe(1);
+  });
+
+  test('ends with 2 on wrong usage and with 0 on --help', async () => {
+    expect(await call('--client-version', 'new')).toMatchObject({ code: 2 });
+    expect(await call('--purge')).toMatchObject({ code: 2 });
+    const help = await call('--help');
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain('Examples:');
+    expect(existsSync(state())).toBe(false);
+  });
+});

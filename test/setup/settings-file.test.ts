@@ -1,0 +1,415 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { parse, parseTree } from 'jsonc-parser';
+import { HOOKS, type HookRegistration } from '../../src/core/hook-names.ts';
+import {
+  type RegisterResult,
+  type Registration,
+  recogniseEntry,
+  registerHooks,
+  unregisterHooks,
+} from '../../src/setup/settings-file.ts';
+
+const HOME = '/home/me';
+const BINARY = `${HOME}/.self-generation/hooks/self-generation`;
+const FIRST: readonly HookRegistration[] = HOOKS.filter((hook) => hook.name === 'prompt-logger');
+const GUIDE: readonly HookRegistration[] = HOOKS.filter((hook) => hook.name === 'pre-tool-guide');
+const MATCHER = GUIDE[0]?.matcher;
+
+function registration(changes: Partial<Registration> = {}): Registration {
+  return {
+    binary: BINARY,
+    binaries: [changes.binary ?? BINARY],
+    predecessorDirectories: [`${HOME}/.self-generation/hooks`],
+    userHome: HOME,
+    platform: 'linux',
+    form: 'exec',
+    hooks: FIRST,
+    ...changes,
+  };
+}
+
+function entry(name: string, timeout = 5) {
+  return { type: 'command', command: BINARY, args: ['hook', name], timeout };
+}
+
+function edited(text: string | undefined, changes: Partial<Registration> = {}): string {
+  const result = registerHooks(text, registration(changes));
+  if (result.kind !== 'edited') throw new Error(`expected an edit of ${text}, got ${JSON.stringify(result)}`);
+  expect(registerHooks(result.text, registration(changes)).kind).toBe('unchanged');
+  return result.text;
+}
+
+const isOurs = (found: unknown) => recogniseEntry(found, registration())?.kind === 'ours';
+
+function unregistered(text: string): string {
+  const result = unregisterHooks(text, isOurs);
+  return result.kind === 'edited' || result.kind === 'emptied' ? result.text : `(${result.kind})`;
+}
+
+function hooksOf(text: string): Record<string, unknown> {
+  return parse(text.replace(/^\uFEFF/, ''), [], { allowTrailingComma: true }).hooks;
+}
+
+function check(name: string, text: string, expected: string): void {
+  test(name, () => expect(edited(text)).toBe(expected));
+}
+
+describe('registerHooks()', () => {
+  const lines = (indent: string, eol = '\n', close = '') =>
+    [
+      `"hooks": {`,
+      `  "UserPromptSubmit": [`,
+      `    {`,
+      `      "hooks": [`,
+      `        {`,
+      `          "type": "command",`,
+      `          "command": "${BINARY}",`,
+      `          "args": [`,
+      `            "hook",`,
+      `            "prompt-logger"`,
+      `          ],`,
+      `          "timeout": 5`,
+      `        }`,
+      `      ]`,
+      `    }`,
+      `  ]`,
+      `}${close}`,
+    ]
+      .map((line) => indent + line.replace(/^( {2})+/, (blanks) => indent.repeat(blanks.length / 2)))
+      .join(eol);
+
+  test('makes a whole file when there is none', () => {
+    expect(edited(undefined)).toBe(`{\n${lines('  ')}\n}\n`);
+    expect(edited('')).toBe(edited(undefined));
+    expect(edited(' \n')).toBe(edited(undefined));
+  });
+  check('fills an empty object', '{}', `{\n${lines('  ')}\n}`);
+  check('appends after the last key', '{\n  "a": 1\n}\n', `{\n  "a": 1,\n${lines('  ')}\n}\n`);
+  check('keeps tabs', '{\n\t"a": 1\n}\n', `{\n\t"a": 1,\n${lines('\t')}\n}\n`);
+  check('keeps four blanks', '{\n    "a": 1\n}', `{\n    "a": 1,\n${lines('    ')}\n}`);
+  check('keeps CRLF', '{\r\n  "a": 1\r\n}\r\n', `{\r\n  "a": 1,\r\n${lines('  ', '\r\n')}\r\n}\r\n`);
+  check('keeps a byte order mark', '\uFEFF{\n  "a": 1\n}', `\uFEFF{\n  "a": 1,\n${lines('  ')}\n}`);
+  check(
+    'keeps comments where they are',
+    '// top\n{\n  /* a */ "a": 1 // one\n  // end\n}\n',
+    `// top\n{\n  /* a */ "a": 1, // one\n  // end\n${lines('  ')}\n}\n`,
+  );
+  check(
+    'goes on with trailing commas',
+    '{\n  "a": 1, // one\n}\n',
+    `{\n  "a": 1, // one\n${lines('  ', '\n', ',')}\n}\n`,
+  );
+  check('fills an object that holds only a comment', '{\n  // later\n}', `{\n  // later\n${lines('  ')}\n}`);
+  check(
+    'stays on one line when everything is on one line',
+    '{"a":1}',
+    `{"a":1, "hooks": {"UserPromptSubmit":[{"hooks":[${JSON.stringify(entry('prompt-logger'))}]}]}}`,
+  );
+
+  test('adds a group to the groups of others and keeps their bytes', () => {
+    const foreign = '{ "matcher": "Bash" , "hooks": [ { "type": "command", "command": "lint" } ] }';
+    const before = `{\n  "hooks": {\n    "PreToolUse": [\n      ${foreign}\n    ]\n  }\n}\n`;
+    const after = edited(before, { hooks: GUIDE });
+    expect(after).toContain(`      ${foreign},\n      {\n        "matcher": "${MATCHER}",\n`);
+    expect(unregistered(after)).toBe(before);
+  });
+
+  test('leaves null and other garbage among the groups as it is', () => {
+    const groups = [
+      null,
+      5,
+      'x',
+      [],
+      {},
+      { hooks: null },
+      { hooks: [null, 7, { type: 'prompt' }, { command: 9 }] },
+    ];
+    const before = JSON.stringify({ hooks: { UserPromptSubmit: groups, Stop: null } }, null, 2);
+    const after = edited(before);
+    expect(hooksOf(after).UserPromptSubmit).toEqual([...groups, { hooks: [entry('prompt-logger')] }]);
+    expect(unregistered(after)).toBe(before);
+  });
+
+  const inPlace: [string, unknown[], unknown[]][] = [
+    ['another time limit', [{ hooks: [entry('prompt-logger', 60)] }], [{ hooks: [entry('prompt-logger')] }]],
+    [
+      'the shell form',
+      [{ hooks: [{ type: 'command', command: `'${BINARY}' hook prompt-logger`, timeout: 5 }] }],
+      [{ hooks: [entry('prompt-logger')] }],
+    ],
+    [
+      'a matcher that is not wanted',
+      [{ matcher: 'Bash', hooks: [entry('prompt-logger')] }],
+      [{ hooks: [entry('prompt-logger')] }],
+    ],
+    [
+      'two of ours',
+      [{ hooks: [entry('prompt-logger')] }, { hooks: [{ command: 'x' }, entry('prompt-logger', 9)] }],
+      [{ hooks: [entry('prompt-logger')] }, { hooks: [{ command: 'x' }] }],
+    ],
+    [
+      'ours beside a foreign hook',
+      [{ hooks: [{ command: 'a' }, entry('prompt-logger', 9), { command: 'b' }] }],
+      [{ hooks: [{ command: 'a' }, entry('prompt-logger'), { command: 'b' }] }],
+    ],
+    [
+      'ours beside a foreign hook under the wrong matcher',
+      [{ matcher: 'X', hooks: [entry('prompt-logger'), { command: 'b' }] }],
+      [{ matcher: 'X', hooks: [{ command: 'b' }] }, { hooks: [entry('prompt-logger')] }],
+    ],
+    [
+      'another of our hooks in this event',
+      [{ hooks: [entry('error-logger')] }],
+      [{ hooks: [entry('prompt-logger')] }],
+    ],
+    [
+      'the entry of the predecessor',
+      [
+        {
+          hooks: [
+            { type: 'command', command: 'node $HOME/.self-generation/hooks/prompt-logger.mjs', timeout: 5 },
+          ],
+        },
+      ],
+      [{ hooks: [entry('prompt-logger')] }],
+    ],
+    [
+      'keys that the user has added to our entry',
+      [{ hooks: [{ ...entry('prompt-logger', 9), statusMessage: 'noting' }] }],
+      [{ hooks: [{ ...entry('prompt-logger'), statusMessage: 'noting' }] }],
+    ],
+  ];
+  for (const [name, before, after] of inPlace) {
+    test(`puts right: ${name}`, () => {
+      const text = edited(JSON.stringify({ hooks: { UserPromptSubmit: before, Stop: [] }, z: 1 }, null, 2));
+      expect(hooksOf(text)).toEqual({ UserPromptSubmit: after, Stop: [] });
+      expect(text.endsWith('"z": 1\n}')).toBe(true);
+    });
+  }
+
+  test('takes out hooks that this client must not be given', () => {
+    const all = edited('{}', { hooks: HOOKS });
+    expect(Object.keys(hooksOf(all))).toEqual(HOOKS.map((hook) => hook.event));
+    expect(Object.keys(hooksOf(edited(all)))).toEqual(['UserPromptSubmit']);
+  });
+
+  test('tells of the predecessor and of hooks being switched off', () => {
+    const command = `node ${HOME}/.self-generation/hooks/error-logger.mjs`;
+    const text = JSON.stringify({
+      disableAllHooks: true,
+      hooks: { PostToolUseFailure: [{ hooks: [{ command }, { command: 'mine' }] }] },
+    });
+    const result = registerHooks(text, registration());
+    expect(result).toMatchObject({
+      kind: 'edited',
+      notes: [{ kind: 'hooks-disabled' }, { kind: 'predecessor-replaced', commands: [command] }],
+    });
+  });
+
+  const refusals: [string, string, string][] = [
+    ['broken JSON', '{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: not valid JSON (comma expected)'],
+    ['an unclosed object', '{"a": 1', 'line 1, column 8: not valid JSON (close brace expected)'],
+    ['text after the end', '{}\n}', 'line 2, column 1: not valid JSON (end of file expected)'],
+    ['only a comment', '// nothing', 'not valid JSON (value expected)'],
+    ['a list', '[]', 'line 1, column 1: not a JSON object'],
+    ['hooks that are a list', '{\r\n "hooks": []}', 'line 2, column 11: "hooks" is not an object'],
+    ['hooks that are null', '{"hooks": null}', '"hooks" is not an object'],
+    ['an event that is a text', '{"hooks": {"UserPromptSubmit": "x"}}', '"UserPromptSubmit" is not a list'],
+    ['hooks twice', '{"hooks": {},\n"hooks": {}}', 'line 2, column 1: "hooks" stands there a second time'],
+    [
+      'an event twice',
+      '{"hooks": {"UserPromptSubmit": [], "UserPromptSubmit": []}}',
+      'column 36: "UserPromptSubmit" stands there a second time',
+    ],
+  ];
+  for (const [name, text, reason] of refusals) {
+    test(`refuses ${name}`, () => {
+      const result: RegisterResult = registerHooks(text, registration());
+      expect(result.kind === 'refused' ? result.reason : result.kind).toContain(reason);
+    });
+  }
+
+  test('quotes a home with blanks and quotes for the shell', () => {
+    const command = (binary: string, platform: string) => {
+      const text = edited('{}', { binary, form: 'shell', platform });
+      return parse(text).hooks.UserPromptSubmit[0].hooks[0];
+    };
+    expect(command("/home/o'neil $x/a b", 'linux')).toEqual({
+      type: 'command',
+      command: `'/home/o'\\''neil $x/a b' hook prompt-logger`,
+      timeout: 5,
+    });
+    const windows = 'C:\\Users\\Jo Do/.self-generation/hooks/self-generation.exe';
+    expect(command(windows, 'win32').command).toBe(
+      '"C:/Users/Jo Do/.self-generation/hooks/self-generation.exe" hook prompt-logger',
+    );
+  });
+});
+
+describe('recogniseEntry()', () => {
+  const own = 'ours prompt-logger';
+  const old = 'predecessor prompt-logger';
+  const rows: [string, Record<string, unknown>, string | undefined][] = [
+    ['exec form', { command: BINARY, args: ['hook', 'prompt-logger'] }, own],
+    ['shell form', { command: `'${BINARY}' hook prompt-logger` }, own],
+    ['unquoted', { command: `${BINARY} hook prompt-logger` }, own],
+    ['double quotes', { command: `"${BINARY}" hook 'prompt-logger'` }, own],
+    [
+      '$HOME in double quotes',
+      { command: '"$HOME/.self-generation/hooks/self-generation" hook prompt-logger' },
+      own,
+    ],
+    [
+      'another binary',
+      { command: `${HOME}/x/.self-generation/hooks/self-generation hook prompt-logger` },
+      undefined,
+    ],
+    ['a path inside ours', { command: `${HOME}/.self-generation/mine.sh` }, undefined],
+    ['an unknown hook', { command: BINARY, args: ['hook', 'mine'] }, undefined],
+    ['more arguments', { command: BINARY, args: ['hook', 'prompt-logger', '-v'] }, undefined],
+    ['another command of ours', { command: BINARY, args: ['doctor'] }, undefined],
+    ['a second command behind it', { command: `'${BINARY}' hook prompt-logger; rm x` }, undefined],
+    ['a pipe', { command: `${BINARY} hook prompt-logger | tee x` }, undefined],
+    ['a comment behind it', { command: `${BINARY} hook prompt-logger # mine` }, undefined],
+    ['an open quote', { command: `'${BINARY} hook prompt-logger` }, undefined],
+    ['another type', { type: 'prompt', command: BINARY, args: ['hook', 'prompt-logger'] }, undefined],
+    ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
+    ['predecessor', { command: `node ${HOME}/.self-generation/hooks/prompt-logger.mjs` }, old],
+    ['predecessor with $HOME', { command: 'node "$HOME"/.self-generation/hooks/prompt-logger.mjs' }, old],
+    [
+      'predecessor with braces',
+      { command: 'node $'.concat('{HOME}/.self-generation/hooks/prompt-logger.mjs') },
+      old,
+    ],
+    ['a script of the user', { command: `node ${HOME}/.self-generation/hooks/mine.mjs` }, undefined],
+    ['a generated script', { command: `node ${HOME}/.self-generation/hooks/auto/workflow-1.mjs` }, undefined],
+    ['a foreign home', { command: 'node /home/you/.self-generation/hooks/prompt-logger.mjs' }, undefined],
+    ['$HOMER', { command: 'node $HOMER/.self-generation/hooks/prompt-logger.mjs' }, undefined],
+  ];
+  for (const [name, found, expected] of rows) {
+    test(`says ${expected ?? 'foreign'} to ${name}`, () => {
+      const result = recogniseEntry({ type: 'command', ...found }, registration());
+      expect(result && `${result.kind} ${result.name}`).toBe(expected);
+    });
+  }
+
+  test('compares Windows paths as Windows does', () => {
+    const owner = registration({
+      binary: 'C:\\Users\\me/.self-generation/hooks/self-generation.exe',
+      platform: 'win32',
+    });
+    const command = '"c:/users/ME/.self-generation\\hooks\\self-generation.exe" hook tool-logger';
+    expect(recogniseEntry({ command }, owner)).toEqual({ kind: 'ours', name: 'tool-logger' });
+  });
+
+  test('knows the unquoted path with a blank that the predecessor wrote', () => {
+    const directory = '/home/my self/.self-generation/hooks';
+    const owner = registration({ predecessorDirectories: [directory] });
+    const command = `node ${directory}/tool-logger.mjs`;
+    expect(recogniseEntry({ command }, owner)?.kind).toBe('predecessor');
+  });
+});
+
+describe('unregisterHooks()', () => {
+  const own = JSON.stringify(entry('prompt-logger'));
+  const rows: [string, string, string][] = [
+    ['nothing of ours', '{"hooks": {"Stop": []}}', '(unchanged)'],
+    ['an empty file', '', '(unchanged)'],
+    ['broken JSON', '{', '(refused)'],
+    ['only ours', `{"hooks": {"X": [{"hooks": [${own}]}]}}`, '{}'],
+    ['an event that we never register', `{"a": 1, "hooks": {"X": [{"hooks": [${own}]}]}}`, '{"a": 1}'],
+    ['the first of two', `{"hooks": {"X": [{"hooks": [${own}, 5]}]}}`, '{"hooks": {"X": [{"hooks": [5]}]}}'],
+    ['the last of two', `{"hooks": {"X": [{"hooks": [5, ${own}]}]}}`, '{"hooks": {"X": [{"hooks": [5]}]}}'],
+    [
+      'the last of two with a trailing comma',
+      `{"hooks": {"X": [{"hooks": [5, ${own},],},],},}`,
+      '{"hooks": {"X": [{"hooks": [5, ],},],},}',
+    ],
+    [
+      'one with comments around it',
+      `{"hooks": {"X": [{"hooks": [\n  5, // five\n  // ours\n  ${own} // that was it\n]}]}}`,
+      '{"hooks": {"X": [{"hooks": [\n  5 // five\n  // ours\n   // that was it\n]}]}}',
+    ],
+    ['hooks twice', `{"hooks": {"X": [{"hooks": [${own}]}]}, "hooks": {}}`, '{"hooks": {}}'],
+  ];
+  for (const [name, text, expected] of rows) {
+    test(`with ${name}`, () => expect(unregistered(text)).toBe(expected));
+  }
+
+  test('says when nothing else is left', () => {
+    expect(unregisterHooks(edited(undefined), isOurs)).toEqual({ kind: 'emptied', text: '{}\n' });
+    expect(unregisterHooks(edited('{ // mine\n}'), isOurs).kind).toBe('edited');
+  });
+});
+
+/** A JSONC text for a value: any indentation, comments and trailing commas that the format allows. */
+function print(value: unknown, choose: () => number): string {
+  let comments = 0;
+  const gap = () => {
+    const kinds = ['', '', ' ', '\n', '\n\t', ` /* ${comments++} */ `, ` // ${comments++}\n`, '\r\n  '];
+    return kinds[choose() % kinds.length] ?? '';
+  };
+  const list = (parts: string[], open: string, close: string) => {
+    const trailing = parts.length > 0 && choose() % 3 === 0 ? `,${gap()}` : '';
+    return open + gap() + parts.join(`${gap()},${gap()}`) + gap() + trailing + close;
+  };
+  const write = (at: unknown): string => {
+    if (Array.isArray(at)) return list(at.map(write), '[', ']');
+    if (typeof at !== 'object' || at === null) return JSON.stringify(at);
+    const parts = Object.entries(at).map(
+      ([key, child]) => `${JSON.stringify(key)}${gap()}:${gap()}${write(child)}`,
+    );
+    return list(parts, '{', '}');
+  };
+  return gap() + write(value) + gap();
+}
+
+describe('registerHooks() then unregisterHooks()', () => {
+  const foreignEntry = fc.oneof(
+    fc.record({ type: fc.constant('command'), command: fc.string() }),
+    fc.constantFrom(null, 7, 'x', {
+      command: '/x/.self-generation/hooks/self-generation hook prompt-logger',
+    }),
+  );
+  const group = fc.oneof(
+    fc.record({ matcher: fc.string(), hooks: fc.array(foreignEntry, { maxLength: 3 }) }),
+    fc.constantFrom(null, {}, { hooks: 'no' }),
+  );
+  const event = fc.constantFrom('PreToolUse', 'UserPromptSubmit', 'SessionEnd', 'Stop', 'Notification');
+  const settings = fc.record({
+    before: fc.dictionary(
+      fc.constantFrom('model', 'env', 'a b', 'permissions'),
+      fc.jsonValue({ maxDepth: 2 }),
+    ),
+    hooks: fc.option(fc.dictionary(event, fc.array(group, { minLength: 1, maxLength: 3 }), { minKeys: 1 })),
+    after: fc.dictionary(fc.constantFrom('statusLine', 'z', 'enabledPlugins'), fc.jsonValue({ maxDepth: 2 })),
+    choices: fc.array(fc.nat(100), { minLength: 1, maxLength: 50 }),
+    form: fc.constantFrom('exec' as const, 'shell' as const),
+  });
+
+  test('gives an equal document, and no other byte moves', () => {
+    fc.assert(
+      fc.property(settings, ({ before, hooks, after, choices, form }) => {
+        let at = 0;
+        const value = { ...before, ...(hooks === null ? {} : { hooks }), ...after };
+        const text = print(value, () => choices[at++ % choices.length] ?? 0);
+        const withHooks = edited(text, { hooks: HOOKS, form });
+        const sources = (of: string) =>
+          (parseTree(of, [], { allowTrailingComma: true })?.children ?? [])
+            .map((property) => of.slice(property.offset, property.offset + property.length))
+            .filter((source) => !source.startsWith('"hooks"'));
+        expect(sources(withHooks)).toEqual(sources(text));
+        expect(sources(withHooks)).toEqual(sources(text));
+        const commentsOf = (of: string) => of.match(/\/\* \d+ \*\/|\/\/ \d+/g) ?? [];
+        expect(commentsOf(withHooks)).toEqual(commentsOf(text));
+        const back = unregistered(withHooks);
+        expect(parse(back, [], { allowTrailingComma: true })).toEqual(
+          parse(text, [], { allowTrailingComma: true }),
+        );
+        expect(commentsOf(back)).toEqual(commentsOf(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,375 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CommanderError } from 'commander';
+import type { CliContext } from '../../src/cli/context.ts';
+import { uninstallCommand } from '../../src/cli/uninstall.ts';
+import { install } from '../../src/setup/install.ts';
+import { type UninstallReport, uninstall } from '../../src/setup/uninstall.ts';
+import { realPath } from '../../src/sys/atomic-file.ts';
+import { runCommand } from '../../src/sys/run-command.ts';
+
+let root = '';
+let home = '';
+const state = (...names: string[]) => join(home, '.self-generation', ...names);
+const settingsPath = () => join(home, '.claude', 'settings.json');
+
+function put(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+
+beforeEach(() => {
+  root = realPath(mkdtempSync(join(tmpdir(), 'uninstall-')));
+  home = join(root, 'home');
+  mkdirSync(home);
+  put(join(root, 'dist', 'self-generation'), 'program');
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function tree(directory: string): Record<string, string> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
+  return Object.fromEntries(
+    names.map((name) => {
+      const path = join(directory, name);
+      const stats = lstatSync(path);
+      const mode = (stats.mode & 0o7777).toString(8);
+      if (stats.isSymbolicLink()) return [name, `link to ${readlinkSync(path)}`];
+      return [name, stats.isDirectory() ? `directory ${mode}` : `file ${mode} ${readFileSync(path, 'utf8')}`];
+    }),
+  );
+}
+
+type Env = Record<string, string>;
+const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
+
+async function installed(env = homeEnv()): Promise<void> {
+  const report = await install({
+    env,
+    platform: 'linux',
+    executablePath: join(root, 'dist', 'self-generation'),
+    isCompiled: true,
+    projectDirectory: root,
+    dryRun: false,
+    clientVersion: '2.1.328',
+    run: runCommand,
+    now: () => new Date('2026-11-20T09:47:09.123Z'),
+  });
+  expect(report).toMatchObject({ kind: 'done' });
+}
+
+function removed(changes: { purge?: boolean; env?: Env; dryRun?: boolean } = {}): UninstallReport {
+  return uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false, ...changes });
+}
+
+function done(report: UninstallReport) {
+  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
+  return report;
+}
+
+function reason(report: UninstallReport): string {
+  return report.kind === 'failed' ? `Cannot ${report.action}: ${report.reason}` : report.kind;
+}
+
+/** What hooks and analyses leave behind. */
+function putData(): void {
+  put(state('data', 'self-gen.db'), 'learned');
+  put(state('spool', '1.json'), '{}');
+  put(state('heartbeats', 'SessionStart'), 'now');
+  put(state('logs', 'hooks.log'), 'log');
+}
+
+describe('uninstall()', () => {
+  test('does nothing where nothing is installed', () => {
+    const before = tree(root);
+    expect(done(removed()).steps.every((step) => step.change === 'unchanged')).toBe(true);
+    done(removed({ purge: true }));
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('keeps what was learned', async () => {
+    await installed();
+    putData();
+    const report = done(removed());
+    expect(Object.keys(tree(home))).toEqual([
+      '.self-generation',
+      '.self-generation/data',
+      '.self-generation/data/self-gen.db',
+      '.self-generation/spool',
+      '.self-generation/spool/1.json',
+    ]);
+    const kept = report.steps.filter((step) => step.change === 'kept').map((step) => step.path);
+    expect(kept).toEqual([state('data'), state('spool')]);
+  });
+
+  test('with purge removes that too, also later', async () => {
+    const before = tree(home);
+    await installed();
+    putData();
+    done(removed({ purge: true }));
+    expect(tree(home)).toEqual(before);
+    await installed();
+    putData();
+    done(removed());
+    done(removed({ purge: true }));
+    expect(tree(home)).toEqual(before);
+  });
+
+  test('keeps a config.json that the user has changed, and says so', async () => {
+    await installed();
+    writeFileSync(state('config.json'), '{"language":"en"}');
+    const report = done(removed());
+    expect(report.steps.find((step) => step.what === 'config')).toMatchObject({
+      change: 'kept',
+      note: 'you have changed it',
+    });
+    expect(readFileSync(state('config.json'), 'utf8')).toBe('{"language":"en"}');
+    expect(readdirSync(state())).toEqual(['config.json']);
+  });
+
+  test('edits settings that the user has changed since, with as few edits as possible', async () => {
+    put(settingsPath(), '{\n  "model": "opus"\n}\n');
+    await installed();
+    const text = readFileSync(settingsPath(), 'utf8');
+    writeFileSync(settingsPath(), text.replace('{\n', '{\n  // mine\n  "theme" : "dark",\n'));
+    done(removed());
+    expect(readFileSync(settingsPath(), 'utf8')).toBe(
+      '{\n  // mine\n  "theme" : "dark",\n  "model": "opus"\n}\n',
+    );
+  });
+
+  test('keeps a hook that the user has put beside ours', async () => {
+    await installed();
+    const settings = JSON.parse(readFileSync(settingsPath(), 'utf8'));
+    settings.hooks.PreToolUse[0].hooks.push({ type: 'command', command: 'prettier --write' });
+    writeFileSync(settingsPath(), JSON.stringify(settings));
+    done(removed());
+    const { matcher } = settings.hooks.PreToolUse[0];
+    expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({
+      hooks: { PreToolUse: [{ matcher, hooks: [{ type: 'command', command: 'prettier --write' }] }] },
+    });
+  });
+
+  test('deletes a settings file of ours in which nothing else is left, and keeps a foreign .claude', async () => {
+    await installed();
+    writeFileSync(settingsPath(), JSON.stringify(JSON.parse(readFileSync(settingsPath(), 'utf8'))));
+    put(join(home, '.claude', 'history.jsonl'), 'x');
+    done(removed());
+    expect(readdirSync(join(home, '.claude'))).toEqual(['history.jsonl']);
+  });
+
+  test('works when the settings are gone', async () => {
+    await installed();
+    rmSync(settingsPath());
+    done(removed());
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('edits instead of restoring when the backup was tampered with', async () => {
+    put(settingsPath(), '{"a": 1}');
+    await installed();
+    writeFileSync(state('backups', 'settings.20261120T094709123Z.json'), '{"evil": 1}');
+    done(removed());
+    expect(readFileSync(settingsPath(), 'utf8')).toBe('{"a": 1}');
+  });
+
+  test('without a manifest takes out our entries and removes the program', async () => {
+    put(settingsPath(), '{"a": 1}');
+    await installed();
+    rmSync(state('install.json'));
+    done(removed());
+    expect(readFileSync(settingsPath(), 'utf8')).toBe('{"a": 1}');
+    expect(readdirSync(state())).toEqual(['config.json']);
+  });
+
+  test('removes nothing while the settings cannot be edited', async () => {
+    await installed();
+    writeFileSync(settingsPath(), '{ broken');
+    const before = tree(root);
+    expect(reason(removed())).toContain('line 1, column 3: not valid JSON');
+    expect(reason(removed({ purge: true }))).toContain(`take the hooks out of "${settingsPath()}"`);
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('leaves backups and files that are not from install', async () => {
+    await installed();
+    put(state('backups', 'self-gen.db.1'), 'x');
+    put(state('hooks', 'mine.mjs'), 'x');
+    done(removed());
+    expect(Object.keys(tree(state()))).toEqual([
+      'backups',
+      'backups/self-gen.db.1',
+      'hooks',
+      'hooks/mine.mjs',
+    ]);
+  });
+
+  test('puts the hooks of the predecessor back, but not with purge', async () => {
+    const command = `node ${state('hooks', 'prompt-logger.mjs')}`;
+    const text = JSON.stringify({ a: 1, hooks: { UserPromptSubmit: [{ hooks: [{ command }] }] } });
+    put(settingsPath(), text);
+    await installed();
+    expect(done(removed()).warnings[0]).toContain('registered again');
+    expect(readFileSync(settingsPath(), 'utf8')).toBe(text);
+    await installed();
+    done(removed({ purge: true }));
+    expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({ a: 1 });
+  });
+
+  test('changes nothing in a dry run', async () => {
+    put(settingsPath(), '{"a": 1}');
+    await installed();
+    putData();
+    const before = tree(root);
+    expect(done(removed({ dryRun: true })).steps.some((step) => step.change === 'restored')).toBe(true);
+    done(removed({ dryRun: true, purge: true }));
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('unlinks links without following them', async () => {
+    put(join(root, 'outside', 'precious'), 'x');
+    await installed();
+    putData();
+    rmSync(state('heartbeats'), { recursive: true });
+    symlinkSync(join(root, 'outside'), state('heartbeats'));
+    symlinkSync(join(root, 'outside'), state('data', 'link'));
+    done(removed({ purge: true }));
+    expect(existsSync(state())).toBe(false);
+    expect(readdirSync(join(root, 'outside'))).toEqual(['precious']);
+  });
+});
+
+describe('uninstall() with purge', () => {
+  const rows: [string, () => void, () => string, string][] = [
+    ['a file', () => put(state(), 'x'), state, 'not a directory'],
+    ['the home directory', () => put(join(home, 'config.json'), ''), () => home, 'more than our files'],
+    ['what holds it', () => put(join(root, 'config.json'), ''), () => root, 'more than our files'],
+    ['the root', () => undefined, () => '/', 'more than our files'],
+    [
+      'a foreign directory',
+      () => put(join(root, 'app', 'x'), ''),
+      () => join(root, 'app'),
+      'may not be ours',
+    ],
+  ];
+  for (const [name, prepare, place, expected] of rows) {
+    test(`refuses ${name}`, () => {
+      prepare();
+      const before = tree(root);
+      const env = { ...homeEnv(), SELF_GENERATION_HOME: place() };
+      expect(reason(removed({ purge: true, env }))).toContain(expected);
+      expect(tree(root)).toEqual(before);
+    });
+  }
+
+  test('refuses a link', () => {
+    put(join(root, 'elsewhere', 'config.json'), '');
+    symlinkSync(join(root, 'elsewhere'), state());
+    const before = tree(root);
+    expect(reason(removed({ purge: true }))).toContain('symbolic link');
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('takes only what is surely ours out of a directory that stood there before', async () => {
+    const app = join(root, 'app');
+    for (const path of [
+      'src/main.c',
+      'data/users.db',
+      'logs/app.log',
+      'spool/mail',
+      'backups/settings.json',
+    ]) {
+      put(join(app, path), 'precious');
+    }
+    const before = tree(root);
+    const env = { ...homeEnv(), SELF_GENERATION_HOME: app };
+    await installed(env);
+    put(join(app, 'data', 'self-gen.db'), 'learned');
+    const report = done(removed({ purge: true, env }));
+    expect(tree(root)).toEqual(before);
+    expect(report.steps.at(-1)).toMatchObject({ change: 'removed' });
+    const kept = report.steps.filter((step) => step.change === 'kept').map((step) => step.path);
+    expect(kept.sort()).toEqual(['backups', 'data', 'logs', 'spool', 'src'].map((name) => join(app, name)));
+  });
+
+  test('empties a directory that stood there empty', async () => {
+    const place = join(root, 'place');
+    mkdirSync(place);
+    const before = tree(root);
+    const env = { ...homeEnv(), SELF_GENERATION_HOME: place };
+    await installed(env);
+    put(join(place, 'spool', 'x'), 'x');
+    done(removed({ purge: true, env }));
+    expect(tree(root)).toEqual(before);
+  });
+
+  test('removes a directory of any name that install made', async () => {
+    const before = tree(root);
+    const env = { ...homeEnv(), SELF_GENERATION_HOME: join(root, 'new', 'place') };
+    await installed(env);
+    put(join(root, 'new', 'place', 'later', 'x'), 'x');
+    done(removed({ purge: true, env }));
+    expect(tree(root)).toEqual(before);
+  });
+});
+
+describe('uninstallCommand()', () => {
+  async function call(...words: string[]) {
+    const stdout: string[] = [];
+    const stderr: string[] = [];
+    const codes = [0];
+    const context: CliContext = {
+      env: homeEnv(),
+      platform: 'linux',
+      executablePath: state('hooks', 'self-generation'),
+      isCompiled: true,
+      colour: false,
+      cwd: root,
+      now: () => new Date('2026-11-20T09:47:09.123Z'),
+      stdout: (text) => stdout.push(text),
+      stderr: (text) => stderr.push(text),
+      progress: () => {},
+      setExitCode: (code) => codes.push(code),
+    };
+    try {
+      await uninstallCommand(context).parseAsync(words, { from: 'user' });
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+    }
+    return { stdout: stdout.join(''), stderr: stderr.join(''), code: codes.at(-1) };
+  }
+
+  test('prints what was removed and what stays', async () => {
+    await installed();
+    putData();
+    const { stdout, code } = await call();
+    expect(code).toBe(0);
+    expect(stdout).toStartWith('Uninstalled self-generation.\n');
+    expect(stdout).toContain(`  kept     ${state('data')} (what was learned; --purge removes it)\n`);
+    expect((await call('--json', '--purge')).stdout).toContain('"kind": "done"');
+    expect((await call()).stdout).toBe('Nothing to remove: self-generation is not installed.\n');
+  });
+
+  test('ends with 1 and says what to do', async () => {
+    await installed();
+    writeFileSync(settingsPath(), '{');
+    const { stderr, code } = await call();
+    expect(code).toBe(1);
+    expect(stderr).toContain('close brace expected');
+    expect(stderr).toEndWith('Correct that and run the command again.\n');
+    expect(await call('--everything')).toMatchObject({ code: 2 });
+  });
+});

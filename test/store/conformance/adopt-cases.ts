@@ -1,0 +1,1 @@
+import type { Case } from './context.ts'; export const ADOPT_CASES: readonly Case[] = [];
