@@ -148,15 +148,16 @@ const RUNS_ALL_WITHOUT_TARGETS =
 
 /** Reads a Bash tool's command. */
 export function parseCommand(text: string): Command {
-  const script = cutText(text, COMMAND_LENGTH_MAX).replace(/[;\s]+$/, '');
-  const parts = splitParts(script).map(parsePart);
+  const script = cutText(text, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' ');
+  const split = splitParts(script, text.length >= COMMAND_LENGTH_MAX);
+  const parts = split.map((words, index) => parsePart(words, hidesFailure(split, index, script)));
   const meaningful = parts.filter((part) => part.program !== '' && !NEUTRAL.has(part.program));
   const shown = meaningful[0] ?? parts.find((part) => part.program !== '');
   return {
     program: shown?.program ?? '',
     family: meaningful.map((part) => part.name).join(' && '),
     targets: [...new Set(meaningful.flatMap((part) => part.targets))].sort().slice(0, TARGETS_MAX),
-    hidesFailure: meaningful.some((part) => part.hidesFailure(script)),
+    hidesFailure: meaningful.some((part) => part.hidesFailure),
   };
 }
 
@@ -175,15 +176,28 @@ export function describeCommand(command: Command): string {
   return cutText(oneLine(words.join(' ')).replace(/["`\\]/g, ''), 80);
 }
 
-type Words = { words: string[]; endedBy: string };
-type Part = { program: string; name: string; targets: string[]; hidesFailure: (script: string) => boolean };
+/** `endedBy`: the operator behind the words; `''` at the end, `cut` where reading stopped before it. */
+type Words = { readonly words: string[]; endedBy: string };
+type Part = { program: string; name: string; targets: string[]; hidesFailure: boolean };
 
-const PIPEFAIL = /\bset\b[^\n;&|]*\bpipefail\b/;
-const ERREXIT = /\bset\s+-[a-z]*e/;
+/** Whether the whole command can succeed although this part of it failed. */
+function hidesFailure(parts: readonly Words[], index: number, script: string): boolean {
+  const part = parts[index];
+  if (part === undefined || part.words[0] === '!') return true;
+  if (part.endedBy === '') return false;
+  if (part.endedBy === '|') return !/\bset\b[^\n;&|]*\bpipefail\b/.test(script);
+  if (part.endedBy === '&&') {
+    // The failure is the result of the whole list of `&&`, so what matters stands behind that.
+    const last = parts.slice(index).find(({ endedBy }) => endedBy !== '&&' && endedBy !== '|');
+    return last !== undefined && last.endedBy !== '';
+  }
+  return !(/^[;\n]$/.test(part.endedBy) && /\bset\s+-[a-z]*e/.test(script));
+}
 
-function parsePart({ words, endedBy }: Words): Part {
+function parsePart({ words }: Words, hidesFailure: boolean): Part {
   let rest = withoutPrefix(words);
-  const program = (rest[0] ?? '').replaceAll('\\', '/').split('/').at(-1) ?? '';
+  const path = (rest[0] ?? '').replaceAll('\\', '/');
+  const program = path.slice(path.lastIndexOf('/') + 1).replace(/\.(?:exe|cmd|bat)$/i, '');
   rest = rest.slice(1);
   const name = [program];
   if (program.startsWith('python') && rest[0] === '-m') {
@@ -196,20 +210,11 @@ function parsePart({ words, endedBy }: Words): Part {
     rest = rest.slice(depth);
   }
   const targets = rest.filter(isTarget).map((word) => cutText(word, TARGET_LENGTH_MAX));
-  return {
-    program,
-    name: cutText(name.join(' '), TARGET_LENGTH_MAX),
-    targets,
-    hidesFailure: (script) => {
-      if (endedBy === '' || endedBy === '&&') return false;
-      if (endedBy === '|') return !PIPEFAIL.test(script);
-      return !(ERREXIT.test(script) && /^[;\n]$/.test(endedBy));
-    },
-  };
+  return { program, name: cutText(name.join(' '), TARGET_LENGTH_MAX), targets, hidesFailure };
 }
 
 function isTarget(word: string): boolean {
-  return word !== '' && !/^[-<>|&]|^\d*>/.test(word) && !/^\d+$/.test(word);
+  return word !== '' && !word.startsWith('-') && !/^\d+$/.test(word);
 }
 
 /** Drops assignments, wrappers and the wrappers' own options. */
@@ -217,7 +222,7 @@ function withoutPrefix(words: string[]): string[] {
   let index = 0;
   while (index < words.length) {
     const word = words[index] ?? '';
-    if (/^[A-Za-z_]\w*=/.test(word)) index++;
+    if (word === '!' || /^[A-Za-z_]\w*=/.test(word)) index++;
     else if (WRAPPERS.has(word)) {
       index++;
       while (/^(?:-|\d+[smh]?$)/.test(words[index] ?? '')) index++;
@@ -226,21 +231,37 @@ function withoutPrefix(words: string[]): string[] {
   return words.slice(index);
 }
 
-/** Splits at `;`, `&`, `|` and line ends outside quotes; words lose their quotes. Stops at a here-document. */
-function splitParts(text: string): Words[] {
+/**
+ * Splits at `;`, `&`, `|` and line ends outside quotes; words lose their quotes. Comments and redirections are left
+ * out. Stops at a here-document.
+ */
+function splitParts(text: string, isCut: boolean): Words[] {
   const parts: Words[] = [];
+  const subshells: boolean[] = [];
   let words: string[] = [];
-  const token =
-    /<<-?\s*\S+|(\|\||&&|[;|&\n()]|\d*>&\d?|&?>>?\s*\S+)|((?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\.|[^\s;|&()'"\\<>]|<(?!<))+)/gs;
-  for (const match of text.matchAll(token)) {
-    if (match[0].startsWith('<<')) break;
-    if (match[2] !== undefined) words.push(match[2].replace(/["'\\]/g, ''));
-    else if (/^(?:\|\||&&|[;|&\n()])$/.test(match[0])) {
-      if (words.length > 0) parts.push({ words, endedBy: match[0] });
-      words = [];
-      if (parts.length >= PARTS_MAX) break;
-    }
+  const file = /(?:"[^"]*"|'[^']*'|[^\s;|&()"'<>])+/.source;
+  const skipped = `#[^\\n]*|\\d*>&[\\d-]?|\\d*&?>>?\\s*${file}|<\\s*${file}`;
+  const word = /(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\.|[^\s;|&()'"\\<>])+/.source;
+  for (const match of text.matchAll(new RegExp(`<<|${skipped}|(\\|\\||&&|[;|&\\n()])|(${word})`, 'gs'))) {
+    const [token, operator, quotedWord] = match;
+    if (token === '<<') return [...parts, { words, endedBy: '' }];
+    if (quotedWord !== undefined) words.push(quotedWord.replace(/["']|\\(?![A-Za-z0-9])/g, ''));
+    if (operator === undefined) continue;
+    if (operator === '(') subshells.push(words.length === 0);
+    // `(a)` has the result of what it is part of; `$(a)` and `<(a)` have none that counts.
+    const endedBy = operator === ')' && !subshells.pop() ? '$)' : operator;
+    const last = parts.at(-1);
+    if (words.length > 0) parts.push({ words, endedBy });
+    else if (last?.endedBy === ')') last.endedBy = endedBy;
+    words = [];
+    if (parts.length >= PARTS_MAX) return endParts(parts, 'cut');
   }
   if (words.length > 0) parts.push({ words, endedBy: '' });
+  return endParts(parts, isCut ? 'cut' : '');
+}
+
+function endParts(parts: Words[], endedBy: '' | 'cut'): Words[] {
+  const last = parts.at(-1);
+  if (last !== undefined && (endedBy === 'cut' || /^[;\n)]$/.test(last.endedBy))) last.endedBy = endedBy;
   return parts;
 }

@@ -118,31 +118,31 @@ export function parseConfig(value: unknown): { config: Config; problems: ConfigP
     const found = readPath(source, field.key);
     const taken = found !== undefined && field.accepts(found);
     if (found !== undefined && !taken) {
-      const used = JSON.stringify(field.default);
-      problems.push({ key: field.key, found, message: `expected ${field.expected}; ${used} is used` });
+      const message = `expected ${field.expected}; ${JSON.stringify(field.default)} is used`;
+      problems.push({ key: field.key, found, message });
     }
-    writePath(config, field.key, taken ? found : field.default);
+    const used = taken ? found : field.default;
+    writePath(config, field.key, Array.isArray(used) ? [...used] : used);
   }
-  for (const key of unknownKeys(source)) {
-    problems.push({ key, found: source[key], message: 'no such setting; it has no effect' });
-  }
+  reportUnknown(source, '', problems);
   return { config: config as unknown as Config, problems };
 }
 
 /** The value at a dotted key, or undefined. */
 export function readPath(source: Json, key: string): unknown {
   let at: unknown = source;
-  for (const part of key.split('.')) at = isRecord(at) ? at[part] : undefined;
+  for (const part of key.split('.')) at = isRecord(at) && Object.hasOwn(at, part) ? at[part] : undefined;
   return at;
 }
 
 /** Sets the value at a dotted key in place, making the objects between. */
 export function writePath(target: Json, key: string, value: unknown): void {
   const parts = key.split('.');
+  if (parts.includes('__proto__')) return; // Would change every object instead of this one.
   const last = parts.pop() as string;
   let at = target;
   for (const part of parts) {
-    const next = at[part];
+    const next = Object.hasOwn(at, part) ? at[part] : undefined;
     const child: Json = isRecord(next) ? next : {};
     at[part] = child;
     at = child;
@@ -150,12 +150,20 @@ export function writePath(target: Json, key: string, value: unknown): void {
   at[last] = value;
 }
 
-function unknownKeys(source: Json): string[] {
-  const unknown: string[] = [];
-  for (const key of Object.keys(source)) {
-    let isKnown = false;
-    for (const field of CONFIG_FIELDS) isKnown ||= field.key === key || field.key.startsWith(`${key}.`);
-    if (!isKnown) unknown.push(key);
+/** Reports keys that name no setting, and sections that are no objects. `section` ends with a dot or is empty. */
+function reportUnknown(source: Json, section: string, problems: ConfigProblem[]): void {
+  for (const name of Object.keys(source)) {
+    const key = section + name;
+    const found = source[name];
+    let isSetting = false;
+    let isSection = false;
+    for (const field of CONFIG_FIELDS) {
+      isSetting ||= field.key === key;
+      isSection ||= field.key.startsWith(`${key}.`);
+    }
+    if (isSection && isRecord(found)) reportUnknown(found, `${key}.`, problems);
+    else if (isSection)
+      problems.push({ key, found, message: 'expected an object; its settings have defaults' });
+    else if (!isSetting) problems.push({ key, found, message: 'no such setting; it has no effect' });
   }
-  return unknown;
 }

@@ -13,7 +13,7 @@ const SHAPES: readonly Shape[] = [
   {
     needs: 'ignore|disregard|forget|override|bypass',
     shape: () =>
-      /\b(?:ignore|disregard|forget|override|bypass)\b.{0,24}\b(?:all|any|every|previous|prior|above|earlier|preceding|your|the system|system)\b.{0,24}\b(?:instruction|prompt|rule|message|direction|guideline|context|constraint|polic)/i,
+      /(?<!\w-|\b(?:not|never|don't) )\b(?:ignore|disregard|forget|override|bypass)\b.{0,24}\b(?:all|any|every|previous|prior|above|earlier|preceding|your|the system|system)\b.{0,24}\b(?:instruction|prompt|rule|message|direction|guideline|context|constraint|polic)/i,
   },
   {
     needs: 'disregard|ignore',
@@ -28,7 +28,11 @@ const SHAPES: readonly Shape[] = [
     needs: 'prompt|message|override',
     shape: () => /\b(?:system|developer)\s+(?:prompt|message|override)\s*:/i,
   },
-  { needs: 'you are now', shape: () => /\byou\s+are\s+now\s+(?:a|an|in|the|no longer|free)\b/i },
+  {
+    needs: 'you are now',
+    shape: () =>
+      /\byou\s+are\s+now\s+(?:a|an|in|the|no longer|free|dan|root|admin|jailbroken|unrestricted)\b/i,
+  },
   {
     needs: 'as a',
     shape: () =>
@@ -48,16 +52,18 @@ const SHAPES: readonly Shape[] = [
   {
     needs: 'ssh|.aws|/etc/|netrc|private key|api key|prompt',
     shape: () =>
-      /\b(?:read|cat|print|copy|show|reveal|output|include)\b.{0,40}(?:~\/\.ssh|\.ssh\/id_|\.aws\/credentials|\/etc\/(?:passwd|shadow)|\.netrc|private key|api keys?|your (?:system )?prompt)/i,
+      /(?<!\b(?:not|never|don't) )\b(?:read|cat|print|copy|show|reveal|output|include)\b.{0,40}(?:~\/\.ssh|\.ssh\/id_|\.aws\/credentials|\/etc\/(?:passwd|shadow)|\.netrc|private key|api keys?|your (?:system )?prompt)/i,
   },
   // Fetch and run.
   {
-    needs: 'curl|wget|iwr|webrequest',
-    shape: () => /\b(?:curl|wget|iwr|invoke-webrequest)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b/i,
+    needs: 'curl|wget|iwr|irm|invoke-',
+    shape: () =>
+      /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod))\b.{0,200}\|\s*(?:sudo\s+)?(?:(?:ba|z|da|k|fi)?sh|python[\d.]*|node|bun|deno|perl|ruby|php|iex|invoke-expression)\b/i,
   },
   {
     needs: 'curl|wget',
-    shape: () => /\b(?:curl|wget)\b.{0,200}\|\s*(?:sudo\s+)?(?:python|node|perl|ruby|iex)\b/i,
+    shape: () =>
+      /(?:\b(?:(?:ba|z|da|k)?sh|python[\d.]*|source)\b|\.).{0,20}(?:<\(|\$\(|`)\s*(?:curl|wget)\b/i,
   },
   { needs: 'base64', shape: () => /\bbase64\b.{0,40}\|\s*(?:ba|z)?sh\b/i },
   { needs: 'eval', shape: () => /\beval\s*[("$`].{0,40}\b(?:curl|wget|base64|atob|fetch)\b/i },
@@ -67,14 +73,21 @@ const SHAPES: readonly Shape[] = [
       /\b(?:execute|run|perform|follow|obey)\s+(?:the\s+|these\s+|this\s+)?(?:following|below)\s+(?:commands?|instructions?|steps?|scripts?|code|actions?)\b/i,
   },
   {
+    needs: 'below|above',
+    shape: () =>
+      /\b(?:execute|run|perform|follow|obey)\s+(?:the|these|this)\s+(?:commands?|instructions?|scripts?|code)\s+(?:below|above)\b/i,
+  },
+  // "You must run", "you have to remove" and "you should install" are what tools advise.
+  {
     needs: 'you ',
     shape: () =>
-      /\byou\s+(?:must|should|need to|have to|will)\s+(?:now\s+|immediately\s+|first\s+)?(?:run|execute|delete|remove|fetch|download|send|ignore|install|push|disable|call|visit|open)\b/i,
+      /\byou\s+(?:must|should|need to|have to|will)\s+(?:(?:now|immediately|first)\s+(?:run|execute|delete|remove|fetch|download|send|ignore|install|push|disable|call|visit|open)|execute|delete|send|upload|ignore|disable|visit)\b/i,
   },
   // Destroy, or switch the safeguards off.
   {
     needs: 'rm -',
-    shape: () => /\brm\s+-[a-z]*(?:rf|fr)[a-z]*\s+(?:--no-preserve-root\s+)?(?:\/|~|\$HOME|\*|\.(?:\s|$))/i,
+    shape: () =>
+      /\brm\s+(?=(?:-\S+\s+){0,5}(?:-[a-z]*r|--recursive))(?=(?:-\S+\s+){0,5}(?:-[a-z]*f|--force))(?:-\S+\s+){1,6}(?:\/|~|\$HOME|\*|\.(?:\s|$))/i,
   },
   { needs: 'git push', shape: () => /\bgit\s+push\b.{0,60}(?:--force\b(?!-with-lease)|\s-f\b)/i },
   { needs: '--no-verify', shape: () => /\bgit\s+(?:commit|push|merge|rebase)\b.{0,80}--no-verify\b/i },
@@ -84,31 +97,42 @@ const SHAPES: readonly Shape[] = [
   {
     needs: '무시|잊어|따르지',
     shape: () =>
-      /(?:이전|위의?|앞의?|기존|모든|시스템)\s*(?:의\s*)?(?:지시|명령|규칙|프롬프트|지침).{0,12}(?:무시|잊어|따르지)/,
+      /(?:이전|위의?|앞의?|기존|모든|시스템)\s*(?:의\s*)?(?:지시|명령|규칙|프롬프트|지침).{0,12}(?:따르지|(?:무시|잊어)(?!(?:하|되)?지\s*(?:마|말|않|못)))/,
   },
   {
     needs: '실행|수행|따르',
-    shape: () => /(?:다음|아래)(?:의)?\s*(?:명령|스크립트|코드|지시).{0,12}(?:실행|수행|따르)/,
+    shape: () =>
+      /(?:다음|아래)(?:의)?\s*(?:명령|스크립트|코드|지시).{0,12}(?:실행|수행|따르)(?!(?:하|되)?지\s*(?:마|말|않|못))/,
   },
   {
     needs: '전송|보내|업로드|유출|출력',
     shape: () =>
-      /(?:비밀\s*키|비밀번호|토큰|인증\s*정보|개인\s*키|환경\s*변수|자격\s*증명|API\s*키).{0,30}(?:전송|보내|업로드|유출|출력)/i,
+      /(?:비밀\s*키|비밀번호|토큰|인증\s*정보|개인\s*키|환경\s*변수|자격\s*증명|API\s*키).{0,30}(?:전송|보내|업로드|유출|출력)(?!(?:하|되)?지\s*(?:마|말|않|못))/i,
   },
   { needs: '사용자에게', shape: () => /사용자에게.{0,16}(?:알리지|말하지|묻지)/ },
-  { needs: '삭제|지우', shape: () => /(?:모든|전체)\s*(?:파일|데이터|디렉토리|폴더).{0,12}(?:삭제|지우)/ },
+  {
+    needs: '삭제|지우',
+    shape: () =>
+      /(?:모든|전체)\s*(?:파일|데이터|디렉토리|폴더).{0,12}(?:삭제|지우)(?!(?:하|되)?지\s*(?:마|말|않|못))/,
+  },
 ];
 
 const LENGTH_MAX = 4000;
 
-/** Whether the text is shaped like an instruction to its reader. */
+/** Whether the text is shaped like an instruction to its reader, also when look-alike characters disguise it. */
 export function isInstructionShaped(text: string): boolean {
-  const line = oneLine(text.slice(0, LENGTH_MAX));
+  const line = plain(oneLine(text).slice(0, LENGTH_MAX));
   const lowered = line.toLowerCase();
-  for (const { needs, shape } of SHAPES) {
-    let isNear = false;
-    for (const word of needs.split('|')) isNear ||= lowered.includes(word);
-    if (isNear && shape().test(line)) return true;
-  }
-  return false;
+  return SHAPES.some(
+    ({ needs, shape }) => needs.split('|').some((word) => lowered.includes(word)) && shape().test(line),
+  );
+}
+
+/** Normalising is dear when it is done for the first time, so it is left to texts that have such characters. */
+function plain(line: string): string {
+  if (
+    !/[\u02b0-\u02ff\u1d00-\u1dbf\u200c-\u200d\u2070-\u214f\u2460-\u24ff\uff01-\uff5e\ud835\ud83c]/.test(line)
+  )
+    return line;
+  return line.normalize('NFKC').replaceAll('\u200c', '').replaceAll('\u200d', '');
 }

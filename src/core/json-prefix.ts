@@ -8,22 +8,22 @@ const DEPTH_MAX = 200;
 export function parseJsonPrefix(text: string): unknown {
   const end = scan(text, text.length);
   if (end === undefined) return undefined;
-  const openString = end.inString ? `${text.replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, '')}"` : undefined;
+  const openString = end.inString ? `${withoutHalfEscape(text, end.lastEscape)}"` : undefined;
   const repaired = openString === undefined ? undefined : attempt(openString, end.closers);
   if (repaired !== undefined || end.lastComma < 0) return repaired;
   const atComma = scan(text, end.lastComma);
   return atComma && attempt(text.slice(0, end.lastComma), atComma.closers);
 }
 
-type Scan = { closers: string[]; inString: boolean; lastComma: number };
+type Scan = { closers: string[]; inString: boolean; lastComma: number; lastEscape: number };
 
 /** The state of the document at `end`: what is open there, and the last comma between two members. */
 function scan(text: string, end: number): Scan | undefined {
-  const state: Scan = { closers: [], inString: false, lastComma: -1 };
+  const state: Scan = { closers: [], inString: false, lastComma: -1, lastEscape: -1 };
   for (let index = 0; index < end; index++) {
     const character = text[index];
     if (state.inString) {
-      if (character === '\\') index++;
+      if (character === '\\') state.lastEscape = index++;
       else if (character === '"') state.inString = false;
     } else if (character === '"') state.inString = true;
     else if (character === '{' || character === '[') state.closers.push(character === '{' ? '}' : ']');
@@ -32,6 +32,12 @@ function scan(text: string, end: number): Scan | undefined {
     if (state.closers.length > DEPTH_MAX) return undefined;
   }
   return state;
+}
+
+/** The cut may fall into `\\` and what it escapes, as in `\\u00`. */
+function withoutHalfEscape(text: string, lastEscape: number): string {
+  const isHalf = lastEscape >= 0 && /^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(lastEscape, lastEscape + 7));
+  return isHalf ? text.slice(0, lastEscape) : text;
 }
 
 function attempt(text: string, closers: readonly string[]): unknown {

@@ -29,7 +29,7 @@ export function canonicalProjectPath(path: string, git: GitProbe): string {
   for (let level = 0; level < LEVELS_MAX && directory !== ''; level++) {
     const marker = `${directory}/.git`;
     if (git.pathExists(marker)) {
-      const main = mainWorkingTree(git.readTextFile(marker));
+      const main = mainWorkingTree(git.readTextFile(marker), directory);
       return main === undefined ? trimmed : main + trimmed.slice(directory.length);
     }
     directory = parentDirectory(directory);
@@ -46,11 +46,27 @@ export function projectPathSpellings(canonical: string, given: string): string[]
   return spellings;
 }
 
-/** `/repo/.git/worktrees/name` in a worktree's `.git` file means that `/repo` is the main working tree. */
-function mainWorkingTree(gitFile: string | undefined): string | undefined {
-  const target = /^gitdir: (.+)$/m.exec(gitFile ?? '')?.[1]?.trim();
-  const main = /^(.+)[\\/]\.git[\\/]worktrees[\\/][^\\/]+$/.exec(target ?? '')?.[1];
-  return main === undefined || main.startsWith('.') ? undefined : trimPath(main);
+/**
+ * `/repo/.git/worktrees/name` in the `.git` file of `directory` means that `/repo` is the main working tree. Git writes
+ * forward slashes on Windows too; the answer has the separators of `directory`.
+ */
+function mainWorkingTree(gitFile: string | undefined, directory: string): string | undefined {
+  const target = /^gitdir: (.+)$/m.exec(gitFile ?? '')?.[1]?.trim() ?? '';
+  const absolute = /^(?:[\\/]|[A-Za-z]:)/.test(target) ? target : resolvePath(directory, target);
+  const main = /^(.+)[\\/]\.git[\\/]worktrees[\\/][^\\/]+$/.exec(absolute ?? '')?.[1];
+  if (main === undefined) return undefined;
+  return trimPath(directory.includes('\\') ? main.replaceAll('/', '\\') : main);
+}
+
+/** The path that is `relative` to an absolute directory, or undefined when it leads out of the root. */
+function resolvePath(directory: string, relative: string): string | undefined {
+  const segments = directory.split(/[\\/]/);
+  for (const segment of relative.split(/[\\/]/)) {
+    if (segment === '..') segments.pop();
+    else if (segment !== '.') segments.push(segment);
+    if (segments.length === 0) return undefined;
+  }
+  return segments.join('/');
 }
 
 function trimPath(path: string): string {
@@ -65,7 +81,8 @@ function parentDirectory(directory: string): string {
 
 /** The file relative to the project with forward slashes, or as it is when it lies outside. */
 export function relativeFile(file: string, projectPath: string | null): string {
-  const normal = file.replaceAll('\\', '/');
-  const root = (projectPath ?? '').replaceAll('\\', '/');
-  return root !== '' && normal.startsWith(`${root}/`) ? normal.slice(root.length + 1) : normal;
+  const normal = trimPath(file).replaceAll('\\', '/');
+  const root = trimPath(projectPath ?? '').replaceAll('\\', '/');
+  const prefix = root.endsWith('/') ? root : `${root}/`;
+  return root !== '' && normal.startsWith(prefix) ? normal.slice(prefix.length) : normal;
 }

@@ -101,7 +101,7 @@ function isHarmlessName(name: string, value: string): boolean {
 
 /** Values that point at a secret, or say what there is instead of one. */
 function isReference(value: string): boolean {
-  return /^(?:\$(?:[A-Za-z_({]|\d(?![\w$]))|%[A-Za-z_]+%|%[sdvr@]|\{\{|\{[A-Za-z_.]{0,40}(?:\}|$)|<[A-Za-z _-]{0,60}(?:>|$)|\*{2,}|\.{3}|\.{1,2}[\\/]|\[(?:REDACTED|PRIVATE|SENSITIVE)|process\.env|os\.environ|env\.|https?:(?:\/\/|\[REDACTED)|[\^~>=v]{0,2}\d{1,4}\.\d{1,4}\.\d{1,6}(?!\w)|(?:null|undefined|none|nil|true|false|include|same-origin|omit)(?![\w-]))/i.test(
+  return /^(?:\$(?:[A-Za-z_({]|\[REDACTED|\d(?![\w$]))|%[A-Za-z_]+%|%[sdvr@]|\{\{|\{[A-Za-z_.]{0,40}(?:\}|$)|<[A-Za-z _-]{0,60}(?:>|$)|\*{2,}|\.{3}|\.{1,2}[\\/]|\[(?:REDACTED|PRIVATE|SENSITIVE)|process\.env|os\.environ|env\.|https?:(?:\/\/|\[REDACTED)|[\^~>=v]{0,2}\d{1,4}\.\d{1,4}\.\d{1,6}(?!\w)|(?:null|undefined|none|nil|true|false|include|same-origin|omit)(?![\w-]))/i.test(
     value,
   );
 }
@@ -116,7 +116,9 @@ function isSmallWord(value: string): boolean {
 /** Source text: `getToken(`, `ENV[`, `req.headers.authorization`, `await`. */
 function isCode(value: string, afterBlank: boolean): boolean {
   if (/^[A-Za-z_$][A-Za-z_$.]{0,64}[([]/.test(value)) return true;
-  return afterBlank && /^(?:await|new|async|function|[A-Za-z_$]{2,40}(?:\??\.[A-Za-z_$]{2,40})+)$/.test(value);
+  return (
+    afterBlank && /^(?:await|new|async|function|[A-Za-z_$]{2,40}(?:\??\.[A-Za-z_$]{2,40})+)$/.test(value)
+  );
 }
 
 /** Passwords and tokens in addresses: before the `@`, among the parameters, in webhooks. */
@@ -136,8 +138,7 @@ function redactUrls(text: string): string {
 
 /** `curl -u user:password`, `mysql -ppassword`, `sshpass -p password`. */
 function redactOptions(text: string): string {
-  const user =
-    /(\s(?:-u|--user|--proxy-user)(?:\s{1,3}|=)["']?([^\s:"']{1,128}):)([^\s"'/][^\s"']{0,512})/g;
+  const user = /(\s(?:-u|--user|--proxy-user)(?:\s{1,3}|=)["']?([^\s:"']{1,128}):)([^\s"'/][^\s"']{0,512})/g;
   const attached =
     /(\bcurl\b[^\n]{0,200}?\s-u["']?[^\s:"'-][^\s:"']{0,127}:|\bmysql(?:dump|admin)?\b[^\n]{0,200}?\s-p["']?(?=[^\s"']{2}))([^\s"']{1,128})/g;
   const separate =

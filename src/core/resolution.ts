@@ -64,7 +64,9 @@ export function resolutionText(resolution: string): string {
   if (summary) return summary;
   const resolvedBy = readString(parsed, 'resolvedBy');
   const sequence = parsed.toolSequence;
-  if (Array.isArray(sequence) && sequence.length > 0) return `${resolvedBy ?? ''}: ${sequence.join(' → ')}`;
+  if (Array.isArray(sequence) && sequence.length > 0) {
+    return `${resolvedBy ? `${resolvedBy}: ` : ''}${sequence.join(' → ')}`;
+  }
   return resolvedBy || resolution;
 }
 

@@ -25,7 +25,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function statePaths(env: Environment, platform: string): StatePaths | undefined {
   const override = absolute(env.SELF_GENERATION_HOME);
   const user = absolute(env.HOME) ?? (platform === 'win32' ? absolute(env.USERPROFILE) : undefined);
-  const home = override ?? (user === undefined ? undefined : `${user}/.self-generation`);
+  const home = override ?? (user === undefined ? undefined : `${user === '/' ? '' : user}/.self-generation`);
   if (home === undefined) return undefined;
   const executable = platform === 'win32' ? 'self-generation.exe' : 'self-generation';
   return {

@@ -4,8 +4,12 @@
 const ANSI = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]/g;
 /** C0 and C1 controls except tab, line feed and carriage return. */
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
-/** Zero-width and bidirectional controls, which make text read differently from what it says. Not the joiners. */
-const INVISIBLE = /[\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/g;
+/**
+ * Zero-width, blank and bidirectional characters and tags, which make text read differently from what it says. Not the
+ * joiners, which emoji and some scripts need.
+ */
+const INVISIBLE =
+  /\u034f|[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]|\udb40[\udc00-\udfff]/g;
 
 /** The longest prefix of at most `lengthMax` UTF-16 units that does not end inside a code point. */
 export function cutText(text: string, lengthMax: number): string {
@@ -29,9 +33,9 @@ function isClean(text: string): boolean {
     const code = text.charCodeAt(index);
     const isPlain = (code >= 0x20 && code < 0x7f) || code === 0x0a || code === 0x0d || code === 0x09;
     const isLetter =
-      (code >= 0xa0 && code < 0x2000) ||
-      (code >= 0x2070 && code < 0xd800) ||
-      (code >= 0xe000 && code < 0xfeff);
+      (code >= 0xa0 && code < 0x300 && code !== 0xad) ||
+      (code >= 0x2070 && code < 0x3164) ||
+      (code > 0x3164 && code < 0xd800);
     if (!isPlain && !isLetter) return false;
   }
   return true;

@@ -17,7 +17,7 @@ type Column = { readonly definition: string; readonly missing: string };
 
 /** `missing` is the SQL value of a column that the old table did not have. */
 const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-const ID: Column = { definition: 'INTEGER PRIMARY KEY AUTOINCREMENT', missing: 'rowid' };
+const ID: Column = { definition: 'INTEGER PRIMARY KEY AUTOINCREMENT', missing: 'NULL' };
 const optional = (definition: string): Column => ({ definition, missing: 'NULL' });
 const required = (definition: string, missing: string): Column => ({
   definition: `${definition} NOT NULL`,
@@ -77,11 +77,14 @@ function dropAttached(sqlite: Sqlite, table: string): void {
   for (const { type, name } of attached) sqlite.exec(`DROP ${type} IF EXISTS ${quote(String(name))}`);
 }
 
+/** Search indexes are built anew; our own are here when a dump was restored, which loses the version. */
 function dropOldSearch(sqlite: Sqlite): void {
-  try {
-    sqlite.exec('DROP TABLE IF EXISTS events_fts');
-  } catch {
-    // Its module is not known here. Without its triggers it is harmless.
+  for (const name of ['events_fts', 'event_text', 'error_kb_text']) {
+    try {
+      sqlite.exec(`DROP TABLE IF EXISTS ${name}`);
+    } catch {
+      // Its module is not known here. Without its triggers it is harmless.
+    }
   }
 }
 
@@ -90,13 +93,17 @@ function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Colum
     sqlite.all('SELECT * FROM pragma_table_info(?)', table).map((row) => [String(row.name), row]),
   );
   if (found.size === 0) return;
+  const definition = String(sqlite.get('SELECT sql FROM sqlite_schema WHERE name = ?', table)?.sql);
   const lacking = Object.keys(columns).filter((name) => !found.has(name));
-  if (isMendable(found, columns, lacking)) {
+  if (!CONSTRAINED.test(definition) && isMendable(found, columns, lacking)) {
     for (const name of lacking) {
       sqlite.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${columns[name]?.definition}`);
     }
-  } else copyTable(sqlite, table, columns, found);
+  } else copyTable(sqlite, { table, columns, found, hasRowid: !/\bWITHOUT\s+ROWID\b/i.test(definition) });
 }
+
+/** Ours have none of these: they would refuse rows that we write. */
+const CONSTRAINED = /\b(?:UNIQUE|CHECK|REFERENCES|GENERATED|WITHOUT|STRICT)\b/i;
 
 /** ALTER TABLE can add what is optional or has a default; anything else means a new table. */
 function isMendable(found: Map<string, Row>, columns: Record<string, Column>, lacking: string[]): boolean {
@@ -106,26 +113,35 @@ function isMendable(found: Map<string, Row>, columns: Record<string, Column>, la
   const writable = [...found].every(
     ([name, row]) => name in columns || row.notnull === 0 || row.dflt_value !== null,
   );
-  return addable && writable;
+  const filled = [...found].every(([name, row]) => row.notnull === 1 || !isRequired(columns[name]));
+  return addable && writable && filled;
 }
 
-function copyTable(
-  sqlite: Sqlite,
-  table: string,
-  columns: Record<string, Column>,
-  found: Map<string, Row>,
-): void {
-  const names = Object.keys(columns);
-  const values = names.map((name) => {
-    const column = columns[name];
-    if (!found.has(name) || name === 'id') return column?.missing ?? 'NULL';
-    return /NOT NULL/.test(column?.definition ?? '') ? `COALESCE(${name}, ${column?.missing})` : name;
+function isRequired(column: Column | undefined): boolean {
+  return /NOT NULL/.test(column?.definition ?? '');
+}
+
+type Copied = {
+  readonly table: string;
+  readonly columns: Record<string, Column>;
+  readonly found: Map<string, Row>;
+  readonly hasRowid: boolean;
+};
+
+/** Copied twice and not renamed: ALTER TABLE RENAME fails when a foreign view looks at the table, or at none. */
+function copyTable(sqlite: Sqlite, { table, columns, found, hasRowid }: Copied): void {
+  const values = Object.entries(columns).map(([name, column]) => {
+    if (name === 'id') return `${hasRowid ? 'rowid' : 'NULL'} AS id`;
+    if (!found.has(name)) return `${column.missing} AS ${name}`;
+    return isRequired(column) ? `COALESCE(${name}, ${column.missing}) AS ${name}` : name;
   });
-  const definitions = names.map((name) => `${name} ${columns[name]?.definition}`).join(', ');
-  sqlite.exec(`CREATE TABLE adopted_copy (${definitions})`);
-  sqlite.exec(`INSERT INTO adopted_copy(${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table}`);
+  const names = Object.keys(columns).join(', ');
+  const definitions = Object.entries(columns).map(([name, column]) => `${name} ${column.definition}`);
+  sqlite.exec(`CREATE TABLE adopted_copy AS SELECT ${values.join(', ')} FROM ${table}`);
   sqlite.exec(`DROP TABLE ${table}`);
-  sqlite.exec(`ALTER TABLE adopted_copy RENAME TO ${table}`);
+  sqlite.exec(`CREATE TABLE ${table} (${definitions.join(', ')})`);
+  sqlite.exec(`INSERT INTO ${table}(${names}) SELECT ${names} FROM adopted_copy`);
+  sqlite.exec('DROP TABLE adopted_copy');
 }
 
 /** The unique indexes to come need one row each: the most used one stays. */

@@ -1,8 +1,11 @@
+import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
 import { adoptTables } from './adopt.ts';
 import foundation from './schema/001-foundation.sql' with { type: 'text' };
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
 import type { Sqlite } from './sqlite.ts';
+
+const BACKUP_TIMEOUT_MS = 1000;
 
 /** The migration with index n leads from schema version n to n + 1. */
 const MIGRATIONS: readonly string[] = [foundation];
@@ -23,24 +26,34 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
       `Cannot write to "${paths.database}": its schema version is ${found}, this program knows ${SCHEMA_VERSION}. Update self-generation`,
     );
   }
-  const bytes = databaseBytes(sqlite);
-  const hasContent = sqlite.get('SELECT 1 FROM sqlite_schema LIMIT 1') !== undefined;
-  if (hasContent && bytes > bytesMax) {
+  if (hasContent(sqlite) && databaseBytes(sqlite) > bytesMax) {
     throw new MigrationDeferred(
       `Cannot write to "${paths.database}" yet: an earlier version made it and it is large. Run "self-generation doctor" once`,
     );
   }
-  if (hasContent) backUp(sqlite, paths, found);
   sqlite.exec('PRAGMA journal_mode = WAL');
-  sqlite.transaction(() => {
-    // Another process may have been faster between the look above and the lock.
-    const current = schemaVersion(sqlite);
-    if (current >= SCHEMA_VERSION) return;
-    if (current === 0 && hasContent) adoptTables(sqlite);
-    for (const statements of MIGRATIONS.slice(current)) sqlite.exec(statements);
-    if (current === 0 && hasContent) indexAdoptedText(sqlite);
-    sqlite.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  });
+  let backup: string | undefined;
+  try {
+    sqlite.transaction(() => {
+      // Another process may have been faster between the look above and the lock.
+      const current = schemaVersion(sqlite);
+      if (current >= SCHEMA_VERSION) return;
+      const isAdopted = current === 0 && hasContent(sqlite);
+      if (hasContent(sqlite)) backup = backUp(paths, current);
+      if (isAdopted) adoptTables(sqlite);
+      for (const statements of MIGRATIONS.slice(current)) sqlite.exec(statements);
+      if (isAdopted) indexAdoptedText(sqlite);
+      sqlite.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    });
+  } catch (error) {
+    // Every hook to come will try again: their backups of an unchanged database must not fill the disk.
+    if (backup !== undefined) process.getBuiltinModule('node:fs').rmSync(backup, { force: true });
+    throw error;
+  }
+}
+
+function hasContent(sqlite: Sqlite): boolean {
+  return sqlite.get('SELECT 1 FROM sqlite_schema LIMIT 1') !== undefined;
 }
 
 function databaseBytes(sqlite: Sqlite): number {
@@ -50,14 +63,28 @@ function databaseBytes(sqlite: Sqlite): number {
   return Number(row?.bytes ?? 0);
 }
 
-/** A consistent copy beside our other backups; VACUUM INTO also takes in what still stands in the log. */
-function backUp(sqlite: Sqlite, paths: StatePaths, version: number): void {
+/**
+ * A consistent copy beside our other backups, of what was there before the caller's transaction; VACUUM INTO also
+ * takes in what still stands in the log. Made under the caller's lock, so that of many processes one makes it, and
+ * through a connection of its own, since VACUUM does not run inside a transaction.
+ */
+function backUp(paths: StatePaths, version: number): string {
   const fs = process.getBuiltinModule('node:fs');
   fs.mkdirSync(paths.backups, { recursive: true, mode: 0o700 });
   const unique = `${Date.now().toString(36)}-${process.pid}`;
   const file = `${paths.backups}/self-gen.v${version}.${unique}.db`;
-  sqlite.run('VACUUM INTO ?', file);
-  fs.chmodSync(file, 0o600);
+  // One name for all, since only the holder of the lock writes it: what a killed process left is replaced.
+  const draft = `${paths.backups}/self-gen.incomplete`;
+  fs.rmSync(draft, { force: true });
+  const reader = openSqlite(paths.database, { mode: 'read', busyTimeoutMs: BACKUP_TIMEOUT_MS });
+  try {
+    reader.run('VACUUM INTO ?', draft);
+  } finally {
+    reader.close();
+  }
+  fs.chmodSync(draft, 0o600);
+  fs.renameSync(draft, file);
+  return file;
 }
 
 /** Fills the search indexes with rows that were there before their triggers. */

@@ -47,8 +47,13 @@ describe('the store under Node', () => {
   test('openSqlite() says what to do when better-sqlite3 cannot be loaded', async () => {
     const alone = mkdtempSync(`${tmpdir()}/store-alone-`);
     await Bun.write(`${alone}/suite.mjs`, Bun.file(`${folder}/suite.mjs`));
-    const { code, output } = await startWorker(['node', `${alone}/suite.mjs`, 'worker', 'migrate', `${alone}/home`])
-      .ended;
+    const { code, output } = await startWorker([
+      'node',
+      `${alone}/suite.mjs`,
+      'worker',
+      'migrate',
+      `${alone}/home`,
+    ]).ended;
     rmSync(alone, { recursive: true });
     expect(code).not.toBe(0);
     expect(output).toContain('better-sqlite3 is not installed or was not built');

@@ -9,6 +9,7 @@ import { KNOWLEDGE_CASES } from './conformance/knowledge-cases.ts';
 import { LEARNING_CASES } from './conformance/learning-cases.ts';
 import { RETENTION_CASES } from './conformance/retention-cases.ts';
 import { SPOOL_CASES } from './conformance/spool-cases.ts';
+import { SUMMARY_CASES } from './conformance/summary-cases.ts';
 
 /** One suite for both drivers: whatever runs under the one has to run alike under the other. */
 export const CASES: readonly Case[] = [
@@ -16,6 +17,7 @@ export const CASES: readonly Case[] = [
   ...EVENT_CASES,
   ...KNOWLEDGE_CASES,
   ...LEARNING_CASES,
+  ...SUMMARY_CASES,
   ...SPOOL_CASES,
   ...RETENTION_CASES,
   ...ADOPT_CASES,

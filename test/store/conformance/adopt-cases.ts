@@ -1,1 +1,276 @@
-import type { Case } from './context.ts'; export const ADOPT_CASES: readonly Case[] = [];
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { openSqlite } from '#sqlite';
+import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
+import { type Db, queryEvents } from '../../../src/store/db.ts';
+import { findFileResolutions, findResolution, searchErrorKB } from '../../../src/store/error-kb.ts';
+import { MigrationDeferred } from '../../../src/store/migrate.ts';
+import { queryOpenErrors } from '../../../src/store/open-errors.ts';
+import { pruneOldEvents } from '../../../src/store/retention.ts';
+import type { Sqlite } from '../../../src/store/sqlite.ts';
+import {
+  type Case,
+  type Context,
+  checkIntegrity,
+  count,
+  failure,
+  prompt,
+  success,
+  tell,
+  time,
+} from './context.ts';
+import { PARTIALS, PREDECESSOR, writeOldDatabase } from './old-databases.ts';
+
+/** Reading and taking over the databases of earlier implementations. */
+
+const OLD_ERROR = 'Error: old trouble';
+
+/** Everything a reading hook asks. */
+function readEverything(db: Db) {
+  const now = new Date(time(0));
+  return {
+    events: queryEvents({}, db).length,
+    byPath: queryEvents({ type: 'tool_error', projectPath: '/work/shop', since: time(-100), limit: 5 }, db)
+      .length,
+    byProject: queryEvents({ project: 'shop', sessionId: 'old' }, db).length,
+    found: queryEvents({ search: 'old words', limit: 9 }, db).length,
+    fix: findResolution(OLD_ERROR, '/work/shop', db)?.resolution,
+    alike: searchErrorKB(OLD_ERROR, '/work/shop', db)?.resolution,
+    files: findFileResolutions('a.ts', '/work/shop', 5, db),
+    open: queryOpenErrors('old', db),
+    rules: getCachedAnalysis(48, 'shop', { projectPath: '/work/shop', now }, db)?.suggestions.length ?? 0,
+  };
+}
+
+/** What must go on after the migration, whatever was there before. */
+function useIt(context: Context, db: Db): void {
+  const before = count(db, 'events');
+  tell(
+    context,
+    db,
+    prompt('brand new words'),
+    failure('Bash', 'Error: new trouble', { command: 'npm test', id: 'x' }),
+  );
+  tell(context, db, failure('Bash', OLD_ERROR, { command: 'npm test' }), success('Edit', { file: 'a.ini' }));
+  tell(context, db, success('Bash', { command: 'npm test' }));
+  assert.equal(count(db, 'events'), before + 5);
+  assert.equal(queryEvents({ search: 'brand wor' }, db).length, 1);
+  assert.match(findResolution('Error: new trouble', '/work/shop', db)?.resolution ?? '', /edited a\.ini/);
+  assert.match(findResolution(OLD_ERROR, '/work/shop', db)?.resolution ?? '', /edited a\.ini/);
+  assert.throws(() => db.sqlite.run("UPDATE events SET type = 'x'"), /INSERT-only/);
+  checkIntegrity(db);
+  pruneOldEvents(1, new Date('2090-01-01'), db);
+  assert.equal(
+    count(db, 'events') + count(db, 'event_text') + count(db, 'error_kb') + count(db, 'error_kb_text'),
+    0,
+  );
+  checkIntegrity(db);
+}
+
+function userVersion(sqlite: Sqlite): unknown {
+  return sqlite.get('PRAGMA user_version')?.user_version;
+}
+
+/** Schema and rows of all tables that can be read, to compare databases by. */
+function dump(file: string): string {
+  const sqlite = openSqlite(file, { mode: 'read', busyTimeoutMs: 1000 });
+  const tables = sqlite.all('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name');
+  const readable = tables.filter(({ type, sql }) => type === 'table' && !/^CREATE VIRTUAL/.test(String(sql)));
+  const rows = readable.map(({ name }) => [name, sqlite.all(`SELECT * FROM "${name}"`)]);
+  const text = JSON.stringify([userVersion(sqlite), tables, rows]);
+  sqlite.close();
+  return text;
+}
+
+const PREDECESSOR_CASES: readonly Case[] = [
+  {
+    title: "getDb() reads the predecessor's database as it is and changes no byte of it",
+    run: ({ paths, read }) => {
+      writeOldDatabase(paths, PREDECESSOR);
+      const bytes = readFileSync(paths.database);
+      const db = read();
+      assert.ok(db);
+      assert.deepEqual(readEverything(db), {
+        events: 3,
+        byPath: 1,
+        byProject: 3,
+        found: 1,
+        fix: '{"resolvedBy":"success_after_error","toolSequence":["Bash"]}',
+        alike: '{"resolvedBy":"success_after_error","toolSequence":["Bash"]}',
+        files: [],
+        open: [],
+        rules: 1,
+      });
+      db.sqlite.close();
+      assert.ok(bytes.equals(readFileSync(paths.database)));
+      assert.equal(existsSync(paths.backups), false);
+    },
+  },
+  {
+    title: "getDb() migrates the predecessor's database after a backup and keeps all of its rows",
+    run: (context) => {
+      const { paths } = context;
+      writeOldDatabase(paths, PREDECESSOR);
+      const before = dump(paths.database);
+      const db = context.open();
+      assert.equal(userVersion(db.sqlite), 1);
+      assert.deepEqual(
+        queryEvents({ search: 'old' }, db).map((event) => event.type),
+        ['tool_error', 'prompt'],
+      );
+      assert.equal(readEverything(db).rules, 1);
+      assert.equal(count(db, 'feedback') + count(db, 'skill_embeddings'), 2);
+      assert.equal(db.sqlite.get('SELECT use_count FROM error_kb')?.use_count, 3);
+      assert.equal(count(db, 'sqlite_schema', "name LIKE 'events_fts%'"), 0);
+      const [backup, ...others] = readdirSync(paths.backups);
+      assert.deepEqual(others, []);
+      assert.match(String(backup), /^self-gen\.v0\..+\.db$/);
+      assert.equal(statSync(`${paths.backups}/${backup}`).mode & 0o777, 0o600);
+      assert.equal(dump(`${paths.backups}/${backup}`), before);
+      useIt(context, db);
+    },
+  },
+  {
+    title: 'getDb() makes one backup however many processes find the old database at the same time',
+    run: async (context) => {
+      writeOldDatabase(context.paths, PREDECESSOR);
+      const workers = Array.from({ length: 6 }, () => context.startWorker('migrate'));
+      for (const worker of workers) {
+        const { code, output } = await worker.ended;
+        assert.equal(code, 0, output);
+      }
+      assert.equal(readdirSync(context.paths.backups).length, 1);
+      useIt(context, context.open());
+    },
+  },
+  {
+    title: 'getDb() makes no backup of a new database and none at the second time',
+    run: ({ open, paths }) => {
+      open().sqlite.close();
+      open();
+      assert.equal(existsSync(paths.backups), false);
+    },
+  },
+  {
+    title: 'getDb() waits when another process holds an old database that is not in WAL mode',
+    run: async (context) => {
+      writeOldDatabase(context.paths, PREDECESSOR.replace('WAL', 'DELETE'));
+      const holder = context.startWorker('hold-old', '150');
+      await holder.ready;
+      useIt(context, context.open({ busyTimeoutMs: 5000 }));
+      await holder.ended;
+    },
+  },
+];
+
+const PARTIAL_CASES = PARTIALS.flatMap(({ what, sql, events, errors, hasPath }): Case[] => [
+  {
+    title: `getDb() reads a database with ${what} and changes nothing`,
+    run: ({ paths, read }) => {
+      writeOldDatabase(paths, sql);
+      const bytes = readFileSync(paths.database);
+      const db = read();
+      assert.ok(db);
+      const state = readEverything(db);
+      assert.ok(state.events <= events);
+      assert.equal(state.byPath, events > 0 && hasPath !== false ? 1 : 0);
+      assert.equal(state.fix !== undefined, errors > 0);
+      db.sqlite.close();
+      assert.ok(bytes.equals(readFileSync(paths.database)));
+    },
+  },
+  {
+    title: `getDb() migrates a database with ${what}`,
+    run: (context) => {
+      writeOldDatabase(context.paths, sql);
+      const db = context.open();
+      assert.equal(count(db, 'events'), events);
+      assert.equal(count(db, 'error_kb'), errors);
+      assert.equal(findResolution(OLD_ERROR, '/work/shop', db) !== undefined, errors > 0);
+      for (const column of ['type', 'ts', 'session_id', 'data']) {
+        assert.equal(count(db, 'events', `${column} IS NULL`), 0, column);
+      }
+      assert.equal(count(db, 'sqlite_schema', "name LIKE '%adopted%'"), 0);
+      assert.equal(readdirSync(context.paths.backups).length, 1);
+      useIt(context, db);
+    },
+  },
+]);
+
+const LIMIT_CASES: readonly Case[] = [
+  {
+    title: 'getDb() adopts a database with tables of a module that is not known here',
+    run: (context) => {
+      const file = context.paths.database;
+      writeOldDatabase(
+        context.paths,
+        `${PREDECESSOR} CREATE VIRTUAL TABLE vec_error_kb USING fts5(x); INSERT INTO vec_error_kb VALUES ('1');
+         CREATE VIRTUAL TABLE vec_skill_embeddings USING fts5(x);`,
+      );
+      // As long as the real name, so that the module can be exchanged in the file itself.
+      writeFileSync(
+        file,
+        readFileSync(file, 'latin1').replaceAll('USING fts5(x)', 'USING vec0(x)'),
+        'latin1',
+      );
+      const bytes = readFileSync(file);
+      const reading = context.read();
+      assert.ok(reading);
+      assert.equal(readEverything(reading).fix !== undefined, true);
+      reading.sqlite.close();
+      assert.ok(bytes.equals(readFileSync(file)));
+      const db = context.open();
+      assert.equal(count(db, 'sqlite_schema', "sql LIKE '%vec0%'"), 2);
+      assert.equal(count(db, 'vec_error_kb_content'), 1);
+      useIt(context, db);
+    },
+  },
+  {
+    title: 'getDb() refuses to write to the database of a later version, and still reads it',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, prompt('from the future'));
+      db.sqlite.exec('PRAGMA user_version = 99');
+      db.sqlite.close();
+      const before = dump(context.paths.database);
+      const refusal = (error: unknown) =>
+        error instanceof MigrationDeferred &&
+        /schema version is 99.*knows 1.*Update self-generation/.test(error.message);
+      assert.throws(() => context.open(), refusal);
+      assert.equal(dump(context.paths.database), before);
+      const reading = context.read();
+      assert.deepEqual(reading && queryEvents({ search: 'future' }, reading).map((event) => event.text), [
+        'from the future',
+      ]);
+    },
+  },
+  {
+    title: 'getDb() defers the migration of a database above migrationBytesMax and leaves it as it is',
+    run: (context) => {
+      writeOldDatabase(context.paths, PREDECESSOR);
+      const bytes = readFileSync(context.paths.database);
+      const refusal = (error: unknown) => error instanceof MigrationDeferred && /doctor/.test(error.message);
+      assert.throws(() => context.open({ migrationBytesMax: bytes.length - 1 }), refusal);
+      assert.ok(bytes.equals(readFileSync(context.paths.database)));
+      assert.equal(existsSync(context.paths.backups), false);
+      useIt(context, context.open({ migrationBytesMax: bytes.length }));
+    },
+  },
+  {
+    title: 'getDb() leaves the old database and no backup behind when the migration fails, however often',
+    run: (context) => {
+      // A table in the place of one of our indexes: the schema's own statements fail after the adoption.
+      writeOldDatabase(context.paths, `${PREDECESSOR}; CREATE TABLE idx_events_ts(x)`);
+      const before = dump(context.paths.database);
+      for (let attempt = 0; attempt < 3; attempt++) {
+        assert.throws(() => context.open(), /idx_events_ts/);
+        assert.equal(dump(context.paths.database), before);
+        assert.deepEqual(readdirSync(context.paths.backups), []);
+      }
+      const reading = context.read();
+      assert.equal(reading && readEverything(reading).events, 3);
+    },
+  },
+];
+
+export const ADOPT_CASES = [...PREDECESSOR_CASES, ...PARTIAL_CASES, ...LIMIT_CASES];

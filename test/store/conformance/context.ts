@@ -83,7 +83,12 @@ export function time(seconds: number): string {
   return new Date(START_MS + seconds * 1000).toISOString();
 }
 
-export function origin({ ts = time(0), session = 's1', agent = null, projectPath = '/work/shop' }: Where = {}) {
+export function origin({
+  ts = time(0),
+  session = 's1',
+  agent = null,
+  projectPath = '/work/shop',
+}: Where = {}) {
   const project = projectPath?.split('/').at(-1) ?? 'unknown';
   return { ts, sessionId: session, project, projectPath, agentId: agent, agentType: agent && 'executor' };
 }
@@ -112,9 +117,11 @@ export function success(tool: string, call: CallFields = {}): Recording {
   };
 }
 
+type ToolErrors = Extract<Recording, { kind: 'tool-errors' }>;
+
 export type FailureFields = CallFields & { readonly mentioned?: readonly string[]; readonly shown?: number };
 
-export function failure(tool: string, error: string, call: FailureFields = {}): Recording {
+export function failure(tool: string, error: string, call: FailureFields = {}): ToolErrors {
   const toolError: ToolError = {
     tool,
     error,

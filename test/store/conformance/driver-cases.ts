@@ -12,7 +12,9 @@ function withTable({ home }: Context, use: (sqlite: Sqlite, file: string) => voi
   const file = `${home}/plain.db`;
   const sqlite = openSqlite(file, { mode: 'write', busyTimeoutMs: 100 });
   try {
-    sqlite.exec('CREATE TABLE t(id INTEGER PRIMARY KEY, x); CREATE TABLE log(x); INSERT INTO t(x) VALUES (1)');
+    sqlite.exec(
+      'CREATE TABLE t(id INTEGER PRIMARY KEY, x); CREATE TABLE log(x); INSERT INTO t(x) VALUES (1)',
+    );
     use(sqlite, file);
   } finally {
     sqlite.close();
@@ -42,8 +44,14 @@ const SQLITE_CASES: readonly Case[] = [
     run: (context) =>
       withTable(context, (sqlite) => {
         sqlite.exec('INSERT INTO t(x) VALUES (2); INSERT INTO t(x) VALUES (3);');
-        assert.equal(errorCode(() => sqlite.exec('INSERT INTO t(x) VALUES (4); INSERT INTO none VALUES (5)')), 'SQLITE_ERROR');
-        assert.deepEqual(sqlite.all('SELECT x FROM t').map((row) => row.x), [1, 2, 3, 4]);
+        assert.equal(
+          errorCode(() => sqlite.exec('INSERT INTO t(x) VALUES (4); INSERT INTO none VALUES (5)')),
+          'SQLITE_ERROR',
+        );
+        assert.deepEqual(
+          sqlite.all('SELECT x FROM t').map((row) => row.x),
+          [1, 2, 3, 4],
+        );
       }),
   },
   {
@@ -54,7 +62,10 @@ const SQLITE_CASES: readonly Case[] = [
           CREATE TRIGGER i AFTER INSERT ON t BEGIN
             INSERT INTO log VALUES (1), (2), (3); INSERT INTO f(rowid, x) VALUES (NEW.id + 100, 'word'); END;
           CREATE TRIGGER d AFTER DELETE ON t BEGIN DELETE FROM log; DELETE FROM f; END`);
-        assert.deepEqual(sqlite.run('INSERT INTO t(x) VALUES (?)', 'ä한'), { changes: 1, lastInsertRowid: 2 });
+        assert.deepEqual(sqlite.run('INSERT INTO t(x) VALUES (?)', 'ä한'), {
+          changes: 1,
+          lastInsertRowid: 2,
+        });
         assert.equal(sqlite.run('DELETE FROM t').changes, 2);
       }),
   },
@@ -70,7 +81,10 @@ const SQLITE_CASES: readonly Case[] = [
     title: 'transaction() returns the value of its work and has committed',
     run: (context) =>
       withTable(context, (sqlite, file) => {
-        assert.equal(sqlite.transaction(() => sqlite.run('UPDATE t SET x = 7').changes), 1);
+        assert.equal(
+          sqlite.transaction(() => sqlite.run('UPDATE t SET x = 7').changes),
+          1,
+        );
         const other = openSqlite(file, { mode: 'read', busyTimeoutMs: 100 });
         assert.equal(other.get('SELECT x FROM t')?.x, 7);
         other.close();
@@ -88,7 +102,10 @@ const SQLITE_CASES: readonly Case[] = [
           });
         assert.throws(work, (error) => error === planned);
         assert.equal(sqlite.get('SELECT x FROM t')?.x, 1);
-        assert.equal(sqlite.transaction(() => 'usable again'), 'usable again');
+        assert.equal(
+          sqlite.transaction(() => 'usable again'),
+          'usable again',
+        );
       }),
   },
   {
@@ -99,11 +116,17 @@ const SQLITE_CASES: readonly Case[] = [
           sqlite.run('INSERT INTO t(id, x) VALUES (5, 5)');
           sqlite.exec('SAVEPOINT one');
           sqlite.run('INSERT INTO t(id, x) VALUES (6, 6)');
-          assert.equal(errorCode(() => sqlite.run('INSERT INTO t(id, x) VALUES (6, 6)')), 'SQLITE_CONSTRAINT_PRIMARYKEY');
+          assert.equal(
+            errorCode(() => sqlite.run('INSERT INTO t(id, x) VALUES (6, 6)')),
+            'SQLITE_CONSTRAINT_PRIMARYKEY',
+          );
           sqlite.exec('ROLLBACK TO one');
           sqlite.exec('RELEASE one');
         });
-        assert.deepEqual(sqlite.all('SELECT id FROM t').map((row) => row.id), [1, 5]);
+        assert.deepEqual(
+          sqlite.all('SELECT id FROM t').map((row) => row.id),
+          [1, 5],
+        );
       }),
   },
   {
@@ -113,7 +136,10 @@ const SQLITE_CASES: readonly Case[] = [
         const other = openSqlite(file, { mode: 'write', busyTimeoutMs: 120 });
         const elapsedMs = sqlite.transaction(() => {
           const startedMs = performance.now();
-          assert.equal(errorCode(() => other.transaction(() => assert.fail('never runs'))), 'SQLITE_BUSY');
+          assert.equal(
+            errorCode(() => other.transaction(() => assert.fail('never runs'))),
+            'SQLITE_BUSY',
+          );
           return performance.now() - startedMs;
         });
         other.close();
@@ -125,10 +151,16 @@ const SQLITE_CASES: readonly Case[] = [
     run: (context) =>
       withTable(context, (_, file) => {
         const missing = `${context.home}/missing.db`;
-        assert.equal(errorCode(() => openSqlite(missing, { mode: 'read', busyTimeoutMs: 100 })), 'SQLITE_CANTOPEN');
+        assert.equal(
+          errorCode(() => openSqlite(missing, { mode: 'read', busyTimeoutMs: 100 })),
+          'SQLITE_CANTOPEN',
+        );
         assert.equal(existsSync(missing), false);
         const reader = openSqlite(file, { mode: 'read', busyTimeoutMs: 100 });
-        assert.equal(errorCode(() => reader.run('DELETE FROM t')), 'SQLITE_READONLY');
+        assert.equal(
+          errorCode(() => reader.run('DELETE FROM t')),
+          'SQLITE_READONLY',
+        );
         reader.close();
       }),
   },
@@ -143,12 +175,18 @@ const SQLITE_CASES: readonly Case[] = [
         for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true });
         const snapshot = openSqlite(file, { mode: 'snapshot', busyTimeoutMs: 100 });
         assert.equal(snapshot.get('SELECT x FROM t')?.x, 1, name);
-        assert.equal(errorCode(() => snapshot.run('DELETE FROM t')), 'SQLITE_READONLY');
+        assert.equal(
+          errorCode(() => snapshot.run('DELETE FROM t')),
+          'SQLITE_READONLY',
+        );
         assert.equal(existsSync(`${file}-shm`), false);
         snapshot.close();
       }
       const missing = `${home}/missing.db`;
-      assert.equal(errorCode(() => openSqlite(missing, { mode: 'snapshot', busyTimeoutMs: 1 })), 'SQLITE_CANTOPEN');
+      assert.equal(
+        errorCode(() => openSqlite(missing, { mode: 'snapshot', busyTimeoutMs: 1 })),
+        'SQLITE_CANTOPEN',
+      );
       assert.equal(existsSync(missing), false);
     },
   },
@@ -156,8 +194,14 @@ const SQLITE_CASES: readonly Case[] = [
     title: 'sqliteErrorCode() names the result code, and nothing for other errors',
     run: (context) =>
       withTable(context, (sqlite) => {
-        assert.equal(errorCode(() => sqlite.run('INSERT INTO t(id) VALUES (1)')), 'SQLITE_CONSTRAINT_PRIMARYKEY');
-        assert.equal(errorCode(() => sqlite.get('SELECT none FROM t')), 'SQLITE_ERROR');
+        assert.equal(
+          errorCode(() => sqlite.run('INSERT INTO t(id) VALUES (1)')),
+          'SQLITE_CONSTRAINT_PRIMARYKEY',
+        );
+        assert.equal(
+          errorCode(() => sqlite.get('SELECT none FROM t')),
+          'SQLITE_ERROR',
+        );
         assert.equal(sqliteErrorCode(new Error('other')), undefined);
         assert.equal(sqliteErrorCode(Object.assign(new Error('other'), { code: 'ENOENT' })), undefined);
         assert.equal(sqliteErrorCode('SQLITE_BUSY'), undefined);
@@ -206,7 +250,10 @@ const OPEN_CASES: readonly Case[] = [
       makeDataFolder(paths);
       writeFileSync(paths.database, 'this is not a database, but long enough to look like one '.repeat(40));
       for (const mode of ['read', 'write'] as const) {
-        assert.equal(errorCode(() => getDb(paths, { mode, busyTimeoutMs: 100 })), 'SQLITE_NOTADB');
+        assert.equal(
+          errorCode(() => getDb(paths, { mode, busyTimeoutMs: 100 })),
+          'SQLITE_NOTADB',
+        );
       }
     },
   },

@@ -19,10 +19,19 @@ type Learned = {
   readonly seconds?: number;
 };
 
-function learn(db: Db, error: string, { project = '/work/shop', times = 1, fix, files = [], seconds = 0 }: Learned = {}): void {
+function learn(
+  db: Db,
+  error: string,
+  { project = '/work/shop', times = 1, fix, files = [], seconds = 0 }: Learned = {},
+): void {
   for (let index = 0; index < times; index++) {
     const resolved = { ts: time(seconds + index), projectPath: project, files, seenCount: 1 };
-    recordResolution(error, { summary: fix ?? `fix in ${project}`, toolSequence: ['Edit', 'Bash'] }, resolved, db);
+    recordResolution(
+      error,
+      { summary: fix ?? `fix in ${project}`, toolSequence: ['Edit', 'Bash'] },
+      resolved,
+      db,
+    );
   }
 }
 
@@ -39,8 +48,18 @@ const SEARCHES: readonly SearchRow[] = [
   ['null for undefined: another error', UNDEFINED, NULL, false],
   ['undefined for null: another error', NULL, UNDEFINED, false],
   ['the same beginning with a little more', `${UNDEFINED} at <PATH>`, UNDEFINED, true],
-  ['the same words behind another beginning', 'frobnicator exploded unexpectedly', 'Uncaught Error: frobnicator exploded unexpectedly', true],
-  ['thirty shared characters and another end', 'relation of the customer table does not exist', 'relation of the customer table violates constraint invoice_total', false],
+  [
+    'the same words behind another beginning',
+    'frobnicator exploded unexpectedly',
+    'Uncaught Error: frobnicator exploded unexpectedly',
+    true,
+  ],
+  [
+    'thirty shared characters and another end',
+    'relation of the customer table does not exist',
+    'relation of the customer table violates constraint invoice_total',
+    false,
+  ],
   ['nothing shared', UNDEFINED, 'ENOSPC: no space left on device', false],
   ['wildcards asked', 'ZZZZZ happened today', '%%%%%', false],
   ['wildcards and letters asked', 'module shop-core not found', 'module ____-____ not %', false],
@@ -50,7 +69,12 @@ const SEARCHES: readonly SearchRow[] = [
   ['an exit code alone', 'Exit code 1', 'Exit code 1', false],
   ['placeholders alone', '<PATH>: <N>', '<PATH>: <N>', false],
   ['한국어', '설정 파일을 찾을 수 없습니다', '설정 파일을 찾을 수 없습니다', true],
-  ['a pair cut by the prefix', `${'a'.repeat(29)}😀 broke the parser`, `${'a'.repeat(29)}😀 broke the parser now`, true],
+  [
+    'a pair cut by the prefix',
+    `${'a'.repeat(29)}😀 broke the parser`,
+    `${'a'.repeat(29)}😀 broke the parser now`,
+    true,
+  ],
 ];
 
 const ERROR_KB_CASES: readonly Case[] = [
@@ -110,7 +134,11 @@ const ERROR_KB_CASES: readonly Case[] = [
           learn(db, `The very same long beginning of all errors kind${index}`, { fix: `fix ${index}` });
         }
       });
-      const known = searchErrorKB('The very same long beginning of all errors kind2999 at <PATH>', '/work/shop', db);
+      const known = searchErrorKB(
+        'The very same long beginning of all errors kind2999 at <PATH>',
+        '/work/shop',
+        db,
+      );
       assert.equal(summary(known), 'fix 2999');
     },
   },
@@ -172,9 +200,18 @@ const ERROR_KB_CASES: readonly Case[] = [
   },
 ];
 
-type Cached = { readonly project?: string; readonly path?: string | null; readonly ts?: string; readonly analysis?: string };
+type Cached = {
+  readonly project?: string;
+  readonly path?: string | null;
+  readonly ts?: string;
+  readonly analysis?: string;
+};
 
-function cache(db: Db, rule: string, { project = 'shop', path = null, ts = time(0), analysis }: Cached = {}): void {
+function cache(
+  db: Db,
+  rule: string,
+  { project = 'shop', path = null, ts = time(0), analysis }: Cached = {},
+): void {
   db.sqlite.run(
     'INSERT INTO analysis_cache(ts, project, project_path, analysis) VALUES (?, ?, ?, ?)',
     ts,

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
 import { parseJson } from '../../../src/core/guards.ts';
 import type { Recording } from '../../../src/core/recording.ts';
-import { type Db, queryEvents } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/db.ts';
 import { queryOpenErrors } from '../../../src/store/open-errors.ts';
 import { record } from '../../../src/store/record.ts';
-import { summarizeSession } from '../../../src/store/session-summary.ts';
-import {
-  type Case,
-  checkIntegrity,
-  count,
-  failure,
-  prompt,
-  sessionEnd,
-  success,
-  tell,
-  time,
-} from './context.ts';
+import { type Case, count, failure, prompt, sessionEnd, success, tell, time } from './context.ts';
 
 /** From an error to its lesson, through record() as the hooks call it. */
 
 const PORT = 'Error: settings.ini has no port';
 
-type Lesson = Record<string, unknown> & { readonly error: string; readonly use: number; readonly seen: number };
+type Lesson = Record<string, unknown> & {
+  readonly error: string;
+  readonly use: number;
+  readonly seen: number;
+};
 
 function lessons(db: Db): Lesson[] {
   return db.sqlite.all('SELECT * FROM error_kb ORDER BY id').map((row) => ({
@@ -106,7 +99,11 @@ const STORIES: readonly Story[] = [
   },
   {
     title: "does not let another agent's success solve it",
-    told: [failed('npm test', { agent: 'a1' }), edited('x.ts', { agent: 'a2' }), passed('npm test', { agent: 'a2' })],
+    told: [
+      failed('npm test', { agent: 'a1' }),
+      edited('x.ts', { agent: 'a2' }),
+      passed('npm test', { agent: 'a2' }),
+    ],
     learned: [],
     open: [PORT],
   },
@@ -135,7 +132,12 @@ const STORIES: readonly Story[] = [
   },
   {
     title: 'learns both of two different errors of one command family',
-    told: [failed(), failure('Bash', 'Error: colour is missing', { command: 'npm test' }), edited(), passed()],
+    told: [
+      failed(),
+      failure('Bash', 'Error: colour is missing', { command: 'npm test' }),
+      edited(),
+      passed(),
+    ],
     learned: ['edited settings.ini, then `npm test` passed', 'edited settings.ini, then `npm test` passed'],
   },
   {
@@ -178,7 +180,10 @@ const STORY_CASES = STORIES.map(
     run: (context) => {
       const db = context.open();
       tell(context, db, ...told);
-      assert.deepEqual(lessons(db).map((lesson) => lesson.summary), learned);
+      assert.deepEqual(
+        lessons(db).map((lesson) => lesson.summary),
+        learned,
+      );
       assert.deepEqual(open(db), unsolved);
     },
   }),
@@ -190,7 +195,12 @@ const DETAIL_CASES: readonly Case[] = [
     run: (context) => {
       const db = context.open();
       const mentioned = ['src/server.ts'];
-      tell(context, db, prompt(`make it run ${'😀'.repeat(200)}`), failed('npm test', { mentioned, id: 't1' }));
+      tell(
+        context,
+        db,
+        prompt(`make it run ${'😀'.repeat(200)}`),
+        failed('npm test', { mentioned, id: 't1' }),
+      );
       tell(context, db, edited(), success('Grep'), passed('npm test', { ts: time(60) }));
       const [lesson] = lessons(db);
       assert.deepEqual(
@@ -228,12 +238,23 @@ const DETAIL_CASES: readonly Case[] = [
     run: (context) => {
       const db = context.open();
       tell(context, db, failed(), failed(), passed());
-      assert.deepEqual(lessons(db).map(({ use, seen }) => ({ use, seen })), [{ use: 1, seen: 2 }]);
-      tell(context, db, failed('npm test', { shown: 1, ts: time(100) }), failed('npm test', { shown: 1, ts: time(200) }));
+      assert.deepEqual(
+        lessons(db).map(({ use, seen }) => ({ use, seen })),
+        [{ use: 1, seen: 2 }],
+      );
+      tell(
+        context,
+        db,
+        failed('npm test', { shown: 1, ts: time(100) }),
+        failed('npm test', { shown: 1, ts: time(200) }),
+      );
       const row = db.sqlite.get('SELECT use_count, seen_count, shown_count, last_used FROM error_kb');
       assert.deepEqual({ ...row }, { use_count: 1, seen_count: 4, shown_count: 2, last_used: time(200) });
       tell(context, db, passed('npm test', { ts: time(300) }));
-      assert.deepEqual(lessons(db).map(({ use, seen }) => ({ use, seen })), [{ use: 2, seen: 4 }]);
+      assert.deepEqual(
+        lessons(db).map(({ use, seen }) => ({ use, seen })),
+        [{ use: 2, seen: 4 }],
+      );
       tell(context, db, failed('npm test', { projectPath: '/work/bank', session: 's9' }));
       assert.equal(lessons(db)[0]?.seen, 4);
     },
@@ -243,7 +264,12 @@ const DETAIL_CASES: readonly Case[] = [
     run: (context) => {
       const db = context.open();
       tell(context, db, failed('npm test', { id: 'call-1' }), failed('npm test', { id: 'call-1' }));
-      tell(context, db, failed('npm test', { id: 'call-2' }), failed('npm test', { id: 'call-1', session: 's2' }));
+      tell(
+        context,
+        db,
+        failed('npm test', { id: 'call-2' }),
+        failed('npm test', { id: 'call-1', session: 's2' }),
+      );
       tell(context, db, failed(), failed());
       assert.equal(count(db, 'events', "type = 'tool_error'"), 5);
       assert.equal(open(db).length, 4);
@@ -253,9 +279,17 @@ const DETAIL_CASES: readonly Case[] = [
     title: 'record() is not stopped by damaged rows of the same session',
     run: (context) => {
       const db = context.open();
-      for (const [type, data] of [['prompt', '{broken'], ['tool_error', '{"x'], ['tool_use', ']']]) {
+      for (const [type, data] of [
+        ['prompt', '{broken'],
+        ['tool_error', '{"x'],
+        ['tool_use', ']'],
+      ]) {
         db.sqlite.run(
-          'INSERT INTO events(type, ts, session_id, data) VALUES (?, ?, ?, ?)', String(type), time(50), 's1', String(data),
+          'INSERT INTO events(type, ts, session_id, data) VALUES (?, ?, ?, ?)',
+          String(type),
+          time(50),
+          's1',
+          String(data),
         );
       }
       tell(context, db, failed('npm test', { id: 'call-1' }), edited(), passed(), sessionEnd());
@@ -277,81 +311,14 @@ const DETAIL_CASES: readonly Case[] = [
     title: 'record() writes nothing of a recording that fails half-way',
     run: (context) => {
       const db = context.open();
-      const broken = { ...failed(), errors: [...(failed() as { errors: [] }).errors, null] } as unknown as Recording;
+      const broken = {
+        ...failed(),
+        errors: [...failed().errors, null],
+      } as unknown as Recording;
       assert.throws(() => record([prompt('first'), broken], context.paths, db));
       assert.equal(count(db, 'events') + count(db, 'open_errors'), 0);
     },
   },
 ];
 
-const SUMMARY_CASES: readonly Case[] = [
-  {
-    title: 'summarizeSession() counts solved errors apart from unsolved ones (D18)',
-    run: (context) => {
-      const db = context.open();
-      tell(context, db, prompt('one'), failed(), edited(), passed());
-      tell(context, db, failure('Bash', 'Error: still broken', { command: 'npm run build' }));
-      tell(context, db, failure('Bash', 'Error: still broken', { command: 'npm run build' }), sessionEnd());
-      const [event] = queryEvents({ type: 'session_summary' }, db);
-      assert.deepEqual(event?.uniqueErrors, ['Error: still broken']);
-      assert.deepEqual([event?.errorCount, event?.unresolvedErrorCount], [3, 2]);
-      assert.deepEqual(event?.toolCounts, { Edit: 1, Bash: 1 });
-      assert.deepEqual(event?.toolSequence, ['Edit', 'Bash']);
-      assert.deepEqual(event?.lastEditedFiles, ['settings.ini']);
-      assert.deepEqual([event?.promptCount, event?.lastPrompts, event?.reason], [1, ['one'], 'exit']);
-    },
-  },
-  {
-    title: 'summarizeSession() of an empty session is zeros and empty lists',
-    run: ({ open: openDb }) => {
-      assert.deepEqual(summarizeSession('none', 'other', openDb()), {
-        promptCount: 0,
-        toolCounts: {},
-        toolSequence: [],
-        errorCount: 0,
-        unresolvedErrorCount: 0,
-        uniqueErrors: [],
-        lastPrompts: [],
-        lastEditedFiles: [],
-        reason: 'other',
-      });
-    },
-  },
-  {
-    title: 'summarizeSession() is bounded however long the session was (D40)',
-    run: (context) => {
-      const db = context.open();
-      const told: Recording[] = [];
-      for (let index = 0; index < 900; index++) {
-        told.push(prompt(`😀${'long prompt '.repeat(20)}${index}`, { ts: time(index) }));
-        told.push(success('Edit', { file: `src/f${index}.ts`, ts: time(index) }));
-        told.push(failure('Bash', `Error: kind number ${index}`, { command: `make part${index}`, ts: time(index) }));
-      }
-      record(told, context.paths, db);
-      const summary = summarizeSession('s1', 'exit', db);
-      const lengths = Object.values(summary).map((value) => (Array.isArray(value) ? value.length : 0));
-      assert.ok(Math.max(...lengths) <= 200, String(lengths));
-      assert.ok(JSON.stringify(summary).length < 8000);
-      assert.deepEqual(summary.lastEditedFiles, [899, 898, 897, 896, 895].map((index) => `src/f${index}.ts`));
-      assert.equal((summary.uniqueErrors as string[])[0], 'Error: kind number 899');
-      assert.ok((summary.lastPrompts as string[]).every((text) => text.length <= 100 && text.isWellFormed()));
-      checkIntegrity(db);
-    },
-  },
-  {
-    title: 'summarizeSession() counts tools whose names mean something to JavaScript',
-    run: (context) => {
-      const db = context.open();
-      for (const tool of ['constructor', '__proto__', 'toString', 'constructor']) tell(context, db, success(tool));
-      const { toolCounts } = summarizeSession('s1', 'exit', db);
-      const text = JSON.stringify(toolCounts);
-      assert.deepEqual(Object.entries(JSON.parse(text) as object).sort(), [
-        ['__proto__', 1],
-        ['constructor', 2],
-        ['toString', 1],
-      ]);
-    },
-  },
-];
-
-export const LEARNING_CASES = [...STORY_CASES, ...DETAIL_CASES, ...SUMMARY_CASES];
+export const LEARNING_CASES = [...STORY_CASES, ...DETAIL_CASES];

@@ -12,19 +12,32 @@ function daysAgo(days: number): string {
   return new Date(NOW.getTime() - days * 86_400_000).toISOString();
 }
 
-type Row = { readonly table: string; readonly factor: number; readonly insert: (db: Db, ts: string, n: number) => void };
+type Row = {
+  readonly table: string;
+  readonly factor: number;
+  readonly insert: (db: Db, ts: string, n: number) => void;
+};
 
 const ROWS: readonly Row[] = [
   {
     table: 'events',
     factor: 1,
-    insert: (db, ts) => db.sqlite.run("INSERT INTO events(type, ts, session_id, data) VALUES ('prompt', ?, 's', ?)", ts, '{"text":"words here"}'),
+    insert: (db, ts) =>
+      db.sqlite.run(
+        "INSERT INTO events(type, ts, session_id, data) VALUES ('prompt', ?, 's', ?)",
+        ts,
+        '{"text":"words here"}',
+      ),
   },
   {
     table: 'open_errors',
     factor: 1,
     insert: (db, ts, n) =>
-      db.sqlite.run("INSERT INTO open_errors(event_id, ts, session_id, tool, error_normalized) VALUES (?, ?, 's', 'Bash', 'e')", n, ts),
+      db.sqlite.run(
+        "INSERT INTO open_errors(event_id, ts, session_id, tool, error_normalized) VALUES (?, ?, 's', 'Bash', 'e')",
+        n,
+        ts,
+      ),
   },
   {
     table: 'spool_taken',
@@ -34,7 +47,8 @@ const ROWS: readonly Row[] = [
   {
     table: 'error_kb',
     factor: 4,
-    insert: (db, ts, n) => db.sqlite.run('INSERT INTO error_kb(ts, error_normalized) VALUES (?, ?)', ts, `error number ${n}`),
+    insert: (db, ts, n) =>
+      db.sqlite.run('INSERT INTO error_kb(ts, error_normalized) VALUES (?, ?)', ts, `error number ${n}`),
   },
   {
     table: 'analysis_cache',
@@ -44,7 +58,8 @@ const ROWS: readonly Row[] = [
   {
     table: 'feedback',
     factor: 12,
-    insert: (db, ts) => db.sqlite.run("INSERT INTO feedback(ts, suggestion_id, action) VALUES (?, 'x', 'accepted')", ts),
+    insert: (db, ts) =>
+      db.sqlite.run("INSERT INTO feedback(ts, suggestion_id, action) VALUES (?, 'x', 'accepted')", ts),
   },
 ];
 
@@ -72,8 +87,14 @@ export const RETENTION_CASES: readonly Case[] = [
         ('${daysAgo(500)}', '${daysAgo(3)}', 'used again lately'), ('${daysAgo(500)}', '${daysAgo(400)}', 'long forgotten');
         INSERT INTO error_files VALUES ('/p', 'a.ts', 1), ('/p', 'a.ts', 2), ('/p', 'b.ts', 2)`);
       assert.equal(pruneOldEvents(DAYS, NOW, db).removed, 1);
-      assert.deepEqual(db.sqlite.all('SELECT kb_id FROM error_files').map((row) => row.kb_id), [1]);
-      assert.deepEqual(db.sqlite.all('SELECT rowid AS id FROM error_kb_text').map((row) => row.id), [1]);
+      assert.deepEqual(
+        db.sqlite.all('SELECT kb_id FROM error_files').map((row) => row.kb_id),
+        [1],
+      );
+      assert.deepEqual(
+        db.sqlite.all('SELECT rowid AS id FROM error_kb_text').map((row) => row.id),
+        [1],
+      );
       checkIntegrity(db);
     },
   },
@@ -101,7 +122,14 @@ export const RETENTION_CASES: readonly Case[] = [
       tell(context, db, failure('Bash', 'Error: old and solved', { ...old, command: 'make all' }));
       tell(context, db, success('Bash', { ...old, command: 'make all' }));
       pruneOldEvents(DAYS, NOW, db);
-      for (const table of ['events', 'event_text', 'open_errors', 'error_kb', 'error_kb_text', 'error_files']) {
+      for (const table of [
+        'events',
+        'event_text',
+        'open_errors',
+        'error_kb',
+        'error_kb_text',
+        'error_files',
+      ]) {
         assert.equal(count(db, table), 0, table);
       }
       tell(context, db, failure('Bash', 'Error: new trouble', { command: 'npm test' }));

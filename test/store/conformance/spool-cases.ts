@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Recording } from '../../../src/core/recording.ts';
 import { type Db, queryEvents } from '../../../src/store/db.ts';
 import { record } from '../../../src/store/record.ts';
@@ -9,7 +18,9 @@ import { type Case, checkIntegrity, count, failure, prompt, success, time } from
 /** Recordings that wait for a writer. */
 
 function textsInOrder(db: Db): unknown[] {
-  return db.sqlite.all("SELECT json_extract(data, '$.text') AS text FROM events ORDER BY id").map((row) => row.text);
+  return db.sqlite
+    .all("SELECT json_extract(data, '$.text') AS text FROM events ORDER BY id")
+    .map((row) => row.text);
 }
 
 type Damage = readonly [what: string, content: string];
@@ -108,7 +119,7 @@ export const SPOOL_CASES: readonly Case[] = [
       const db = context.open();
       for (const command of [7, {}, [], { family: 'npm test' }, { family: 'npm test', targets: 'all' }]) {
         const waiting = failure('Bash', 'Error: damaged on disk', { command: 'npm test' });
-        const errors = [{ ...(waiting as { errors: [object] }).errors[0], command, mentionedFiles: 7 }];
+        const errors = [{ ...waiting.errors[0], command, mentionedFiles: 7 }];
         spool([{ ...waiting, errors } as unknown as Recording], paths, 1);
       }
       record([success('Bash', { command: 'npm test' })], paths, db);
@@ -137,7 +148,10 @@ export const SPOOL_CASES: readonly Case[] = [
       const { paths } = context;
       const db = context.open();
       mkdirSync(paths.spool, { recursive: true });
-      const [old, fresh] = [`${paths.spool}/.00000000000001-1-old.json`, `${paths.spool}/.00000000000002-1-new.json`];
+      const [old, fresh] = [
+        `${paths.spool}/.00000000000001-1-old.json`,
+        `${paths.spool}/.00000000000002-1-new.json`,
+      ];
       writeFileSync(old, '[');
       utimesSync(old, 1000, 1000);
       writeFileSync(fresh, '[');
@@ -157,7 +171,10 @@ export const SPOOL_CASES: readonly Case[] = [
       let rounds = 0;
       for (; isSpoolWaiting(paths) && rounds < 10; rounds++) record([], paths, db);
       assert.equal(rounds, 3);
-      assert.deepEqual(textsInOrder(db), Array.from({ length: 450 }, (_, index) => String(index)));
+      assert.deepEqual(
+        textsInOrder(db),
+        Array.from({ length: 450 }, (_, index) => String(index)),
+      );
     },
   },
   {
@@ -177,7 +194,9 @@ export const SPOOL_CASES: readonly Case[] = [
     title: 'spool() refuses more when too many files wait',
     run: ({ paths }) => {
       mkdirSync(paths.spool, { recursive: true });
-      for (let index = 0; index < 10_000; index++) writeFileSync(`${paths.spool}/${index}.json`, '');
+      writeFileSync(`${paths.spool}/one.json`, '');
+      for (let index = 1; index < 10_000; index++)
+        linkSync(`${paths.spool}/one.json`, `${paths.spool}/${index}.json`);
       assert.throws(() => spool([prompt('too many')], paths, 1), /10000 already wait/);
     },
   },

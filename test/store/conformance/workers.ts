@@ -26,7 +26,8 @@ export async function runWorker([role, home = '', ...words]: readonly string[]):
     }
     case 'spool': {
       console.log('ready');
-      for (let index = 0; index < number; index++) spool([prompt(`${words[1]} waits ${index}`)], paths, index);
+      for (let index = 0; index < number; index++)
+        spool([prompt(`${words[1]} waits ${index}`)], paths, index);
       return;
     }
     case 'hold': {

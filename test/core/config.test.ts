@@ -1,0 +1,176 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/core/config.ts';
+import type { Json } from '../../src/core/guards.ts';
+
+const DEFAULT_CONFIG = parseConfig({}).config;
+
+/** The document that has only this setting. */
+function only(key: string, value: unknown): Json {
+  const document: Json = {};
+  writePath(document, key, value);
+  return document;
+}
+
+test('parseConfig() gives the defaults when the document is empty', () => {
+  expect(parseConfig({})).toEqual({ config: DEFAULT_CONFIG, problems: [] });
+  expect(DEFAULT_CONFIG).toEqual({
+    enabled: true,
+    language: 'ko',
+    collectPromptText: true,
+    retentionDays: 90,
+    subagentContext: { agents: [], excludeAgents: [] },
+    analysisOnSessionEnd: false,
+    analysisModel: 'sonnet',
+    analysisDays: 7,
+    analysisCacheMaxAgeHours: 24,
+  });
+});
+
+for (const document of [null, undefined, [], 'text', 5, true]) {
+  test(`parseConfig() gives the defaults and one problem when the document is ${JSON.stringify(document)}`, () => {
+    const { config, problems } = parseConfig(document);
+    expect(config).toEqual(DEFAULT_CONFIG);
+    expect(problems.map((problem) => problem.key)).toEqual(['']);
+  });
+}
+
+const taken: [key: string, value: unknown][] = [
+  ['enabled', false],
+  ['language', 'en'],
+  ['collectPromptText', false],
+  ['retentionDays', 0.5],
+  ['retentionDays', 36500],
+  ['subagentContext.agents', ['general-purpose']],
+  ['subagentContext.agents', []],
+  ['subagentContext.excludeAgents', ['Explore', 'Plan']],
+  ['analysisOnSessionEnd', true],
+  ['analysisModel', 'opus'],
+  ['analysisDays', 365],
+  ['analysisCacheMaxAgeHours', 1],
+];
+for (const [key, value] of taken) {
+  test(`parseConfig() takes ${key} when it is ${JSON.stringify(value)}`, () => {
+    const { config, problems } = parseConfig(only(key, value));
+    expect(readPath(config as unknown as Json, key)).toEqual(value);
+    expect(problems).toEqual([]);
+    const expected = structuredClone(DEFAULT_CONFIG) as unknown as Json;
+    writePath(expected, key, value);
+    expect(config as unknown as Json).toEqual(expected);
+  });
+}
+
+const BAD_FOR_ALL: unknown[] = [
+  null,
+  'false',
+  -5,
+  'abc',
+  Number.NaN,
+  {},
+  [5],
+  [''],
+  ['  '],
+  '',
+  ' ',
+  0,
+  Infinity,
+  1e9,
+  [null],
+];
+for (const field of CONFIG_FIELDS) {
+  for (const value of BAD_FOR_ALL) {
+    if (field.key === 'analysisModel' && typeof value === 'string' && value.trim() !== '') continue;
+    const shown = typeof value === 'number' ? String(value) : JSON.stringify(value);
+    test(`parseConfig() uses the default of ${field.key} and says so when it is ${shown}`, () => {
+      const { config, problems } = parseConfig(only(field.key, value));
+      expect(config).toEqual(DEFAULT_CONFIG);
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toMatchObject({ key: field.key, found: value });
+      expect(problems[0]?.message).toContain(JSON.stringify(field.default));
+    });
+  }
+}
+
+test('parseConfig() reports each of several bad values and takes the good ones', () => {
+  const { config, problems } = parseConfig({ enabled: 'false', retentionDays: -5, language: 'en' });
+  expect(config).toEqual({ ...DEFAULT_CONFIG, language: 'en' });
+  expect(problems.map((problem) => problem.key)).toEqual(['enabled', 'retentionDays']);
+});
+
+for (const value of [5, 'x', null, []]) {
+  test(`parseConfig() reports subagentContext when it is ${JSON.stringify(value)}`, () => {
+    const { config, problems } = parseConfig({ subagentContext: value });
+    expect(config).toEqual(DEFAULT_CONFIG);
+    expect(problems.map((problem) => problem.key)).toEqual(['subagentContext']);
+  });
+}
+
+test('parseConfig() reports settings that do not exist', () => {
+  const { config, problems } = parseConfig({ enabeld: false, subagentContext: { agent: ['x'] } });
+  expect(config).toEqual(DEFAULT_CONFIG);
+  expect(problems.map(({ key, found }) => ({ key, found }))).toEqual([
+    { key: 'enabeld', found: false },
+    { key: 'subagentContext.agent', found: ['x'] },
+  ]);
+});
+
+test('parseConfig() pollutes nothing when keys are those of a prototype', () => {
+  const document = JSON.parse(
+    '{"__proto__":{"enabled":false,"polluted":1},"constructor":{"prototype":{"polluted":1}},"subagentContext":{"__proto__":{"agents":["x"]}}}',
+  );
+  const { config, problems } = parseConfig(document);
+  expect(config).toEqual(DEFAULT_CONFIG);
+  expect(problems.map((problem) => problem.key)).toEqual([
+    '__proto__',
+    'constructor',
+    'subagentContext.__proto__',
+  ]);
+  expect(({} as Json).polluted).toBeUndefined();
+  expect(Object.getPrototypeOf(config)).toBe(Object.prototype);
+});
+
+test('parseConfig() ignores what a document only inherits', () => {
+  expect(parseConfig(Object.create({ enabled: false })).config).toEqual(DEFAULT_CONFIG);
+});
+
+test('parseConfig() gives a valid configuration when the document is any JSON', () => {
+  const values = fc.record(
+    Object.fromEntries(Object.keys(DEFAULT_CONFIG).map((key) => [key, fc.jsonValue()])),
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(values, fc.jsonValue()), (document) => {
+      expect(parseConfig(parseConfig(document).config).problems).toEqual([]);
+    }),
+  );
+});
+
+test('parseConfig() gives lists of its own when the defaults are used', () => {
+  const { config } = parseConfig({});
+  (config.subagentContext.agents as string[]).push('x');
+  expect(parseConfig({}).config.subagentContext.agents).toEqual([]);
+});
+
+test('readPath() gives undefined when there is nothing of its own at the key', () => {
+  expect(readPath({ a: { b: 1 } }, 'a.b')).toBe(1);
+  expect(readPath({ a: { b: 1 } }, 'a.c')).toBeUndefined();
+  expect(readPath({ a: 1 }, 'a.b')).toBeUndefined();
+  expect(readPath({}, 'constructor')).toBeUndefined();
+  expect(readPath({}, '__proto__.toString')).toBeUndefined();
+});
+
+test('writePath() sets the value when objects are missing between', () => {
+  const target: Json = { a: { x: 1 }, b: 5 };
+  writePath(target, 'a.y', 2);
+  writePath(target, 'b.c.d', 3);
+  expect(target).toEqual({ a: { x: 1, y: 2 }, b: { c: { d: 3 } } });
+});
+
+test('writePath() pollutes nothing when the key is that of a prototype', () => {
+  for (const key of ['__proto__.polluted', 'constructor.prototype.polluted', 'a.__proto__.polluted']) {
+    const target: Json = {};
+    writePath(target, key, 1);
+    expect(({} as Json).polluted).toBeUndefined();
+    expect(Object.getPrototypeOf(target)).toBe(Object.prototype);
+  }
+});

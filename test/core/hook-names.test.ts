@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test';
+import { HOOKS, hookByEvent, hookByName } from '../../src/core/hook-names.ts';
+
+test('HOOKS has one hook for each name and each event', () => {
+  expect(new Set(HOOKS.map((hook) => hook.name)).size).toBe(HOOKS.length);
+  expect(new Set(HOOKS.map((hook) => hook.event)).size).toBe(HOOKS.length);
+  for (const hook of HOOKS) expect(hook.timeoutSeconds).toBeGreaterThan(0);
+});
+
+const pairs: [event: string, name: string][] = [
+  ['UserPromptSubmit', 'prompt-logger'],
+  ['PreToolUse', 'pre-tool-guide'],
+  ['PostToolUse', 'tool-logger'],
+  ['PostToolUseFailure', 'error-logger'],
+  ['PostToolBatch', 'batch-logger'],
+  ['SubagentStart', 'subagent-context'],
+  ['SubagentStop', 'subagent-tracker'],
+  ['SessionStart', 'session-analyzer'],
+  ['SessionEnd', 'session-summary'],
+];
+for (const [event, name] of pairs) {
+  test(`hookByEvent() gives ${name} when the event is ${event}`, () => {
+    expect(hookByEvent(event)?.name as string).toBe(name);
+  });
+  test(`hookByName() gives the hook of ${event} when the name is ${name}`, () => {
+    for (const spelling of [name, `${name}.exe`, `${name}.EXE`, `${name}.mjs`, `${name}.js`]) {
+      expect(hookByName(spelling)?.event as string).toBe(event);
+    }
+  });
+}
+
+for (const name of ['', 'self-generation', 'constructor', 'x/prompt-logger', '.exe']) {
+  test(`hookByName() gives undefined when the name is ${JSON.stringify(name)}`, () => {
+    expect(hookByName(name)).toBeUndefined();
+  });
+}
+
+for (const event of ['', 'Stop', 'userpromptsubmit', '__proto__', 'toString']) {
+  test(`hookByEvent() gives undefined when the event is ${JSON.stringify(event)}`, () => {
+    expect(hookByEvent(event)).toBeUndefined();
+  });
+}

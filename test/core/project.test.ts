@@ -1,0 +1,179 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  canonicalProjectPath,
+  type GitProbe,
+  getProjectName,
+  getProjectPath,
+  projectPathSpellings,
+  relativeFile,
+} from '../../src/core/project.ts';
+
+/** A file system that has only these: text for a file, null for a directory. */
+function git(entries: Record<string, string | null>): GitProbe {
+  return {
+    pathExists: (path) => Object.hasOwn(entries, path),
+    readTextFile: (path) => entries[path] ?? undefined,
+  };
+}
+
+const names: [path: string | null | undefined, expected: string][] = [
+  ['/home/me/app', 'app'],
+  ['/home/me/app/', 'app'],
+  ['/home/me/my app', 'my app'],
+  ['C:\\Users\\me\\app', 'app'],
+  ['C:\\Users\\me\\app\\', 'app'],
+  ['C:/Users/me/app', 'app'],
+  ['\\\\server\\share\\app', 'app'],
+  ['app', 'app'],
+  ['/', 'unknown'],
+  ['', 'unknown'],
+  [null, 'unknown'],
+  [undefined, 'unknown'],
+  ['/home/나/프로젝트', '프로젝트'],
+];
+for (const [path, expected] of names) {
+  test(`getProjectName() gives ${expected} when the path is ${path}`, () => {
+    expect(getProjectName(path)).toBe(expected);
+  });
+}
+
+const paths: [cwd: string | undefined, env: Record<string, string>, expected: string | null][] = [
+  ['/cwd', { CLAUDE_PROJECT_DIR: '/project' }, '/project'],
+  ['/cwd', { CLAUDE_PROJECT_DIR: '' }, '/cwd'],
+  ['/cwd', {}, '/cwd'],
+  [undefined, { CLAUDE_PROJECT_DIR: '/project' }, '/project'],
+  [undefined, {}, null],
+  ['', {}, null],
+];
+for (const [cwd, env, expected] of paths) {
+  test(`getProjectPath() gives ${expected} when cwd is ${cwd} and the environment ${JSON.stringify(env)}`, () => {
+    expect(getProjectPath(cwd, env)).toBe(expected);
+  });
+}
+
+const WORKTREE = { '/w/fix/.git': 'gitdir: /repo/.git/worktrees/fix\n' };
+const canonical: [what: string, path: string, entries: Record<string, string | null>, expected: string][] = [
+  ['there is no repository', '/home/me/app', {}, '/home/me/app'],
+  ['the path ends with a separator', '/home/me/app/', {}, '/home/me/app'],
+  ['the path ends with several separators', '/home/me/app///', {}, '/home/me/app'],
+  ['the path is the root', '/', {}, '/'],
+  ['the path is empty', '', {}, ''],
+  ['it is the main working tree', '/repo', { '/repo/.git': null }, '/repo'],
+  [
+    'it is a directory of the main working tree',
+    '/repo/packages/a',
+    { '/repo/.git': null },
+    '/repo/packages/a',
+  ],
+  ['it is a worktree', '/w/fix', WORKTREE, '/repo'],
+  ['it is a worktree with a trailing separator', '/w/fix/', WORKTREE, '/repo'],
+  ['it is a directory of a worktree', '/w/fix/packages/a', WORKTREE, '/repo/packages/a'],
+  [
+    'it is a worktree inside the repository',
+    '/repo/.w/fix',
+    { '/repo/.w/fix/.git': 'gitdir: /repo/.git/worktrees/fix', '/repo/.git': null },
+    '/repo',
+  ],
+  [
+    'the file of the worktree has Windows line ends',
+    '/w/fix',
+    { '/w/fix/.git': 'gitdir: /repo/.git/worktrees/fix\r\n' },
+    '/repo',
+  ],
+  ['it is a submodule', '/repo/sub', { '/repo/sub/.git': 'gitdir: ../.git/modules/sub\n' }, '/repo/sub'],
+  [
+    'it is a submodule with an absolute directory',
+    '/repo/sub',
+    { '/repo/sub/.git': 'gitdir: /repo/.git/modules/sub\n' },
+    '/repo/sub',
+  ],
+  [
+    'it is a worktree of a submodule',
+    '/w/sub',
+    { '/w/sub/.git': 'gitdir: /repo/.git/modules/sub/worktrees/x\n' },
+    '/w/sub',
+  ],
+  [
+    'the directory of the worktree is relative',
+    '/repo/.w/fix',
+    { '/repo/.w/fix/.git': 'gitdir: ../../.git/worktrees/fix\n' },
+    '/repo',
+  ],
+  [
+    'the relative directory is that of a sibling',
+    '/w/fix/src',
+    { '/w/fix/.git': 'gitdir: ../../repo/.git/worktrees/fix\n' },
+    '/repo/src',
+  ],
+  [
+    'the relative directory leads out of the root',
+    '/w/fix',
+    { '/w/fix/.git': 'gitdir: ../../../../repo/.git/worktrees/fix\n' },
+    '/w/fix',
+  ],
+  ['the file is not one of git', '/w/fix', { '/w/fix/.git': 'hello' }, '/w/fix'],
+  ['the file is empty', '/w/fix', { '/w/fix/.git': '' }, '/w/fix'],
+  ['the drive letter is in lower case', 'c:\\Users\\me\\app', {}, 'C:\\Users\\me\\app'],
+  ['it has Windows separators', 'C:\\Users\\me\\app\\', {}, 'C:\\Users\\me\\app'],
+  ['it is a drive', 'c:\\', {}, 'C:'],
+  [
+    'it is a worktree on Windows',
+    'C:\\w\\fix',
+    { 'C:\\w\\fix/.git': 'gitdir: C:/repo/.git/worktrees/fix\n' },
+    'C:\\repo',
+  ],
+  [
+    'it is a directory of a worktree on Windows',
+    'c:\\w\\fix\\src',
+    { 'C:\\w\\fix/.git': 'gitdir: c:/repo/.git/worktrees/fix\n' },
+    'C:\\repo\\src',
+  ],
+  ['it lies deeper than the limit', `/w/fix${'/d'.repeat(40)}`, WORKTREE, `/w/fix${'/d'.repeat(40)}`],
+];
+for (const [what, path, entries, expected] of canonical) {
+  test(`canonicalProjectPath() gives ${expected.slice(0, 40)} when ${what}`, () => {
+    expect(canonicalProjectPath(path, git(entries))).toBe(expected);
+  });
+}
+
+test('canonicalProjectPath() gives the same when it is applied again', () => {
+  const path = fc
+    .array(fc.constantFrom('/', '\\', 'a', 'b', 'c:', '.', '..'), { maxLength: 10 })
+    .map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(path, (given) => {
+      const once = canonicalProjectPath(given, git({}));
+      expect(canonicalProjectPath(once, git({}))).toBe(once);
+    }),
+  );
+});
+
+test('projectPathSpellings() gives each spelling once when they are different', () => {
+  expect(projectPathSpellings('/repo', '/w/fix/')).toEqual(['/repo', '/w/fix', '/w/fix/', '/repo/']);
+});
+test('projectPathSpellings() does not repeat a spelling when they are equal', () => {
+  expect(projectPathSpellings('/repo', '/repo')).toEqual(['/repo', '/repo/']);
+  expect(projectPathSpellings('/repo', '/repo/')).toEqual(['/repo', '/repo/']);
+});
+
+const relative: [file: string, project: string | null, expected: string][] = [
+  ['/repo/src/a.ts', '/repo', 'src/a.ts'],
+  ['/repo/src/a.ts', '/repo/', 'src/a.ts'],
+  ['/repository/a.ts', '/repo', '/repository/a.ts'],
+  ['/other/a.ts', '/repo', '/other/a.ts'],
+  ['src/a.ts', '/repo', 'src/a.ts'],
+  ['C:\\repo\\src\\a.ts', 'C:\\repo', 'src/a.ts'],
+  ['c:\\repo\\src\\a.ts', 'C:\\repo', 'src/a.ts'],
+  ['C:\\repo\\src\\a.ts', 'C:/repo', 'src/a.ts'],
+  ['src\\a.ts', 'C:\\repo', 'src/a.ts'],
+  ['/a.ts', '/', 'a.ts'],
+  ['/repo/a.ts', null, '/repo/a.ts'],
+  ['/repo/a.ts', '', '/repo/a.ts'],
+  ['/repo', '/repo', '/repo'],
+];
+for (const [file, project, expected] of relative) {
+  test(`relativeFile() gives ${expected} when the file is ${file} and the project ${project}`, () => {
+    expect(relativeFile(file, project)).toBe(expected);
+  });
+}

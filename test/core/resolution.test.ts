@@ -1,0 +1,97 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { messagesIn } from '../../src/core/messages.ts';
+import {
+  describeResolution,
+  type Helper,
+  resolutionSummary,
+  resolutionText,
+} from '../../src/core/resolution.ts';
+
+const ENGLISH = messagesIn('en');
+
+function edit(file: string | null): Helper {
+  return { tool: 'Edit', file, command: null };
+}
+function bash(command: string): Helper {
+  return { tool: 'Bash', file: null, command };
+}
+
+type Found = Parameters<typeof describeResolution>[0];
+const rows: [what: string, found: Partial<Found>, expected: string][] = [
+  ['nothing stood between', {}, '`npm test` passed'],
+  ['it was tried again', { retried: true }, 'tried again without a change: `npm test` passed'],
+  ['the tool is not Bash', { tool: 'Edit', command: null }, 'Edit succeeded'],
+  ['a file was edited', { helpers: [edit('src/a.ts')] }, 'edited src/a.ts, then `npm test` passed'],
+  [
+    'a file was edited twice',
+    { helpers: [edit('a.ts'), edit('a.ts')] },
+    'edited a.ts, then `npm test` passed',
+  ],
+  ['a retry had an edit', { helpers: [edit('a.ts')], retried: true }, 'edited a.ts, then `npm test` passed'],
+  [
+    'many files were edited',
+    { helpers: ['a', 'b', 'c', 'd'].map(edit) },
+    'edited c, d (+2), then `npm test` passed',
+  ],
+  ['a command was run', { helpers: [bash('npm install')] }, 'ran `npm install`, then `npm test` passed'],
+  ['only the same command was run', { helpers: [bash('npm test')] }, '`npm test` passed'],
+  [
+    'a file was edited and a command was run',
+    { helpers: [bash('npm install'), edit('a.ts')] },
+    'edited a.ts, ran `npm install`, then `npm test` passed',
+  ],
+  ['a file was only read', { helpers: [{ tool: 'Read', file: 'a.ts', command: null }] }, '`npm test` passed'],
+  ['an edit has no file', { helpers: [edit(null), edit('')] }, '`npm test` passed'],
+  ['a name has quotes and line ends', { helpers: [edit('a"b\\\nc')] }, 'edited ab c, then `npm test` passed'],
+];
+for (const [what, found, expected] of rows) {
+  test(`describeResolution() gives ${expected} when ${what}`, () => {
+    const whole: Found = { helpers: [], tool: 'Bash', command: 'npm test', retried: false, ...found };
+    expect(describeResolution(whole, ENGLISH)).toBe(expected);
+  });
+}
+
+test('describeResolution() speaks Korean when it is given those messages', () => {
+  const found: Found = { helpers: [edit('a.ts')], tool: 'Bash', command: 'npm test', retried: false };
+  expect(describeResolution(found, messagesIn('ko'))).toBe('a.ts 수정 후 `npm test` 통과');
+});
+
+test('describeResolution() gives one bounded line that JSON does not escape when names are arbitrary', () => {
+  const helper = fc.record({
+    tool: fc.constantFrom('Edit', 'Bash', 'Read'),
+    file: fc.option(fc.string({ unit: 'binary', maxLength: 200 })),
+    command: fc.option(fc.string({ unit: 'binary', maxLength: 200 })),
+  });
+  fc.assert(
+    fc.property(fc.array(helper), fc.boolean(), (helpers, retried) => {
+      const text = describeResolution({ helpers, tool: 'Bash', command: 'npm test', retried }, ENGLISH);
+      expect(text.length).toBeLessThanOrEqual(140);
+      expect(JSON.stringify(text)).toBe(`"${text}"`);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const texts: [resolution: string, text: string, summary: string | undefined][] = [
+  ['{"summary":"edited a.ts"}', 'edited a.ts', 'edited a.ts'],
+  ['{"summary":"","resolvedBy":"user"}', 'user', undefined],
+  ['{"summary":5,"resolvedBy":"user"}', 'user', undefined],
+  ['{"resolvedBy":"x","toolSequence":["Bash","Edit"]}', 'x: Bash → Edit', undefined],
+  ['{"toolSequence":["Bash","Edit"]}', 'Bash → Edit', undefined],
+  ['{"resolvedBy":"x","toolSequence":[]}', 'x', undefined],
+  ['{"other":1}', '{"other":1}', undefined],
+  ['reinstall the package', 'reinstall the package', undefined],
+  ['["a"]', '["a"]', undefined],
+  ['null', 'null', undefined],
+  ['', '', undefined],
+  ['{"__proto__":{"summary":"x"}}', '{"__proto__":{"summary":"x"}}', undefined],
+];
+for (const [resolution, text, summary] of texts) {
+  test(`resolutionText() gives ${text} when the column has ${resolution}`, () => {
+    expect(resolutionText(resolution)).toBe(text);
+  });
+  test(`resolutionSummary() gives ${summary} when the column has ${resolution}`, () => {
+    expect(resolutionSummary(resolution)).toBe(summary);
+  });
+}
