@@ -49,7 +49,8 @@ export async function buildNodeHooks(folder: string): Promise<void> {
     conditions: ['node'],
   });
   const [bundle] = result.outputs;
-  if (!result.success || bundle === undefined) throw new AggregateError(result.logs, 'Cannot bundle the Node hooks');
+  if (!result.success || bundle === undefined)
+    throw new AggregateError(result.logs, 'Cannot bundle the Node hooks');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const text = await bundle.text();

@@ -1,17 +1,25 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CONFIG_FIELDS, type ConfigProblem, parseConfig, readPath, writePath } from '../core/config.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';
-import { type CliContext, EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, newCommand } from './context.ts';
+import {
+  type CliContext,
+  EXIT_FAILED,
+  EXIT_NOT_FOUND,
+  EXIT_USAGE,
+  fail,
+  NO_HOME,
+  newCommand,
+} from './context.ts';
 import { newTable } from './table.ts';
 
 type Flags = { readonly json?: true };
 
 const EXAMPLES = `
 Examples:
-  $ self-generation config                                             all settings
+  $ self-generation config                                             all settings, as "config list" does
   $ self-generation config get language
   $ self-generation config set language en
   $ self-generation config set subagentContext.agents '["general-purpose", "reviewer"]'
@@ -24,28 +32,52 @@ export function configCommand(context: CliContext): Command {
   const command = newCommand('config', context)
     .description('show and change the settings')
     .option('--json', 'print as JSON')
+    .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
-    .action((flags: Flags) => withFile(context, (file) => list(file, flags, context)));
+    .action((flags: Flags) => {
+      if (command.args.length > 0) unknownWord(command);
+      withFile(context, (file) => list(file, flags, context));
+    });
   command.addCommand(
-    newCommand('get', context)
-      .description('print one setting')
-      .argument('<key>')
-      .action((key: string) => withFile(context, (file) => get(file, key, context))),
+    subcommand('list', 'print all settings', '', context).action((_flags: Flags, self: Command) =>
+      withFile(context, (file) => list(file, self.optsWithGlobals(), context)),
+    ),
   );
   command.addCommand(
-    newCommand('set', context)
-      .description('change one setting')
+    subcommand('get', 'print one setting', 'language', context)
+      .argument('<key>')
+      .action((key: string, _flags: Flags, self: Command) =>
+        withFile(context, (file) => get(file, key, self.optsWithGlobals(), context)),
+      ),
+  );
+  command.addCommand(
+    subcommand('set', 'change one setting', 'language en', context)
       .argument('<key>')
       .argument('<value>', 'JSON, or plain text')
-      .action((key: string, value: string) => withFile(context, (file) => set(file, key, value, context))),
+      .action((key: string, value: string, _flags: Flags, self: Command) =>
+        withFile(context, (file) => set(file, key, value, self.optsWithGlobals(), context)),
+      ),
   );
   command.addCommand(
-    newCommand('unset', context)
-      .description('go back to the default')
+    subcommand('unset', 'go back to the default', 'language', context)
       .argument('<key>')
-      .action((key: string) => withFile(context, (file) => unset(file, key, context))),
+      .action((key: string, _flags: Flags, self: Command) =>
+        withFile(context, (file) => unset(file, key, self.optsWithGlobals(), context)),
+      ),
   );
   return command;
+}
+
+function unknownWord(command: Command): never {
+  command.error(`error: unknown command 'config ${command.args[0]}': it is list, get, set or unset`);
+}
+
+/** `--json` stands there for its help: `config` itself takes it, wherever it stands. */
+function subcommand(name: string, description: string, example: string, context: CliContext): Command {
+  return newCommand(`config ${name}`, context)
+    .description(description)
+    .option('--json', 'print as JSON')
+    .addHelpText('after', `\nExamples:\n  $ self-generation config ${`${name} ${example}`.trim()}`);
 }
 
 type ConfigFile = {
@@ -57,24 +89,27 @@ type ConfigFile = {
 function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
   const paths = statePaths(context.env, context.platform);
   if (paths === undefined) {
-    fail(
-      context,
-      EXIT_FAILED,
-      'read the settings: HOME is not set to an absolute path. Set it and run again',
-    );
+    fail(context, EXIT_FAILED, `read the settings: ${NO_HOME}`);
     return;
   }
-  const text = existsSync(paths.config) ? readFileSync(paths.config, 'utf8') : '{}';
-  const values = parseJson(text);
+  const values = parseJson(readText(paths.config) ?? '{}');
   if (!isRecord(values)) {
-    fail(
-      context,
-      EXIT_FAILED,
-      `read the settings: "${paths.config}" is not a JSON object. Correct or remove the file; it was not changed`,
-    );
+    const advice = 'Correct or remove the file; it was not changed';
+    fail(context, EXIT_FAILED, `read the settings: "${paths.config}" is not a JSON object. ${advice}`);
     return;
   }
   act({ paths, values, problems: parseConfig(values).problems });
+}
+
+/** The file's text, or undefined when there is none. @throws Error naming the file when it cannot be read. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const error = cause as NodeJS.ErrnoException;
+    if (error.code === 'ENOENT') return undefined;
+    throw new Error(`Cannot read the settings "${path}": ${error.message}`, { cause });
+  }
 }
 
 function list({ values, problems }: ConfigFile, { json }: Flags, context: CliContext): void {
@@ -92,31 +127,47 @@ function list({ values, problems }: ConfigFile, { json }: Flags, context: CliCon
   for (const { key, message } of problems) context.stderr(`warning: ${key}: ${message}\n`);
 }
 
-function get({ values }: ConfigFile, key: string, context: CliContext): void {
+function get({ values }: ConfigFile, key: string, { json }: Flags, context: CliContext): void {
   if (!isKnown(key, context)) return;
-  context.stdout(`${JSON.stringify(readPath(parseConfig(values).config as unknown as Json, key))}\n`);
+  const value = effectiveValue(values, key);
+  context.stdout(`${JSON.stringify(json ? { key, value } : value)}\n`);
 }
 
-function set({ paths, values }: ConfigFile, key: string, text: string, context: CliContext): void {
+function set(file: ConfigFile, key: string, text: string, flags: Flags, context: CliContext): void {
   if (!isKnown(key, context)) return;
   const field = CONFIG_FIELDS.find((one) => one.key === key);
-  const value = parseJson(text) ?? text;
+  const value = field?.accepts(text) ? text : parseJson(text);
   if (!field?.accepts(value)) {
-    fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${field?.expected}`);
+    const example = Array.isArray(field?.default) ? `, for example '["reviewer", "fixer"]'` : '';
+    fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${field?.expected}${example}`);
     return;
   }
-  writePath(values, key, value);
-  save(paths, values);
-  context.stdout(`${key} = ${JSON.stringify(value)}\n`);
+  writePath(file.values, key, value);
+  save(file);
+  print(file.values, key, flags, context);
 }
 
-function unset({ paths, values }: ConfigFile, key: string, context: CliContext): void {
+function unset(file: ConfigFile, key: string, flags: Flags, context: CliContext): void {
   if (!isKnown(key, context)) return;
   const at = key.lastIndexOf('.');
-  const holder = at < 0 ? values : readPath(values, key.slice(0, at));
-  if (isRecord(holder)) delete holder[key.slice(at + 1)];
-  save(paths, values);
-  context.stdout(`${key} has its default again\n`);
+  const holder = at < 0 ? file.values : readPath(file.values, key.slice(0, at));
+  if (isRecord(holder) && Object.hasOwn(holder, key.slice(at + 1))) {
+    delete holder[key.slice(at + 1)];
+    save(file);
+  }
+  print(file.values, key, flags, context);
+}
+
+/** The value that is in force: a bad one in the file is its default. */
+function effectiveValue(values: Json, key: string): unknown {
+  return readPath(parseConfig(values).config as unknown as Json, key);
+}
+
+function print(values: Json, key: string, { json }: Flags, context: CliContext): void {
+  const value = effectiveValue(values, key);
+  const note = readPath(values, key) === undefined ? ' (the default)' : '';
+  if (json) context.stdout(`${JSON.stringify({ key, value })}\n`);
+  else context.stdout(`${key} = ${JSON.stringify(value)}${note}\n`);
 }
 
 function isKnown(key: string, context: CliContext): boolean {
@@ -126,12 +177,7 @@ function isKnown(key: string, context: CliContext): boolean {
   return false;
 }
 
-function save(paths: StatePaths, values: Json): void {
+function save({ paths, values }: ConfigFile): void {
   ensurePrivateDirectory(paths.home);
   writeFileAtomic(paths.config, `${JSON.stringify(values, null, 2)}\n`, { mode: 0o600 });
-}
-
-function fail(context: CliContext, exitCode: number, message: string): void {
-  context.stderr(`error: Cannot ${message}.\n`);
-  context.setExitCode(exitCode);
 }

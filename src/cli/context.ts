@@ -20,19 +20,34 @@ export type CliContext = {
   readonly cwd: string;
 };
 
+/** The name of the program, as it is called. */
+export const PROGRAM = 'self-generation';
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_NOT_FOUND = 3;
 
+/** A failure has to say what failed, why, and what to do. */
+export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';
+
 /**
  * A command that talks through the context and never ends the process. A wrong call sets exit code 2 and then throws
- * commander's CommanderError, as asking for `--help` does without an exit code: whoever parses catches it.
+ * commander's CommanderError, as asking for `--help` does without an exit code: whoever parses catches it. `path` is
+ * how the command is called, for example `config get`.
  */
-export function newCommand(name: string, context: CliContext): Command {
-  return new Command(name)
+export function newCommand(path: string, context: CliContext): Command {
+  const isRoot = path === PROGRAM;
+  return new Command(path.slice(path.lastIndexOf(' ') + 1))
     .configureOutput({ writeOut: context.stdout, writeErr: context.stderr })
+    .helpOption('-h, --help', 'show help')
+    .showHelpAfterError(`See "${isRoot ? PROGRAM : `${PROGRAM} ${path}`} --help".`)
     .exitOverride((error) => {
       if (error.exitCode !== 0) context.setExitCode(EXIT_USAGE);
       throw error;
     });
+}
+
+/** `error: Cannot <what>.` on standard error, and the exit code. */
+export function fail(context: CliContext, exitCode: number, what: string): void {
+  context.stderr(`error: Cannot ${what}.\n`);
+  context.setExitCode(exitCode);
 }

@@ -48,6 +48,7 @@ export function printProblem(problem: SetupProblem, context: CliContext): void {
   context.stderr(`${red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`);
 }
 
+/** Warnings go to standard error: the report may be read by a program. */
 export function printWarnings(warnings: readonly string[], context: CliContext): void {
   const { yellow } = pc.createColors(context.colour);
   for (const warning of warnings) context.stderr(`${yellow('warning:')} ${warning}\n`);

@@ -1,24 +1,31 @@
+import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
 import { configCommand } from './config.ts';
-import { type CliContext, EXIT_FAILED, EXIT_USAGE, newCommand } from './context.ts';
+import { type CliContext, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
 import { doctorCommand } from './doctor.ts';
+import { hookCommand } from './hook.ts';
 import { installCommand } from './install.ts';
 import { statusCommand } from './status.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { VERSION } from './version.ts';
 
 const EXAMPLES = `
-Also: "self-generation hook [NAME]" runs one hook on the event that it reads from standard input.
-
 Examples:
   $ self-generation install     register the hooks in Claude Code
   $ self-generation doctor      check that they work
-  $ self-generation status      see what has been learned`;
+  $ self-generation status      see what has been learned
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found.`;
+
+/** No file of ours is for other users' eyes; SQLite's are made with this as well. */
+const PRIVATE_UMASK = 0o077;
 
 /** The commands for a person. Gives the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
   // A hook's start is tuned for a life of milliseconds; a command may run for minutes.
   Bun.unsafe.setJITPolicy(1);
+  process.umask(PRIVATE_UMASK);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', passOverBrokenPipe);
   let exitCode = 0;
   const context = processContext((code) => {
     exitCode = code;
@@ -34,21 +41,23 @@ export async function runCli(words: readonly string[]): Promise<number> {
   return exitCode;
 }
 
+/** `doctor | head` closes the pipe early: what is left to say has no reader, and that is no failure. */
+function passOverBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
+
+/** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
 function program(context: CliContext) {
-  const root = newCommand('self-generation', context)
+  const root = newCommand(PROGRAM, context)
     .description('Gives sub-agents of coding agents what the project has already learned.')
     .version(VERSION, '-v, --version', 'print the version')
-    .helpOption('-h, --help', 'show help')
-    .addHelpText('after', EXAMPLES)
-    .action(() => {
-      context.stderr(root.helpInformation());
-      context.setExitCode(EXIT_USAGE);
-    });
+    .addHelpText('after', EXAMPLES);
   root.addCommand(installCommand(context));
   root.addCommand(uninstallCommand(context));
   root.addCommand(doctorCommand(context));
   root.addCommand(statusCommand(context));
   root.addCommand(configCommand(context));
+  root.addCommand(hookCommand(context));
   return root;
 }
 
@@ -58,7 +67,8 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     env,
     platform: process.platform,
     stdout: (text) => void stdout.write(text),
-    stderr: (text) => void stderr.write(text),
+    stderr: (text) =>
+      void stderr.write(wantsColour(env, stderr.isTTY === true) ? text : stripVTControlCharacters(text)),
     progress: (text) => {
       if (stderr.isTTY) stderr.write(`\r\x1b[K${text}`);
     },

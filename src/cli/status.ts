@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { statePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
+import { counted } from '../setup/check.ts';
 import { countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
 import { type DatabaseState, inspectDatabase, type KnownFix, listNewestFixes } from '../store/inspect.ts';
-import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
 import { newTable } from './table.ts';
 
 type Flags = { readonly json?: true };
@@ -38,10 +39,7 @@ export function statusCommand(context: CliContext): Command {
     .action((flags: Flags) => {
       const status = readStatus(context);
       if (status === undefined) {
-        context.stderr(
-          'error: Cannot show the status: HOME is not set to an absolute path. Set it and run again.\n',
-        );
-        context.setExitCode(EXIT_FAILED);
+        fail(context, EXIT_FAILED, `show the status: ${NO_HOME}`);
         return;
       }
       if (flags.json) context.stdout(`${JSON.stringify(status, null, 2)}\n`);
@@ -71,7 +69,7 @@ function printStatus(status: Status, context: CliContext): void {
   print(
     `${bold('self-generation')} ${status.enabled ? green('on') : yellow('off (enabled: false)')}  ${dim(status.home)}`,
   );
-  if (status.waiting > 0) print(yellow(`${status.waiting} recordings wait for the database`));
+  if (status.waiting > 0) print(yellow(`${counted(status.waiting, 'recording')} waiting for the database`));
   switch (status.database.kind) {
     case 'absent':
       print('Nothing recorded yet.');
@@ -91,7 +89,7 @@ function printCounts(
   print: (text: string) => void,
 ): void {
   const events = Object.entries(counts.events).map(([type, count]) => `${count} ${type}`);
-  print(`Events: ${events.join(', ') || 'none'} in ${counts.projects} projects`);
+  print(`Events: ${events.join(', ') || 'none'} in ${counted(counts.projects, 'project')}`);
   print(`Known fixes: ${counts.knownFixes}, errors without one: ${counts.openErrors}`);
   if (counts.lastEvent !== null) print(`Newest event: ${counts.lastEvent}`);
 }

@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import pc from 'picocolors';
 import type { CliContext } from './context.ts';
 
 const NO_LINES = {
@@ -21,9 +22,11 @@ const NO_LINES = {
 
 /** A table without lines; the heading is dim where colour is wanted. */
 export function newTable(head: string[], { colour }: CliContext) {
+  const { dim } = pc.createColors(colour);
   return new Table({
-    head,
+    head: head.map(dim),
     chars: NO_LINES,
-    style: { head: colour ? ['dim'] : [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    // Its own colours are switched off: it would look at the environment by other rules than ours.
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
 }

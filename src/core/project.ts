@@ -2,8 +2,8 @@ import type { Environment } from './state-paths.ts';
 
 /** The last segment of a project's path, for display; `unknown` when there is none. Both separators count. */
 export function getProjectName(projectPath: string | null | undefined): string {
-  const segments = (projectPath ?? '').split(/[\\/]/).filter((segment) => segment !== '');
-  return segments.at(-1) ?? 'unknown';
+  const trimmed = trimPath(projectPath ?? '');
+  return trimmed.slice(lastSeparator(trimmed) + 1) || 'unknown';
 }
 
 /** The project that a hook was called for: `CLAUDE_PROJECT_DIR`, else the event's `cwd` (REQ-DC-012). */
@@ -70,12 +70,19 @@ function resolvePath(directory: string, relative: string): string | undefined {
 }
 
 function trimPath(path: string): string {
-  const trimmed = path.replace(/(?<=.)[\\/]+$/, '');
-  return /^[a-z]:/.test(trimmed) ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
+  let end = path.length;
+  while (end > 1 && lastSeparator(path.slice(0, end)) === end - 1) end--;
+  const trimmed = path.slice(0, end);
+  const hasSmallDrive = trimmed[1] === ':' && trimmed.charCodeAt(0) >= 0x61 && trimmed.charCodeAt(0) <= 0x7a;
+  return hasSmallDrive ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
+}
+
+function lastSeparator(path: string): number {
+  return Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));
 }
 
 function parentDirectory(directory: string): string {
-  const at = Math.max(directory.lastIndexOf('/'), directory.lastIndexOf('\\'));
+  const at = lastSeparator(directory);
   return at <= 0 ? '' : directory.slice(0, at);
 }
 

@@ -19,7 +19,7 @@ export function decidePostToolUseFailure(
 ): Decision {
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
-  const hint = knownFix(error.error, context);
+  const hint = knownFixIfReadable(error.error, context);
   const recording = {
     kind: 'tool-errors',
     at: originOf(event, context),
@@ -42,7 +42,18 @@ export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context
   return { recording: { kind: 'tool-errors', at: originOf(event, context), errors, shownKbId: null } };
 }
 
-function knownFix(normalizedError: string, context: HookContext): { reply: Reply; kbId: number } | undefined {
+/** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */
+function knownFixIfReadable(normalizedError: string, context: HookContext): Hint | undefined {
+  try {
+    return knownFix(normalizedError, context);
+  } catch {
+    return undefined; // Recording the event meets the same fault and reports it.
+  }
+}
+
+type Hint = { readonly reply: Reply; readonly kbId: number };
+
+function knownFix(normalizedError: string, context: HookContext): Hint | undefined {
   const db = context.knowledge();
   const known = db && searchErrorKB(normalizedError, context.project.path, db);
   if (!known) return undefined;

@@ -1,4 +1,5 @@
 import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
+import { cleanText, cutText } from '../core/text.ts';
 
 /** Who and where: the fields that every event of the client carries. */
 type Common = {
@@ -45,10 +46,10 @@ export type HookEventOf<Name extends HookEvent['name']> = Extract<HookEvent, { n
 export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEvent | undefined {
   if (!isRecord(value)) return undefined;
   const common: Common = {
-    sessionId: readString(value, 'session_id') || 'unknown',
-    cwd: readString(value, 'cwd') || undefined,
-    agentId: readString(value, 'agent_id') || null,
-    agentType: readString(value, 'agent_type') ?? null,
+    sessionId: readName(value, 'session_id') || 'unknown',
+    cwd: readDirectory(value, 'cwd'),
+    agentId: readName(value, 'agent_id') || null,
+    agentType: readName(value, 'agent_type') ?? null,
   };
   switch (name ?? readString(value, 'hook_event_name')) {
     case 'UserPromptSubmit': {
@@ -77,12 +78,29 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
     case 'SubagentStop':
       return { ...common, name: 'SubagentStop' };
     case 'SessionStart':
-      return { ...common, name: 'SessionStart', source: readString(value, 'source') ?? 'startup' };
+      return { ...common, name: 'SessionStart', source: readName(value, 'source') ?? 'startup' };
     case 'SessionEnd':
-      return { ...common, name: 'SessionEnd', reason: readString(value, 'reason') || 'unknown' };
+      return { ...common, name: 'SessionEnd', reason: readName(value, 'reason') || 'unknown' };
     default:
       return undefined;
   }
+}
+
+const NAME_LENGTH_MAX = 256;
+const DIRECTORY_LENGTH_MAX = 4096;
+
+/** A name that the client gives: well-formed and short, because it is stored with every event. */
+function readName(value: Json, key: string): string | undefined {
+  const name = readString(value, key);
+  return name === undefined ? undefined : cleanText(cutText(name, NAME_LENGTH_MAX));
+}
+
+/** A directory; undefined when no file system has one of this name. */
+function readDirectory(value: Json, key: string): string | undefined {
+  const path = readString(value, key);
+  const isPossible =
+    path && path.length <= DIRECTORY_LENGTH_MAX && !path.includes('\0') && path.isWellFormed();
+  return isPossible ? path : undefined;
 }
 
 function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEvent | undefined {
@@ -91,17 +109,19 @@ function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEv
 }
 
 function toolCall(value: Json): ToolCall | undefined {
-  const tool = readString(value, 'tool_name');
+  const tool = readName(value, 'tool_name');
   if (!tool) return undefined;
   return {
     tool,
     input: readRecord(value, 'tool_input'),
-    toolUseId: readString(value, 'tool_use_id') || null,
+    toolUseId: readName(value, 'tool_use_id') || null,
   };
 }
 
+const BATCH_CALLS_MAX = 100;
+
 function batchCalls(value: Json): (ToolCall & { response: string })[] {
-  const calls = Array.isArray(value.tool_calls) ? value.tool_calls : [];
+  const calls = Array.isArray(value.tool_calls) ? value.tool_calls.slice(0, BATCH_CALLS_MAX) : [];
   return calls.filter(isRecord).flatMap((raw) => {
     const call = toolCall(raw);
     const response = readString(raw, 'tool_response');

@@ -10,11 +10,12 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
 import { type Db, getDb } from '../store/db.ts';
 import { logHookFailure } from '../store/hook-log.ts';
+import { openQuietly, type QuietRead } from '../store/quiet-read.ts';
 import { record } from '../store/record.ts';
 import { pruneOldEvents } from '../store/retention.ts';
 import { isSpoolWaiting, spool } from '../store/spool.ts';
 import { decide } from './decide.ts';
-import type { Decision, Project, Reply } from './decision.ts';
+import type { Decision, HookContext, Project, Reply } from './decision.ts';
 import type { HookEvent } from './event.ts';
 
 /** How long a hook waits for the database's lock before its recording goes to the spool. */
@@ -35,38 +36,55 @@ export type HookRun = {
  * recording has to wait, and the recording is kept although nobody reads the answer.
  */
 export async function runHook(run: HookRun): Promise<void> {
-  const { event, paths } = run;
-  const config = loadConfig(paths);
+  const config = loadConfig(run.paths);
   if (!isEnabled(config)) return;
-  const databases = openOnce(run);
-  const project = projectOf(event, run.env);
-  const decision = attempt(run, () =>
-    decide(event, { config, now: run.now, project, knowledge: databases.forReading }),
-  );
-  if (decision?.recording) keep(decision.recording, databases.forWriting, run);
+  const forWriting = writingOnce(run);
+  const context = { config, now: run.now, project: projectOf(run.event, run.env) };
+  const decision = attempt(run, () => decideOnce(run, context, forWriting));
+  if (decision?.recording) keep(decision.recording, forWriting, run);
   if (decision?.reply) await answer(decision.reply, run);
-  followUp(decision, config.retentionDays, databases.forWriting, run);
+  followUp(decision, config.retentionDays, forWriting, run);
 }
 
-type Databases = { readonly forReading: () => Db | undefined; readonly forWriting: () => Db };
-
-/** A hook that records opens the database for writing at once and reads through the same connection. */
-function openOnce({ event, paths }: HookRun): Databases {
+/** The connection for writing, opened at the first call. */
+function writingOnce({ paths }: HookRun): () => Db {
   let writing: Db | undefined;
-  const forWriting = () => {
-    const options = {
+  return () => {
+    writing ??= getDb(paths, {
       mode: 'write',
       busyTimeoutMs: LOCK_TIMEOUT_MS,
       migrationBytesMax: MIGRATION_BYTES_MAX,
-    } as const;
-    writing ??= getDb(paths, options);
+    });
     return writing;
   };
-  const forReading = () => {
-    if (event.name === 'PostToolUseFailure' && pathExists(paths.database)) return forWriting();
-    return getDb(paths, { mode: 'read', busyTimeoutMs: READ_TIMEOUT_MS });
+}
+
+/**
+ * Decides on what the database says. A hook that records anyway reads through the connection that it writes with; one
+ * that only reads tries to do so without locks, and once more with them when somebody wrote meanwhile.
+ */
+function decideOnce(run: HookRun, context: Omit<HookContext, 'knowledge'>, forWriting: () => Db): Decision {
+  const { event, paths, now } = run;
+  if (event.name === 'PostToolUseFailure') {
+    const knowledge = () => (pathExists(paths.database) ? attempt(run, forWriting) : undefined);
+    return decide(event, { ...context, knowledge });
+  }
+  const reading: { quiet?: QuietRead | undefined } = {};
+  const quietly = () => {
+    reading.quiet = openQuietly(paths, now.getTime());
+    return reading.quiet?.db ?? lockedRead(paths);
   };
-  return { forReading, forWriting };
+  try {
+    const decision = decide(event, { ...context, knowledge: quietly });
+    if (reading.quiet === undefined || reading.quiet.isStillTrue()) return decision;
+  } catch (error) {
+    if (reading.quiet === undefined) throw error; // Else it may be a page that was being written.
+  }
+  return decide(event, { ...context, knowledge: () => lockedRead(paths) });
+}
+
+function lockedRead(paths: StatePaths): Db | undefined {
+  return getDb(paths, { mode: 'read', busyTimeoutMs: READ_TIMEOUT_MS });
 }
 
 function projectOf(event: HookEvent, env: Environment): Project {

@@ -41,17 +41,33 @@ export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context
   if (!isCodeAgent(event.agentType ?? '', context.config.subagentContext)) return NOTHING;
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
-  const messages = messagesIn(context.config.language);
-  const errors: string[] = [];
-  for (const error of recentErrors(context.project, db)) {
-    errors.push(errorLines(error, { project: context.project, messages, db }));
-  }
-  const sections = [
-    { heading: messages.recentErrors, items: errors },
-    { heading: messages.rules, items: projectRules(context, db) },
-  ];
-  const text = composeContext(sections, CONTEXT_LENGTH_MAX);
+  const text = composeContext(knowledgeSections(context, db), CONTEXT_LENGTH_MAX);
   return text === '' ? NOTHING : { reply: { event: 'SubagentStart', context: text } };
+}
+
+type Keep = (text: string) => boolean;
+
+/**
+ * What the agent is to know. Text that is shaped like an instruction is left out; because that is rare and looking for
+ * it in each text is dear, all of it is looked through at once first.
+ */
+function knowledgeSections(context: HookContext, db: Db): Section[] {
+  const all = gather(context, db, () => true);
+  const text = render(all);
+  return text !== '' && isInstructionShaped(text)
+    ? gather(context, db, (one) => !isInstructionShaped(one))
+    : all;
+}
+
+function gather(context: HookContext, db: Db, keep: Keep): Section[] {
+  const messages = messagesIn(context.config.language);
+  const reading = { project: context.project, messages, db, keep };
+  const errors: string[] = [];
+  for (const error of recentErrors(reading)) errors.push(errorLines(error, reading));
+  return [
+    { heading: messages.recentErrors, items: errors },
+    { heading: messages.rules, items: projectRules(context, reading) },
+  ];
 }
 
 type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };
@@ -72,7 +88,7 @@ function containsAny(text: string, names: readonly string[]): boolean {
 type RecentError = { readonly error: string; readonly tool: string; count: number };
 
 /** RA-402: the newest three different errors among the project's newest 50 error rows. */
-function recentErrors(project: Project, db: Db): RecentError[] {
+function recentErrors({ project, db, keep }: Reading): RecentError[] {
   const distinct: RecentError[] = [];
   for (const event of newestErrorEvents(project, db)) {
     const error = typeof event.error === 'string' ? event.error : '';
@@ -80,7 +96,7 @@ function recentErrors(project: Project, db: Db): RecentError[] {
     let known: RecentError | undefined;
     for (const one of distinct) if (one.error === error && one.tool === tool) known = one;
     if (known) known.count++;
-    else if (distinct.length < ERRORS_MAX && isInformative(error) && !isInstructionShaped(error)) {
+    else if (distinct.length < ERRORS_MAX && isInformative(error) && keep(error)) {
       distinct.push({ error, tool, count: 1 });
     }
   }
@@ -106,16 +122,21 @@ function compareNewest(left: StoredEvent, right: StoredEvent): number {
   return left.ts === right.ts ? right.id - left.id : left.ts < right.ts ? 1 : -1;
 }
 
-type Reading = { readonly project: Project; readonly messages: Messages; readonly db: Db };
+type Reading = {
+  readonly project: Project;
+  readonly messages: Messages;
+  readonly db: Db;
+  readonly keep: Keep;
+};
 
 /** `- error (tool)` and, when a fix is known, `  해결: …` with at most 150 characters of it. */
-function errorLines({ error, tool, count }: RecentError, { project, messages, db }: Reading): string {
+function errorLines({ error, tool, count }: RecentError, { project, messages, db, keep }: Reading): string {
   const times = count > 1 ? ` ×${count}` : '';
   const line = `- ${inertText(error, ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
   const known = findResolution(error, project.path, db);
   if (known === undefined) return line;
   const fix = fixText(known.resolution);
-  return isInstructionShaped(fix) ? line : `${line}\n  ${messages.fix} ${fix}`;
+  return keep(fix) ? `${line}\n  ${messages.fix} ${fix}` : line;
 }
 
 /** RA-402: the start of the stored resolution as JSON; of our own resolutions their summary in words. */
@@ -125,13 +146,13 @@ function fixText(resolution: string): string {
 }
 
 /** RA-403: up to three rules of the project's analysis of the last 48 hours. */
-function projectRules({ project, now }: HookContext, db: Db): string[] {
+function projectRules({ project, now }: HookContext, { db, keep }: Reading): string[] {
   const analysis = getCachedAnalysis(ANALYSIS_HOURS, project.name, { projectPath: project.path, now }, db);
   const rules: string[] = [];
   for (const suggestion of analysis?.suggestions ?? []) {
     if (suggestion.type !== 'claude_md' || !isForProject(suggestion.project, project)) continue;
     const rule = suggestion.rule || suggestion.summary;
-    if (typeof rule !== 'string' || rule.trim() === '' || isInstructionShaped(rule)) continue;
+    if (typeof rule !== 'string' || rule.trim() === '' || !keep(rule)) continue;
     if (rules.length < RULES_MAX) rules.push(`- ${inertText(rule, RULE_LENGTH_MAX)}`);
   }
   return rules;
@@ -148,33 +169,41 @@ type Section = { readonly heading: string; readonly items: readonly string[] };
  * turn from the sections so that neither crowds out the other; the first of a section is shortened when it must be.
  */
 export function composeContext(sections: readonly Section[], lengthMax: number): string {
-  const filled: { heading: string; items: readonly string[]; taken: string[] }[] = [];
+  const taken: { heading: string; items: string[] }[] = [];
   let turns = 0;
   for (const { heading, items } of sections) {
-    if (items.length > 0) filled.push({ heading, items, taken: [] });
+    taken.push({ heading, items: [] });
     turns = Math.max(turns, items.length);
   }
   for (let turn = 0; turn < turns; turn++) {
-    let later = filled.length;
-    for (const section of filled) {
-      later--;
-      const item = section.items[turn];
-      if (item === undefined) continue;
-      section.taken.push(item);
-      if (render(filled).length <= lengthMax) continue;
-      section.taken.pop();
+    for (let index = 0; index < sections.length; index++) {
+      const item = sections[index]?.items[turn];
+      const section = taken[index];
+      if (item === undefined || section === undefined) continue;
+      section.items.push(item);
+      if (render(taken).length <= lengthMax) continue;
+      section.items.pop();
       if (turn > 0) continue;
       // The sections that follow still need their share of what is left.
-      const left = lengthMax - render(filled).length - section.heading.length - 2;
-      const room = Math.floor(left / (later + 1));
-      if (room > 1) section.taken.push(`${cutText(item, room - 1)}…`);
+      const left = lengthMax - render(taken).length - section.heading.length - 2;
+      const room = Math.floor(left / (1 + countFilled(sections, index + 1)));
+      if (room > 1) section.items.push(`${cutText(item, room - 1)}…`);
     }
   }
-  return render(filled);
+  return render(taken);
 }
 
-function render(sections: readonly { heading: string; taken: readonly string[] }[]): string {
-  const lines: string[] = [];
-  for (const { heading, taken } of sections) if (taken.length > 0) lines.push(heading, ...taken);
-  return lines.join('\n');
+function countFilled(sections: readonly Section[], from: number): number {
+  let count = 0;
+  for (let index = from; index < sections.length; index++) if (sections[index]?.items.length) count++;
+  return count;
+}
+
+function render(sections: readonly Section[]): string {
+  let text = '';
+  for (const { heading, items } of sections) {
+    if (items.length > 0) text += `${text === '' ? '' : '\n'}${heading}`;
+    for (const item of items) text += `\n${item}`;
+  }
+  return text;
 }

@@ -49,7 +49,16 @@ export function toolFile({ tool, input }: Call, project: Project): string | null
   const file = filePath(input);
   if (!isFileTool(tool) || file === undefined) return null;
   const shown = maskSensitivePath(bounded(file));
-  return shown === SENSITIVE ? null : relativeFile(shown, project.path);
+  return shown === SENSITIVE ? null : fileOfProject(shown, project);
+}
+
+/** The file relative to the project, whichever of its worktrees it lies in. */
+function fileOfProject(file: string, { spellings }: Project): string {
+  for (const root of spellings) {
+    const relative = relativeFile(file, root);
+    if (relative.length < file.length) return relative;
+  }
+  return relativeFile(file, null);
 }
 
 /** A failed call as it is stored. `error` may be of any length and content. */
@@ -73,7 +82,7 @@ const NOT_OF_THE_PROJECT = /(?:^|\/)(?:node_modules|\.git|site-packages|dist-pac
 function mentionedFiles(text: string, project: Project): string[] {
   const names = text.match(FILE_NAME) ?? [];
   const files = names
-    .map((name) => relativeFile(name, project.path).replace(/^\.\//, ''))
+    .map((name) => fileOfProject(name, project).replace(/^\.\//, ''))
     .filter((file) => /\//.test(file) || /\.\w{1,4}$/.test(file))
     .filter((file) => !file.startsWith('/') && !/^[A-Za-z]:/.test(file) && !NOT_OF_THE_PROJECT.test(file))
     .filter((file) => maskSensitivePath(file) !== SENSITIVE);

@@ -1,14 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Json } from '../core/guards.ts';
-import { isRecord, parseJson, readRecord, readString } from '../core/guards.ts';
+import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { HOOKS, type HookName } from '../core/hook-names.ts';
 import type { Environment } from '../core/state-paths.ts';
-import type { RunCommand } from '../sys/run-command.ts';
+import type { CommandResult, RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok } from './check.ts';
 
 const TIME_LIMIT_MS = 10_000;
+const TEXT_SHOWN_LENGTH = 200;
+const MARKER = 'self-check marker';
 
 /** One session in nine events: an error, its fix, and the sub-agent that is to hear of it. */
 const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
@@ -16,7 +17,7 @@ const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
   { name: 'prompt-logger', input: { hook_event_name: 'UserPromptSubmit', prompt: 'self-check' } },
   {
     name: 'error-logger',
-    input: { hook_event_name: 'PostToolUseFailure', ...bash('t1'), error: 'Error: self-check marker' },
+    input: { hook_event_name: 'PostToolUseFailure', ...bash('t1'), error: `Error: ${MARKER}` },
   },
   { name: 'batch-logger', input: { hook_event_name: 'PostToolBatch', tool_calls: [] } },
   { name: 'pre-tool-guide', input: { hook_event_name: 'PreToolUse', ...bash('t2') } },
@@ -40,15 +41,16 @@ type World = {
   readonly binary: string;
   readonly env: Environment;
   readonly run: RunCommand;
+  /** The command line that installs. */
+  readonly install: string;
 };
 
 /**
  * Runs every hook of this binary once, in a throw-away directory, with the environment at hand, and looks whether the
- * sub-agent is told of the error.
+ * client could read its answer and whether the sub-agent is told of the error.
  */
-export async function checkHooks({ binary, env, run }: World): Promise<Check> {
+export async function checkHooks({ binary, env, run, install }: World): Promise<Check> {
   const home = mkdtempSync(join(tmpdir(), 'self-generation-check-'));
-  const remedy = `Run "${binary} hook subagent-context" by hand, or reinstall`;
   try {
     for (const { name, input } of EVENTS) {
       const result = await run(binary, ['hook', name], {
@@ -63,7 +65,10 @@ export async function checkHooks({ binary, env, run }: World): Promise<Check> {
         stdin: JSON.stringify({ session_id: 'self-check', cwd: home, ...input }),
       });
       const problem = problemOf(name, result);
-      if (problem !== undefined) return failed('hooks', `${name} ${problem}`, remedy);
+      if (problem !== undefined) {
+        const remedy = `Run: ${install}; if that does not help, see what this says: "${binary}" hook ${name} </dev/null`;
+        return failed('hooks', `${name} ${problem}`, remedy);
+      }
     }
     return ok('hooks', `all ${HOOKS.length} ran; a sub-agent is told of a recorded error`);
   } finally {
@@ -71,16 +76,17 @@ export async function checkHooks({ binary, env, run }: World): Promise<Check> {
   }
 }
 
-function problemOf(name: HookName, result: Awaited<ReturnType<RunCommand>>): string | undefined {
-  if (result.kind === 'failed') return `cannot be started: ${result.reason}`;
+function problemOf(name: HookName, result: CommandResult): string | undefined {
+  if (result.kind === 'failed') return `does not run: ${result.reason}`;
   if (result.kind === 'timed-out') return 'did not end';
-  if (result.code !== 0) return `ended with exit code ${result.code}: ${result.stderr.slice(0, 200)}`;
+  if (result.code !== 0)
+    return `ended with exit code ${result.code}: ${result.stderr.slice(0, TEXT_SHOWN_LENGTH)}`;
+  const said = JSON.stringify(result.stdout.slice(0, TEXT_SHOWN_LENGTH));
+  const answer = parseJson(result.stdout);
+  // To the client, plain text is context for the model: nothing but an answer of ours may stand there.
+  if (result.stdout !== '' && !isRecord(answer)) return `printed something that is not its answer: ${said}`;
   if (name !== 'subagent-context') return undefined;
-  const output = parseJson(result.stdout);
-  const context = isRecord(output)
-    ? readString(readRecord(output, 'hookSpecificOutput'), 'additionalContext')
-    : undefined;
-  return context?.includes('self-check marker')
-    ? undefined
-    : `did not tell of a recorded error: ${JSON.stringify(result.stdout.slice(0, 200))}`;
+  const output = readRecord(isRecord(answer) ? answer : {}, 'hookSpecificOutput');
+  if (readString(output, 'additionalContext')?.includes(MARKER)) return undefined;
+  return `did not tell of a recorded error: ${said}`;
 }

@@ -1,77 +1,99 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { parse } from 'jsonc-parser';
-import { isRecord } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment } from '../core/state-paths.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, warning } from './check.ts';
-import { clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
-import { locate, ownerOf } from './install.ts';
-import { recogniseEntry } from './settings-file.ts';
+import { type ClientVersion, clientFeatures, findClientVersion } from './client-version.ts';
+import { locate, type Place, readSettings } from './place.ts';
+import { registrationFor } from './settings-edit.ts';
+import { type FoundEntry, inspectHooks, registerHooks } from './settings-file.ts';
 
-const INSTALL = 'self-generation install';
+type World = {
+  readonly env: Environment;
+  readonly platform: string;
+  readonly run: RunCommand;
+  /** The command line that installs. */
+  readonly install: string;
+};
 
-type World = { readonly env: Environment; readonly platform: string; readonly run: RunCommand };
-
-/** Whether each event that the client knows runs our hook, once. */
-export async function checkRegistration({ env, platform, run }: World): Promise<Check[]> {
-  const place = locate(env, platform);
-  if (place.kind === 'failed')
-    return [failed('registration', `cannot ${place.action}: ${place.reason}`, place.advice)];
-  const client = await findClientVersion({ env, platform, run });
-  const version = client.kind === 'known' ? client.version : undefined;
-  const clientCheck =
-    client.kind === 'known'
-      ? ok('client', `Claude Code ${client.version} at ${client.path}`)
-      : warning('client', client.reason, 'Install Claude Code, or put "claude" on the PATH');
-  const settings = place.settings;
-  if (!existsSync(settings))
-    return [clientCheck, failed('registration', `there is no ${settings}`, `Run "${INSTALL}"`)];
-  const value: unknown = parse(readFileSync(settings, 'utf8').replace(/^\ufeff/, ''), [], {
-    allowTrailingComma: true,
-  });
-  const registered = countOurs(
-    value,
-    (entry) => recogniseEntry(entry, ownerOf(place, platform, undefined))?.kind,
-  );
-  const wanted = clientFeatures(version).events;
-  const missing = wanted.filter((event) => (registered.get(event) ?? 0) === 0);
-  const twice = [...registered].filter(([, count]) => count > 1).map(([event]) => event);
-  const unknown =
-    version === undefined
-      ? []
-      : [...registered.keys()].filter((event) => !wanted.some((one) => one === event));
-  const checks = [clientCheck];
-  if (isRecord(value) && value.disableAllHooks === true) {
-    checks.push(
-      failed('registration', `disableAllHooks is true in ${settings}`, 'Remove that line: no hook runs'),
-    );
+/** Which client there is, and whether each event that it knows runs our hook, once. */
+export async function checkRegistration(world: World): Promise<Check[]> {
+  const place = locate(world.env, world.platform);
+  if (place.kind === 'failed') {
+    return [
+      failed('registration', `where the client's settings are is unknown: ${place.reason}`, place.advice),
+    ];
   }
-  if (missing.length > 0)
-    checks.push(failed('registration', `not registered: ${missing.join(', ')}`, `Run "${INSTALL}"`));
-  if (twice.length > 0)
-    checks.push(warning('registration', `registered twice: ${twice.join(', ')}`, `Run "${INSTALL}"`));
-  if (unknown.length > 0) {
-    checks.push(
-      warning('registration', `this client does not know ${unknown.join(', ')}`, `Run "${INSTALL}"`),
-    );
-  }
-  if (checks.length === 1)
-    checks.push(ok('registration', `${registered.size} of ${HOOKS.length} hooks in ${settings}`));
-  for (const text of clientWarnings(client)) checks.push(warning('client', text, 'Update Claude Code'));
-  return checks;
+  const client = await findClientVersion(world);
+  return [describeClient(client, world.install), ...checkSettings(place, client, world)];
 }
 
-/** Our entries for each event. */
-function countOurs(settings: unknown, kindOf: (entry: unknown) => string | undefined): Map<string, number> {
-  const counts = new Map<string, number>();
-  const hooks = isRecord(settings) && isRecord(settings.hooks) ? settings.hooks : {};
-  for (const [event, groups] of Object.entries(hooks)) {
-    for (const group of Array.isArray(groups) ? groups : []) {
-      const entries = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];
-      const ours = entries.filter((entry) => kindOf(entry) !== undefined).length;
-      if (ours > 0) counts.set(event, (counts.get(event) ?? 0) + ours);
-    }
+function describeClient(client: ClientVersion, install: string): Check {
+  if (client.kind === 'unknown') {
+    const detail = `the version of Claude Code is unknown: ${client.reason}`;
+    const remedy = `Make "claude --version" work in this shell, or name the version: ${install} --client-version X.Y.Z`;
+    return warning('client', detail, remedy);
   }
-  return counts;
+  const known = clientFeatures(client.version).events;
+  const missing = HOOKS.map((hook) => hook.event).filter((event) => !known.includes(event));
+  const detail = `Claude Code ${client.version} at ${client.path}`;
+  if (missing.length === 0) return ok('client', detail);
+  return warning(
+    'client',
+    `${detail} does not know ${missing.join(', ')}`,
+    `Update Claude Code, then run: ${install}`,
+  );
+}
+
+function checkSettings(place: Place, client: ClientVersion, { platform, install }: World): Check[] {
+  const { settings } = place;
+  const remedy = `Run: ${install}`;
+  const text = readSettings(settings);
+  if (text === undefined) return [failed('registration', `there is no ${settings}`, remedy)];
+  const version = client.kind === 'known' ? client.version : undefined;
+  const features = clientFeatures(version);
+  const registration = registrationFor({ place, platform, features, binaryBefore: undefined });
+  const found = inspectHooks(text, registration);
+  if (found.kind === 'refused') {
+    return [
+      failed('registration', `${settings}, ${found.reason}`, 'Until then the client ignores the whole file'),
+    ];
+  }
+  const off = `disableAllHooks is true in ${settings}: no hook runs`;
+  const checks = found.isDisabled ? [failed('registration', off, 'Remove that line')] : [];
+  checks.push(...judgeEntries(found.entries, { wanted: features.events, version, remedy }));
+  if (checks.length > 0) return checks;
+  if (version !== undefined && registerHooks(text, registration).kind === 'edited') {
+    return [warning('registration', `${settings} is not as this version would write it`, remedy)];
+  }
+  return [ok('registration', `${found.entries.length} of ${HOOKS.length} hooks in ${settings}`)];
+}
+
+type Expectation = {
+  readonly wanted: readonly string[];
+  readonly version: string | undefined;
+  readonly remedy: string;
+};
+
+function judgeEntries(entries: readonly FoundEntry[], { wanted, version, remedy }: Expectation): Check[] {
+  const eventsOf = (kind: FoundEntry['kind']) =>
+    entries.filter((entry) => entry.kind === kind).map((entry) => entry.event);
+  const ours = eventsOf('ours');
+  const once = [...new Set(ours)];
+  const missing = wanted.filter((event) => !ours.includes(event));
+  const twice = once.filter((event) => ours.indexOf(event) !== ours.lastIndexOf(event));
+  const earlier = [...new Set(eventsOf('predecessor'))];
+  const unknown = version === undefined ? [] : once.filter((event) => !wanted.includes(event));
+  const checks: Check[] = [];
+  if (missing.length > 0)
+    checks.push(failed('registration', `not registered: ${missing.join(', ')}`, remedy));
+  if (twice.length > 0) checks.push(warning('registration', `registered twice: ${twice.join(', ')}`, remedy));
+  if (earlier.length > 0) {
+    const detail = `hooks of an earlier self-generation are registered: ${earlier.join(', ')}`;
+    checks.push(warning('registration', detail, remedy));
+  }
+  if (unknown.length > 0) {
+    const detail = `Claude Code ${version} does not know ${unknown.join(', ')} and may ignore the whole settings file for it`;
+    checks.push(failed('registration', detail, remedy));
+  }
+  return checks;
 }

@@ -6,9 +6,11 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookLogEntry } from '../store/hook-log.ts';
 import { inspectDatabase, listWithheld, settleDatabase } from '../store/inspect.ts';
 import { record } from '../store/record.ts';
-import { type Check, failed, ok, skipped, warning } from './check.ts';
+import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
 
 /** What `doctor` looks at in our own directory and in the environment. */
+
+const INTERNAL = 'SELF_GENERATION_INTERNAL';
 
 /** Variables that change what a compiled Bun program does, whoever made it. */
 const TRAPS: Readonly<Record<string, string>> = {
@@ -17,11 +19,12 @@ const TRAPS: Readonly<Record<string, string>> = {
   BUN_INSPECT: 'it opens a debugger in every hook',
   BUN_INSPECT_PRELOAD: 'it runs a script inside every hook',
   BUN_CONFIG_PRELOAD: 'it runs a script inside every hook',
-  SELF_GENERATION_INTERNAL: 'every hook then does nothing',
+  [INTERNAL]: 'every hook then does nothing',
 };
 
+/** Whether a variable of the environment changes what the hooks do. The client hands its own environment to them. */
 export function checkEnvironment(env: Environment): Check {
-  const set = Object.keys(TRAPS).filter((name) => env[name] !== undefined && env[name] !== '');
+  const set = Object.keys(TRAPS).filter((name) => (name === INTERNAL ? env[name] === '1' : env[name]));
   if (set.length === 0) return ok('environment', 'no variable changes what the hooks do');
   const detail = set.map((name) => `${name} is set: ${TRAPS[name]}`).join('; ');
   return warning('environment', detail, `Unset it where you start the client: unset ${set.join(' ')}`);
@@ -41,29 +44,36 @@ export function checkPermissions(paths: StatePaths, platform: string): Check {
     paths.hookLog,
   ].filter((path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0);
   if (open.length === 0) return ok('permissions', 'only you can read what is stored');
-  return warning('permissions', `other users may look into ${open.join(', ')}`, `chmod -R go= ${paths.home}`);
+  return warning(
+    'permissions',
+    `other users may look into ${open.join(', ')}`,
+    `chmod -R go= "${paths.home}"`,
+  );
 }
 
+/** Whether every setting is taken as it stands in config.json, and the hooks are switched on. */
 export function checkConfig(paths: StatePaths): Check {
   if (!existsSync(paths.config)) return ok('config', 'no config.json: every setting has its default');
   const value = parseJson(readFileSync(paths.config, 'utf8'));
   if (value === undefined) {
-    return failed(
-      'config',
-      `${paths.config} is no JSON, so every setting has its default`,
-      'Mend or remove the file',
-    );
+    const remedy = 'Correct or remove the file';
+    return failed('config', `${paths.config} is not JSON, so every setting has its default`, remedy);
   }
   const { config, problems } = parseConfig(value);
-  if (problems.length > 0) {
-    const detail = problems.map(({ key, message }) => `${key || paths.config}: ${message}`).join('; ');
-    return warning('config', detail, 'See "self-generation config"');
+  const found = problems.map(({ key, message }) => `${key || paths.config}: ${message}`);
+  if (!config.enabled) {
+    const detail = ['enabled is false: no hook does anything', ...found].join('; ');
+    return warning('config', detail, 'self-generation config set enabled true');
   }
-  return config.enabled
-    ? ok('config', paths.config)
-    : warning('config', 'enabled is false: no hook does anything', 'self-generation config set enabled true');
+  if (found.length === 0) return ok('config', paths.config);
+  return warning(
+    'config',
+    found.join('; '),
+    `Correct ${paths.config}; "self-generation config" lists the settings`,
+  );
 }
 
+/** Whether the database can be read, is intact and has today's form. */
 export function checkDatabase(paths: StatePaths): Check {
   const state = inspectDatabase(paths);
   const moveAway = `Move it away and the next hook makes a new one: mv "${paths.database}" "${paths.database}.broken"`;
@@ -76,13 +86,17 @@ export function checkDatabase(paths: StatePaths): Check {
       return failed('database', `${paths.database} is damaged: ${state.findings.join('; ')}`, moveAway);
     case 'sound': {
       const events = Object.values(state.counts.events).reduce((sum, count) => sum + count, 0);
-      const detail = `${events} events, ${state.counts.knownFixes} known fixes, integrity ok`;
+      const detail = [
+        counted(events, 'event'),
+        state.counts.knownFixes === 1 ? '1 known fix' : `${state.counts.knownFixes} known fixes`,
+        'integrity ok',
+      ].join(', ');
       return state.isCurrent
         ? ok('database', detail)
         : warning(
             'database',
-            `${detail}; schema version ${state.schemaVersion} is another one`,
-            'Run doctor again, or update',
+            `${detail}; its schema version ${state.schemaVersion} is not that of this program`,
+            'Install the newest version of self-generation',
           );
     }
   }
@@ -95,16 +109,17 @@ export function settle(paths: StatePaths): Check {
   try {
     settleDatabase(paths, (db) => record([], paths, db));
     const left = countWaiting(paths);
-    if (left > 0) return warning('spool', `${left} recordings still wait`, 'Run doctor again');
+    if (left > 0) return warning('spool', `${counted(left, 'recording')} still waiting`, 'Run doctor again');
     return ok(
       'spool',
-      waiting > 0 ? `${waiting} waiting recordings were taken in` : 'nothing waits to be recorded',
+      waiting > 0 ? `took in ${counted(waiting, 'waiting recording')}` : 'nothing waits to be recorded',
     );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    const lost = waiting === 0 ? '' : `; ${counted(waiting, 'recording')} waiting`;
     return failed(
       'spool',
-      `the database cannot be written: ${reason}; ${waiting} recordings wait`,
+      `the database cannot be written: ${reason}${lost}`,
       'See the line about the database',
     );
   }
@@ -120,6 +135,7 @@ const DAYS_SHOWN = 7;
 const FAILURES_SHOWN = 3;
 const MS_PER_DAY = 86_400_000;
 
+/** Whether hooks have noted failures of late. */
 export function checkHookLog(paths: StatePaths, now: Date): Check {
   const since = new Date(now.getTime() - DAYS_SHOWN * MS_PER_DAY).toISOString();
   const recent = readHookLog(paths).filter((entry) => entry.ts >= since);
@@ -156,6 +172,7 @@ export function readHeartbeats(paths: StatePaths): Record<string, string | null>
   );
 }
 
+/** Which events have come in, and when. */
 export function checkHeartbeats(paths: StatePaths): Check {
   const seen = Object.entries(readHeartbeats(paths)).flatMap(([event, time]) =>
     time ? [`${event} ${time}`] : [],
@@ -168,6 +185,7 @@ export function checkHeartbeats(paths: StatePaths): Check {
       );
 }
 
+/** Whether stored texts are kept from agents because they are shaped like instructions. */
 export function checkWithheld(paths: StatePaths): Check {
   try {
     const withheld = listWithheld(paths);
@@ -177,8 +195,8 @@ export function checkWithheld(paths: StatePaths): Check {
       .map(({ source, text }) => `${source} ${JSON.stringify(text.slice(0, 120))}`);
     return warning(
       'withheld',
-      `${withheld.length} stored texts are shaped like instructions and are not given to agents: ${shown.join(', ')}`,
-      'Find out where they come from',
+      `shaped like an instruction, so no agent is given it: ${counted(withheld.length, 'stored text')}: ${shown.join(', ')}`,
+      'Find out which program printed it; nothing else has to be done',
     );
   } catch {
     return skipped('withheld', 'the database cannot be read');

@@ -7,18 +7,27 @@ export type Check = {
   readonly remedy?: string;
 };
 
+/** It is as it should be. */
 export function ok(name: string, detail: string): Check {
   return { name, status: 'ok', detail };
 }
 
+/** The hooks work, but not as the user may expect. */
 export function warning(name: string, detail: string, remedy: string): Check {
   return { name, status: 'warning', detail, remedy };
 }
 
+/** The hooks do not work, or lose what they are given. */
 export function failed(name: string, detail: string, remedy: string): Check {
   return { name, status: 'failed', detail, remedy };
 }
 
+/** It could not, or need not, be looked at. */
 export function skipped(name: string, detail: string): Check {
   return { name, status: 'skipped', detail };
+}
+
+/** `1 event`, `2 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

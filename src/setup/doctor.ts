@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Environment, statePaths } from '../core/state-paths.ts';
+import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { hasSameBytes } from '../sys/atomic-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
@@ -33,47 +33,67 @@ export type DoctorOptions = {
 
 const LIVE_TIME_LIMIT_MS = 120_000;
 
-/** Looks at everything that has to be right for the hooks to work. Changes nothing but what waits to be recorded. */
+/**
+ * Looks at everything that has to be right for the hooks to work. Changes nothing but what waits to be recorded. Never
+ * throws: what cannot be looked at is a failed check, and the others are made all the same.
+ */
 export async function examine(options: DoctorOptions): Promise<Check[]> {
-  const { env, platform, now, run, onStart } = options;
-  const paths = statePaths(env, platform);
+  const paths = statePaths(options.env, options.platform);
   if (paths === undefined) {
-    return [
-      failed(
-        'home',
-        'HOME is not set to an absolute path: the hooks have nowhere to keep anything',
-        'Set HOME',
-      ),
-    ];
+    const detail = 'HOME is not set to an absolute path: the hooks have nowhere to keep anything';
+    return [failed('home', detail, 'Set HOME in this shell and wherever the client is started')];
   }
-  const binary = existsSync(paths.binary) ? paths.binary : options.executablePath;
-  onStart('state');
-  const checks = [
-    checkBinary(options, paths.binary),
-    checkEnvironment(env),
-    checkConfig(paths),
-    checkPermissions(paths, platform),
-  ];
-  onStart('database');
-  checks.push(settle(paths), checkDatabase(paths), checkWithheld(paths));
-  onStart('registration');
-  checks.push(...(await checkRegistration({ env, platform, run })));
-  onStart('hooks');
-  checks.push(
-    options.isCompiled || binary === paths.binary
-      ? await checkHooks({ binary, env, run })
-      : skipped('hooks', 'this is not the compiled program'),
-  );
-  checks.push(checkHookLog(paths, now), checkHeartbeats(paths));
-  if (options.live) {
-    onStart('the real client');
-    checks.push(...(await checkLive(options, binary)));
+  const checks: Check[] = [];
+  for (const { name, look } of partsOf(options, paths)) {
+    options.onStart(name);
+    try {
+      checks.push(...[await look()].flat());
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      checks.push(failed(name, `cannot be checked: ${reason}`, 'Correct that and run doctor again'));
+    }
   }
   return checks;
 }
 
-function checkBinary({ executablePath, isCompiled }: DoctorOptions, installed: string): Check {
-  const remedy = 'Run "self-generation install"';
+type Part = { readonly name: string; readonly look: () => Check | Check[] | Promise<Check | Check[]> };
+
+function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
+  const { env, platform, run } = options;
+  const install = installCommandOf(options);
+  const isInstalled = existsSync(paths.binary);
+  const binary = isInstalled ? paths.binary : options.executablePath;
+  const parts: Part[] = [
+    { name: 'program', look: () => checkBinary(options, paths.binary) },
+    { name: 'environment', look: () => checkEnvironment(env) },
+    { name: 'config', look: () => checkConfig(paths) },
+    { name: 'permissions', look: () => checkPermissions(paths, platform) },
+    { name: 'spool', look: () => settle(paths) },
+    { name: 'database', look: () => checkDatabase(paths) },
+    { name: 'withheld', look: () => checkWithheld(paths) },
+    { name: 'registration', look: () => checkRegistration({ env, platform, run, install }) },
+    {
+      name: 'hooks',
+      look: () =>
+        options.isCompiled || isInstalled
+          ? checkHooks({ binary, env, run, install })
+          : skipped('hooks', 'this is not the compiled program'),
+    },
+    { name: 'hook failures', look: () => checkHookLog(paths, options.now) },
+    { name: 'last seen', look: () => checkHeartbeats(paths) },
+  ];
+  return options.live ? [...parts, { name: 'live', look: () => checkLive(options, binary) }] : parts;
+}
+
+/** The whole path: nobody has to have put the program on the PATH. */
+function installCommandOf({ executablePath, isCompiled }: DoctorOptions): string {
+  if (!isCompiled) return 'self-generation install';
+  return `${/[^\w./:\\-]/.test(executablePath) ? `"${executablePath}"` : executablePath} install`;
+}
+
+function checkBinary(options: DoctorOptions, installed: string): Check {
+  const { executablePath, isCompiled } = options;
+  const remedy = `Run: ${installCommandOf(options)}`;
   if (!existsSync(installed)) return failed('program', `not installed: there is no ${installed}`, remedy);
   if (isCompiled && !hasSameBytes(executablePath, installed)) {
     return warning('program', `${installed} is another version than this program`, remedy);

@@ -1,24 +1,25 @@
-import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
-import { HOOKS, type HookName, type HookRegistration } from '../core/hook-names.ts';
+import type { HookRegistration } from '../core/hook-names.ts';
+import { type Invocation, type Owner, type Recognised, recogniseEntry, wantedEntry } from './hook-command.ts';
+import {
+  appendTo,
+  type Document,
+  isAlone,
+  items,
+  jsonOf,
+  keyOf,
+  place,
+  properties,
+  propertyValue,
+  removeNode,
+  replaceNode,
+} from './json-text.ts';
 
-/** By what an entry of settings.json is known to be ours, or the predecessor's. */
-export type Owner = {
-  /** Absolute spellings of our binary's path. */
-  readonly binaries: readonly string[];
-  /** Where the predecessor kept its scripts, absolute. */
-  readonly predecessorDirectories: readonly string[];
-  /** What `$HOME` stands for in a command. */
-  readonly userHome: string | undefined;
-  readonly platform: string;
-};
+// Until uninstall.ts imports them from where they are.
+export { type Owner, recogniseEntry } from './hook-command.ts';
 
-export type Registration = Owner & {
-  readonly binary: string;
-  /** `exec`: command and args, run directly. `shell`: one quoted command line, for clients before 2.1.139. */
-  readonly form: 'exec' | 'shell';
-  readonly hooks: readonly HookRegistration[];
-};
+export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
 
 export type SettingsNote =
   | { readonly kind: 'hooks-disabled' }
@@ -35,10 +36,13 @@ export type UnregisterResult =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Whose entry this is, or undefined when it is somebody else's. */
-export type Recognised = { readonly kind: 'ours' | 'predecessor'; readonly name: HookName };
+/** One of our entries, or of the predecessor's, and the event under which it stands. */
+export type FoundEntry = Recognised & { readonly event: string };
 
-type Document = { readonly text: string; readonly root: Node };
+export type InspectResult =
+  | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
+  | { readonly kind: 'refused'; readonly reason: string };
+
 type Parsed =
   | ({ readonly kind: 'parsed' } & Document)
   | { readonly kind: 'refused'; readonly reason: string };
@@ -98,70 +102,13 @@ export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolea
   throw new Error(`Cannot unregister hooks: more than ${STEPS_MAX} edits`);
 }
 
-/** Whose entry of a group's `hooks` this is. Whole commands are compared, never parts of them. */
-export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undefined {
-  if (!isRecord(entry) || typeof entry.command !== 'string') return undefined;
-  if (entry.type !== undefined && entry.type !== 'command') return undefined;
-  const words = wordsOf(entry.command, entry.args, owner);
-  const samePath = (left: string, right: string) => spelling(left, owner) === spelling(right, owner);
-  const known = (name: string | undefined) => HOOKS.find((hook) => hook.name === name)?.name;
-  const [program = '', first = '', second] = words;
-  const ownName = first === 'hook' && words.length === 3 ? known(second) : undefined;
-  if (ownName !== undefined && owner.binaries.some((binary) => samePath(binary, program))) {
-    return { kind: 'ours', name: ownName };
-  }
-  const [, directory, script] = /^(.*)[\\/]([a-z-]+)\.mjs$/.exec(words.slice(1).join(' ')) ?? [];
-  const scriptName = program === 'node' && directory !== undefined ? known(script) : undefined;
-  if (scriptName === undefined || directory === undefined) return undefined;
-  return owner.predecessorDirectories.some((scripts) => samePath(scripts, directory))
-    ? { kind: 'predecessor', name: scriptName }
-    : undefined;
-}
-
-/** The program and its arguments; none when a shell would do more with the line than start one program. */
-function wordsOf(command: string, args: unknown, owner: Owner): readonly string[] {
-  if (Array.isArray(args)) return args.every((word) => typeof word === 'string') ? [command, ...args] : [];
-  return (owner.platform === 'win32' ? windowsWords(command) : posixWords(command, owner.userHome)) ?? [];
-}
-
-function posixWords(command: string, home = '$HOME'): string[] | undefined {
-  const part =
-    /'([^']*)'|"((?:[^"\\$`]|\\.|\$HOME(?!\w)|\$\{HOME\})*)"|(\$HOME(?!\w)|\$\{HOME\})|\\(.)|([^\s'"\\$`;&|<>()*?[\]{}#!~]+)|([ \t]+)/y;
-  const words = [''];
-  for (let at = 0; at < command.length; at = part.lastIndex) {
-    part.lastIndex = at;
-    const found = part.exec(command);
-    if (found === null) return undefined;
-    const [, single, double, variable, escaped, plain, gap] = found;
-    const expanded = double
-      ?.replace(/\$HOME(?!\w)|\$\{HOME\}/g, () => home)
-      .replace(/\\(["\\$`])/g, (_, character: string) => character);
-    const piece = single ?? expanded ?? escaped ?? plain ?? (variable === undefined ? '' : home);
-    if (gap === undefined) words.push(`${words.pop() ?? ''}${piece}`);
-    else words.push('');
-  }
-  return words.filter((word) => word !== '');
-}
-
-function windowsWords(command: string): string[] | undefined {
-  if (/[&|<>^%]/.test(command)) return undefined;
-  return (command.match(/"[^"]*"|[^\s"]+/g) ?? []).map((word) => word.replaceAll('"', ''));
-}
-
-function spelling(path: string, owner: Owner): string {
-  if (owner.platform !== 'win32') return path.replace(/\/{2,}/g, '/');
-  return path.replace(/[\\/]+/g, '/').toLowerCase();
-}
-
-/** The entry as it has to stand in the file. */
-function wantedEntry(hook: HookRegistration, registration: Registration): Json {
-  const { binary, form, platform } = registration;
-  const exec = { type: 'command', command: binary, args: ['hook', hook.name], timeout: hook.timeoutSeconds };
-  if (form === 'exec') return exec;
-  // On Windows the line is read by a POSIX shell or by cmd.exe: both take forward slashes inside double quotes.
-  const quoted =
-    platform === 'win32' ? `"${binary.replaceAll('\\', '/')}"` : `'${binary.replaceAll("'", `'\\''`)}'`;
-  return { type: 'command', command: `${quoted} hook ${hook.name}`, timeout: hook.timeoutSeconds };
+/** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
+export function inspectHooks(text: string, owner: Owner): InspectResult {
+  const bare = text.startsWith(BOM) ? text.slice(BOM.length) : text;
+  const parsed = parseSettings(bare.trim() === '' ? '{}' : bare);
+  if (parsed.kind === 'refused') return parsed;
+  const entries = ownEntries(parsed.root, owner).map(({ event, kind, name }) => ({ event, kind, name }));
+  return { kind: 'read', entries, isDisabled: isDisabled(parsed) };
 }
 
 /** The text after the next edit that is needed, or undefined when every hook stands there once and as it should. */
@@ -231,11 +178,14 @@ function notesOn(document: Document, registration: Registration): SettingsNote[]
   const commands = ownEntries(document.root, registration)
     .filter((entry) => entry.kind === 'predecessor')
     .map((entry) => String(asRecord(jsonOf(entry.node)).command));
-  const disabled = jsonOf(propertyValue(document.root, 'disableAllHooks')) === true;
   return [
-    ...(disabled ? [{ kind: 'hooks-disabled' } as const] : []),
+    ...(isDisabled(document) ? [{ kind: 'hooks-disabled' } as const] : []),
     ...(commands.length > 0 ? [{ kind: 'predecessor-replaced', commands } as const] : []),
   ];
+}
+
+function isDisabled({ root }: Document): boolean {
+  return jsonOf(propertyValue(root, 'disableAllHooks')) === true;
 }
 
 /** Why hooks cannot be added to this document without guessing what its author means, or undefined. */
@@ -320,165 +270,6 @@ function withEmptyHolders(entry: Node): Node {
   return hooksObject?.parent ?? event;
 }
 
-function isAlone(node: Node): boolean {
-  return node.parent?.children?.length === 1;
-}
-
-function properties(node: Node | undefined): readonly Node[] {
-  return node?.type === 'object' ? (node.children ?? []) : [];
-}
-
-function items(node: Node | undefined): readonly Node[] {
-  return node?.type === 'array' ? (node.children ?? []) : [];
-}
-
-function keyOf(property: Node): string {
-  return String(property.children?.[0]?.value);
-}
-
-/** The value that a reader takes: with a key that stands there twice, the last. */
-function propertyValue(object: Node, key: string): Node | undefined {
-  return properties(object).findLast((property) => keyOf(property) === key)?.children?.[1];
-}
-
-function jsonOf(node: Node | undefined): unknown {
-  return node === undefined ? undefined : getNodeValue(node);
-}
-
 function asRecord(value: unknown): Json {
   return isRecord(value) ? value : {};
-}
-
-function place(text: string, offset: number): string {
-  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
-  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
-}
-
-// Editing the text. jsonc-parser's own `modify` reformats the lines it touches and loses characters after a trailing
-// comma, so only its parser is used here.
-
-/** The text with a value added at the end of a list, or of an object under a key that it does not have. */
-function appendTo(
-  { text, root }: Document,
-  container: Node,
-  added: { key?: string; value: unknown },
-): string {
-  const close = container.offset + container.length - 1;
-  const contentEnd = endOfContent(text, close);
-  const last = container.children?.at(-1);
-  const lastEnd = last === undefined ? contentEnd : endOf(last);
-  const hasComma = last !== undefined && commaAfter(text, last) !== undefined;
-  const style = styleOf(text, root);
-  const closesOnNewLine = text.slice(contentEnd, close).includes('\n');
-  const onOwnLine = !style.isCompact && (last === undefined || closesOnNewLine || startsLine(text, last));
-  const outerIndent = indentAt(text, container.offset);
-  const indent = last === undefined ? outerIndent + style.unit : indentAt(text, last.offset);
-  const key = added.key === undefined ? '' : `${JSON.stringify(added.key)}: `;
-  return [
-    text.slice(0, lastEnd),
-    last === undefined || hasComma ? '' : ',',
-    text.slice(lastEnd, contentEnd),
-    onOwnLine ? style.eol + indent : last === undefined ? '' : ' ',
-    key + render(added.value, indent, style),
-    hasComma ? ',' : '',
-    onOwnLine && !closesOnNewLine ? style.eol + outerIndent + text.slice(close) : text.slice(contentEnd),
-  ].join('');
-}
-
-/** The text with another value in place of this one; one that stood on one line stays on one line. */
-function replaceNode({ text, root }: Document, node: Node, value: unknown): string {
-  const style = styleOf(text, root);
-  const isCompact = style.isCompact || !sourceOf(text, node).includes('\n');
-  const rendered = render(value, indentAt(text, node.offset), { ...style, isCompact });
-  return text.slice(0, node.offset) + rendered + text.slice(endOf(node));
-}
-
-/** The text without this item or property, its comma and the line that it leaves blank. Comments around it stay. */
-function removeNode(text: string, node: Node): string {
-  const siblings = node.parent?.children ?? [];
-  const previous = siblings[siblings.indexOf(node) - 1];
-  const comma = commaAfter(text, node);
-  const otherComma = comma === undefined && previous ? commaAfter(text, previous) : comma;
-  const cuts: Span[] = [{ from: node.offset, to: endOf(node) }];
-  if (otherComma !== undefined) cuts.push({ from: otherComma, to: otherComma + 1 });
-  cuts.sort((left, right) => left.from - right.from);
-  const [first, second] = cuts;
-  if (first && second && text.slice(first.to, second.from).trim() === '') {
-    cuts.splice(0, 2, { from: first.from, to: second.to });
-  }
-  const holder = node.parent;
-  const left = cuts.reduceRight((rest, cut) => cutOut(rest, cut), text);
-  if (holder === undefined || siblings.length > 1) return left;
-  const close = holder.offset + holder.length - 1 - (text.length - left.length);
-  const isBlank = left.slice(holder.offset + 1, close).trim() === '';
-  return isBlank ? left.slice(0, holder.offset + 1) + left.slice(close) : left;
-}
-
-type Span = { readonly from: number; readonly to: number };
-
-/** Takes the whole line when nothing else stands on it; with an item and its comma also the blanks that follow. */
-function cutOut(text: string, { from, to }: Span): string {
-  const lineStart = text.lastIndexOf('\n', from - 1) + 1;
-  const blanks = /^[ \t]*/.exec(text.slice(to))?.[0].length ?? 0;
-  const lineEnd = /^\r?\n/.exec(text.slice(to + blanks, to + blanks + 2))?.[0].length;
-  const startsItsLine = text.slice(lineStart, from).trim() === '' && lineStart > 0;
-  if (startsItsLine && lineEnd !== undefined)
-    return text.slice(0, lineStart) + text.slice(to + blanks + lineEnd);
-  const itemAndComma = to - from > 1 && text[to - 1] === ',' && lineEnd === undefined;
-  return text.slice(0, from) + text.slice(itemAndComma ? to + blanks : to);
-}
-
-type Style = { readonly eol: string; readonly unit: string; readonly isCompact: boolean };
-
-/** How the author writes: line ends, one step of indentation, and whether all stands on one line. */
-function styleOf(text: string, root: Node): Style {
-  const source = sourceOf(text, root);
-  const first = properties(root).find((property) => startsLine(text, property));
-  const unit = first === undefined ? '' : indentAt(text, first.offset);
-  return {
-    eol: /\r?\n/.exec(text)?.[0] ?? '\n',
-    unit: unit === '' ? '  ' : unit,
-    isCompact: properties(root).length > 0 && !source.includes('\n'),
-  };
-}
-
-function render(value: unknown, indent: string, { eol, unit, isCompact }: Style): string {
-  return isCompact ? JSON.stringify(value) : JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
-}
-
-function sourceOf(text: string, node: Node): string {
-  return text.slice(node.offset, endOf(node));
-}
-
-function endOf(node: Node): number {
-  return node.offset + node.length;
-}
-
-/** Where the last character before the closing bracket that is not white space ends. */
-function endOfContent(text: string, close: number): number {
-  let end = close;
-  while (isWhiteSpace(text[end - 1])) end--;
-  return end;
-}
-
-function isWhiteSpace(character: string | undefined): boolean {
-  return character === ' ' || character === '\t' || character === '\n' || character === '\r';
-}
-
-function indentAt(text: string, offset: number): string {
-  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
-  return /^[ \t]*/.exec(line)?.[0] ?? '';
-}
-
-function startsLine(text: string, node: Node): boolean {
-  const lineBreak = text.lastIndexOf('\n', node.offset - 1);
-  return lineBreak >= 0 && text.slice(lineBreak, node.offset).trim() === '';
-}
-
-/** The offset of the comma that follows this item or property, white space and comments between, or undefined. */
-function commaAfter(text: string, node: Node): number | undefined {
-  const trivia = /(?:[ \t\r\n]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/y;
-  trivia.lastIndex = endOf(node);
-  trivia.exec(text);
-  return text[trivia.lastIndex] === ',' ? trivia.lastIndex : undefined;
 }

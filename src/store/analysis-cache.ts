@@ -26,19 +26,18 @@ export function getCachedAnalysis(
   const since = new Date(now.getTime() - hours * MS_PER_HOUR).toISOString();
   const name = db.shape.has('analysis_cache', 'project') ? 'project' : "'all'";
   const path = db.shape.has('analysis_cache', 'project_path') ? 'project_path' : 'NULL';
-  for (const wanted of [project, 'all']) {
-    const rows = db.sqlite.all(
-      `SELECT ts, analysis FROM analysis_cache
-       WHERE ${name} = ? AND ts >= ? AND (${path} IS NULL OR ${path} = ?) ORDER BY ts DESC, rowid DESC LIMIT ?`,
-      wanted,
-      since,
-      projectPath,
-      ROWS_MAX,
-    );
-    for (const row of rows) {
-      const analysis = readAnalysis(row);
-      if (analysis) return analysis;
-    }
+  const rows = db.sqlite.all(
+    `SELECT ts, analysis FROM analysis_cache
+     WHERE ${name} IN (?, 'all') AND ts >= ? AND (${path} IS NULL OR ${path} = ?)
+     ORDER BY ${name} = 'all', ts DESC, rowid DESC LIMIT ?`,
+    project,
+    since,
+    projectPath,
+    ROWS_MAX,
+  );
+  for (const row of rows) {
+    const analysis = readAnalysis(row);
+    if (analysis) return analysis;
   }
   return null;
 }

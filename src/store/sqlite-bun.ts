@@ -1,12 +1,19 @@
 import { constants, Database } from 'bun:sqlite';
 import { type OpenOptions, type Sqlite, snapshotUri } from './sqlite.ts';
 
+/** A snapshot costs nothing here: the file is read as it stands. */
+export const IS_SNAPSHOT_CHEAP = true;
+
 /** Opens a database with Bun's own SQLite. Throws an error with a `code` such as SQLITE_CANTOPEN. */
 export function openSqlite(path: string, options: OpenOptions): Sqlite {
   const database = openDatabase(path, options);
   database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
-  // A hook is often the only process on the database: without this each would make the log's two files anew.
-  if (options.mode === 'write') database.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+  // A hook is often the only process on the database: without this each would make the log's two files anew. An empty
+  // log is the sign that the database file has everything: see quiet-read.ts.
+  if (options.mode === 'write') {
+    database.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+    database.run('PRAGMA journal_size_limit = 0');
+  }
   return {
     exec: (sql) => void database.run(sql),
     run: (sql, ...values) => {

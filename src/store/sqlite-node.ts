@@ -4,6 +4,9 @@ import type { OpenOptions, Sqlite } from './sqlite.ts';
 
 const WAL_MARKS_AT = 18;
 
+/** A snapshot takes the whole file into memory. */
+export const IS_SNAPSHOT_CHEAP = false;
+
 /**
  * Opens a database with better-sqlite3, which is an optional dependency: loaded here and not by an import, so that
  * its absence is an error that the hook can catch (RA-406-1).

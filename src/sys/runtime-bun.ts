@@ -1,4 +1,4 @@
-import type { Runtime } from './runtime.ts';
+import type { FileStamp, Runtime } from './runtime.ts';
 
 /**
  * Loading node:fs costs a Bun process about 1.4 ms, a third of its whole start, so the hook path reads through
@@ -29,8 +29,13 @@ export function pathExists(path: string): boolean {
   return Bun.file(path).lastModified !== ABSENT_LAST_MODIFIED;
 }
 
+export function fileStamp(path: string): FileStamp {
+  const file = Bun.file(path);
+  return { bytes: file.size, modifiedMs: file.lastModified };
+}
+
 export function writeMark(path: string, text: string): void {
   Bun.write(path, text).catch(() => {}); // A mark that cannot be set is not worth a word.
 }
 
-({ stdinChunks, writeStdout, readTextFile, pathExists, writeMark }) satisfies Runtime;
+({ stdinChunks, writeStdout, readTextFile, pathExists, fileStamp, writeMark }) satisfies Runtime;

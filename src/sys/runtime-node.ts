@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
-import type { Runtime } from './runtime.ts';
+import { existsSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import type { FileStamp, Runtime } from './runtime.ts';
 
 export function stdinChunks(): AsyncIterable<Uint8Array> {
   return process.stdin;
@@ -22,6 +22,11 @@ export function pathExists(path: string): boolean {
   return existsSync(path);
 }
 
+export function fileStamp(path: string): FileStamp {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return { bytes: stats?.size ?? 0, modifiedMs: stats?.mtimeMs ?? 0 };
+}
+
 export function writeMark(path: string, text: string): void {
   try {
     writeFileSync(path, text);
@@ -30,4 +35,4 @@ export function writeMark(path: string, text: string): void {
   }
 }
 
-({ stdinChunks, writeStdout, readTextFile, pathExists, writeMark }) satisfies Runtime;
+({ stdinChunks, writeStdout, readTextFile, pathExists, fileStamp, writeMark }) satisfies Runtime;

@@ -1,3 +1,5 @@
+export type FileStamp = { readonly bytes: number; readonly modifiedMs: number };
+
 /**
  * What the hook path needs from the JavaScript runtime. Two implementations, chosen by the package's
  * `imports` condition "#runtime": never by an `if` at run time.
@@ -11,6 +13,8 @@ export interface Runtime {
   readTextFile(path: string): string | undefined;
   /** Whether anything stands at this path. Never throws. */
   pathExists(path: string): boolean;
+  /** Size and modification time of a file; 0 bytes when there is none. Never throws. */
+  fileStamp(path: string): FileStamp;
   /** Replaces the file's content; a failure is ignored. For marks that nobody misses, never for data. */
   writeMark(path: string, text: string): void;
 }

@@ -19,7 +19,7 @@ import { CommanderError } from 'commander';
 import type { CliContext } from '../../src/cli/context.ts';
 import { installCommand } from '../../src/cli/install.ts';
 import { HOOKS } from '../../src/core/hook-names.ts';
-import { type InstallOptions, install, locate } from '../../src/setup/install.ts';
+import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { readManifest } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/sys/atomic-file.ts';
@@ -370,17 +370,6 @@ describe('install()', () => {
     expect(readManifest(state('install.json'))).toMatchObject({ kind: 'unreadable' });
     await installed();
     expect(readManifest(state('install.json'))).toMatchObject({ kind: 'read' });
-  });
-});
-
-describe('locate()', () => {
-  test('finds the places on Windows', () => {
-    const place = locate({ USERPROFILE: 'C:\\Users\\me' }, 'win32');
-    expect(place).toMatchObject({
-      kind: 'found',
-      claudeDirectory: 'C:\\Users\\me/.claude',
-      paths: { binary: 'C:\\Users\\me/.self-generation/hooks/self-generation.exe' },
-    });
   });
 });
 

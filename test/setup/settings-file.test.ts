@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
 import { HOOKS, type HookRegistration } from '../../src/core/hook-names.ts';
+import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
+  inspectHooks,
   type RegisterResult,
   type Registration,
-  recogniseEntry,
   registerHooks,
   unregisterHooks,
 } from '../../src/setup/settings-file.ts';
@@ -247,70 +248,6 @@ describe('registerHooks()', () => {
   });
 });
 
-describe('recogniseEntry()', () => {
-  const own = 'ours prompt-logger';
-  const old = 'predecessor prompt-logger';
-  const rows: [string, Record<string, unknown>, string | undefined][] = [
-    ['exec form', { command: BINARY, args: ['hook', 'prompt-logger'] }, own],
-    ['shell form', { command: `'${BINARY}' hook prompt-logger` }, own],
-    ['unquoted', { command: `${BINARY} hook prompt-logger` }, own],
-    ['double quotes', { command: `"${BINARY}" hook 'prompt-logger'` }, own],
-    [
-      '$HOME in double quotes',
-      { command: '"$HOME/.self-generation/hooks/self-generation" hook prompt-logger' },
-      own,
-    ],
-    [
-      'another binary',
-      { command: `${HOME}/x/.self-generation/hooks/self-generation hook prompt-logger` },
-      undefined,
-    ],
-    ['a path inside ours', { command: `${HOME}/.self-generation/mine.sh` }, undefined],
-    ['an unknown hook', { command: BINARY, args: ['hook', 'mine'] }, undefined],
-    ['more arguments', { command: BINARY, args: ['hook', 'prompt-logger', '-v'] }, undefined],
-    ['another command of ours', { command: BINARY, args: ['doctor'] }, undefined],
-    ['a second command behind it', { command: `'${BINARY}' hook prompt-logger; rm x` }, undefined],
-    ['a pipe', { command: `${BINARY} hook prompt-logger | tee x` }, undefined],
-    ['a comment behind it', { command: `${BINARY} hook prompt-logger # mine` }, undefined],
-    ['an open quote', { command: `'${BINARY} hook prompt-logger` }, undefined],
-    ['another type', { type: 'prompt', command: BINARY, args: ['hook', 'prompt-logger'] }, undefined],
-    ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
-    ['predecessor', { command: `node ${HOME}/.self-generation/hooks/prompt-logger.mjs` }, old],
-    ['predecessor with $HOME', { command: 'node "$HOME"/.self-generation/hooks/prompt-logger.mjs' }, old],
-    [
-      'predecessor with braces',
-      { command: 'node $'.concat('{HOME}/.self-generation/hooks/prompt-logger.mjs') },
-      old,
-    ],
-    ['a script of the user', { command: `node ${HOME}/.self-generation/hooks/mine.mjs` }, undefined],
-    ['a generated script', { command: `node ${HOME}/.self-generation/hooks/auto/workflow-1.mjs` }, undefined],
-    ['a foreign home', { command: 'node /home/you/.self-generation/hooks/prompt-logger.mjs' }, undefined],
-    ['$HOMER', { command: 'node $HOMER/.self-generation/hooks/prompt-logger.mjs' }, undefined],
-  ];
-  for (const [name, found, expected] of rows) {
-    test(`says ${expected ?? 'foreign'} to ${name}`, () => {
-      const result = recogniseEntry({ type: 'command', ...found }, registration());
-      expect(result && `${result.kind} ${result.name}`).toBe(expected);
-    });
-  }
-
-  test('compares Windows paths as Windows does', () => {
-    const owner = registration({
-      binary: 'C:\\Users\\me/.self-generation/hooks/self-generation.exe',
-      platform: 'win32',
-    });
-    const command = '"c:/users/ME/.self-generation\\hooks\\self-generation.exe" hook tool-logger';
-    expect(recogniseEntry({ command }, owner)).toEqual({ kind: 'ours', name: 'tool-logger' });
-  });
-
-  test('knows the unquoted path with a blank that the predecessor wrote', () => {
-    const directory = '/home/my self/.self-generation/hooks';
-    const owner = registration({ predecessorDirectories: [directory] });
-    const command = `node ${directory}/tool-logger.mjs`;
-    expect(recogniseEntry({ command }, owner)?.kind).toBe('predecessor');
-  });
-});
-
 describe('unregisterHooks()', () => {
   const own = JSON.stringify(entry('prompt-logger'));
   const rows: [string, string, string][] = [
@@ -340,6 +277,31 @@ describe('unregisterHooks()', () => {
   test('says when nothing else is left', () => {
     expect(unregisterHooks(edited(undefined), isOurs)).toEqual({ kind: 'emptied', text: '{}\n' });
     expect(unregisterHooks(edited('{ // mine\n}'), isOurs).kind).toBe('edited');
+  });
+});
+
+describe('inspectHooks()', () => {
+  test('lists our entries and those of the predecessor with the events that they stand under', () => {
+    const text = JSON.stringify({
+      hooks: {
+        UserPromptSubmit: [{ hooks: [entry('prompt-logger'), { command: 'mine' }, null] }],
+        Stop: [null, { hooks: [{ command: `node ${HOME}/.self-generation/hooks/tool-logger.mjs` }] }],
+      },
+    });
+    expect(inspectHooks(`\uFEFF${text}`, registration())).toEqual({
+      kind: 'read',
+      isDisabled: false,
+      entries: [
+        { event: 'UserPromptSubmit', kind: 'ours', name: 'prompt-logger' },
+        { event: 'Stop', kind: 'predecessor', name: 'tool-logger' },
+      ],
+    });
+  });
+  test('says when hooks are switched off, takes an empty file and refuses a broken one', () => {
+    const inspect = (text: string) => inspectHooks(text, registration());
+    expect(inspect('{"disableAllHooks": true}')).toEqual({ kind: 'read', entries: [], isDisabled: true });
+    expect(inspect(' \n')).toEqual({ kind: 'read', entries: [], isDisabled: false });
+    expect(inspect('{,}')).toMatchObject({ kind: 'refused' });
   });
 });
 
@@ -399,7 +361,6 @@ describe('registerHooks() then unregisterHooks()', () => {
           (parseTree(of, [], { allowTrailingComma: true })?.children ?? [])
             .map((property) => of.slice(property.offset, property.offset + property.length))
             .filter((source) => !source.startsWith('"hooks"'));
-        expect(sources(withHooks)).toEqual(sources(text));
         expect(sources(withHooks)).toEqual(sources(text));
         const commentsOf = (of: string) => of.match(/\/\* \d+ \*\/|\/\/ \d+/g) ?? [];
         expect(commentsOf(withHooks)).toEqual(commentsOf(text));

@@ -1,0 +1,295 @@
+/**
+ * What one hook invocation costs, as a whole process, compared in one run with an empty program that was built with
+ * the same flags and with `node` doing nothing.
+ *
+ *   npm run bench                    1 thousand and 2 million events, 100 rounds
+ *   npm run bench -- --quick         20 thousand events, 30 rounds
+ *   npm run bench -- --slack 1.5     multiplies every limit, for machines with other work
+ *
+ * Prints a table, writes dist/bench.json, exits with 1 when a limit is exceeded.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import Table from 'cli-table3';
+import { statePaths } from '../src/core/state-paths.ts';
+import { getDb } from '../src/store/db.ts';
+import { compile } from './build.ts';
+
+const PROJECT = '/home/dev/app';
+const BINARY = 'dist/self-generation';
+const EMPTY = 'dist/bench/empty';
+const SMALL_EVENTS = 1_000;
+
+type Size = { readonly events: number; readonly fixes: number };
+type Case = {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly home: string;
+  readonly payload: string;
+};
+type Limit = { readonly name: string; readonly against: string; readonly most: number };
+type Measured = {
+  readonly name: string;
+  readonly medianMs: number;
+  readonly minMs: number;
+  readonly p90Ms: number;
+};
+
+function event(name: string, fields: Record<string, unknown>): string {
+  const common = { session_id: 'bench', transcript_path: `${PROJECT}/t.jsonl`, cwd: PROJECT, prompt_id: 'p' };
+  return `${JSON.stringify({ ...common, hook_event_name: name, ...fields })}\n`;
+}
+
+const BASH = { tool_name: 'Bash', tool_input: { command: 'npm run lint', description: 'Lint' } };
+const PAYLOADS = {
+  SubagentStart: event('SubagentStart', { agent_id: 'a1', agent_type: 'executor' }),
+  'SubagentStart, no code agent': event('SubagentStart', { agent_id: 'a1', agent_type: 'researcher' }),
+  PreToolUse: event('PreToolUse', {
+    tool_name: 'Edit',
+    tool_input: { file_path: `${PROJECT}/src/module-7.ts` },
+  }),
+  PostToolUse: event('PostToolUse', {
+    ...BASH,
+    tool_response: { stdout: 'ok', stderr: '' },
+    tool_use_id: 'u1',
+  }),
+  PostToolUseFailure: event('PostToolUseFailure', {
+    ...BASH,
+    error: 'Exit code 2\nLintError: rule broken in module',
+    tool_use_id: '',
+  }),
+  UserPromptSubmit: event('UserPromptSubmit', { prompt: 'Make the linter pass, please.' }),
+};
+
+const LIMITS: readonly Limit[] = [
+  { name: 'SubagentStart, small', against: 'empty program', most: 1.6 },
+  { name: 'SubagentStart, large', against: 'empty program', most: 1.6 },
+  { name: 'SubagentStart, large', against: 'SubagentStart, small', most: 1.15 },
+  { name: 'PostToolUse, small', against: 'empty program', most: 2.5 },
+  { name: 'PostToolUse, large', against: 'empty program', most: 2.5 },
+  { name: 'PostToolUseFailure, small', against: 'empty program', most: 2.5 },
+  { name: 'PostToolUseFailure, large', against: 'empty program', most: 2.5 },
+  { name: 'SubagentStart, large', against: 'node -e 0', most: 1 },
+  { name: 'PostToolUse, large', against: 'node -e 0', most: 1 },
+];
+const MEMORY_MIB_MAX = 40;
+const MEMORY_RUNS = 15;
+
+/** Fills a home with the events of many sessions in many projects, as the hooks would have left them. */
+function seed(home: string, { events, fixes }: Size): void {
+  const paths = statePaths({ HOME: home }, process.platform);
+  if (paths === undefined) throw new Error(`Cannot seed "${home}": not absolute`);
+  const { sqlite } = getDb(paths, { mode: 'write', busyTimeoutMs: 1000 });
+  sqlite.exec('PRAGMA synchronous = OFF');
+  const startMs = Date.now() - events * 100;
+  sqlite.transaction(() => {
+    for (let index = 0; index < events; index++) {
+      const isError = index % 10 === 0;
+      const data = isError
+        ? {
+            tool: 'Bash',
+            error: `TypeError: value ${word(index)} of module is not a function`,
+            errorRaw: 'raw',
+          }
+        : { tool: 'Edit', meta: { file: `${PROJECT}/src/module-${index % 100}.ts` }, success: true };
+      sqlite.run(
+        'INSERT INTO events(type, ts, session_id, project, project_path, data) VALUES (?, ?, ?, ?, ?, ?)',
+        isError ? 'tool_error' : 'tool_use',
+        new Date(startMs + index * 100).toISOString(),
+        `session-${index >> 9}`,
+        'app',
+        index % 3 === 0 ? PROJECT : `/home/dev/project-${index % 50}`,
+        JSON.stringify(data),
+      );
+    }
+    for (let index = 0; index < fixes; index++) {
+      sqlite.run(
+        `INSERT INTO error_kb(ts, error_normalized, resolution, use_count, last_used, project_path) VALUES (?, ?, ?, 1, ?, ?)`,
+        new Date(startMs).toISOString(),
+        `TypeError: value ${word(events - 1 - index)} of module is not a function`,
+        JSON.stringify({ summary: `src/module-${index % 100}.ts 수정 후 \`npm test\` 통과` }),
+        new Date(startMs).toISOString(),
+        PROJECT,
+      );
+    }
+  });
+  sqlite.close();
+}
+
+/** A word of letters for a number, so that normalisation would keep errors apart. */
+function word(index: number): string {
+  return index.toString(26).replace(/\d/g, (digit) => String.fromCharCode(0x71 + Number(digit)));
+}
+
+function run({ command, home, payload }: Case): number {
+  const [program = '', ...words] = command;
+  const startedMs = performance.now();
+  const result = Bun.spawnSync([program, ...words], {
+    stdin: Buffer.from(payload),
+    env: { HOME: home, PATH: process.env.PATH },
+    cwd: home,
+  });
+  const elapsedMs = performance.now() - startedMs;
+  if (result.exitCode !== 0)
+    throw new Error(`Cannot measure "${command.join(' ')}": exit code ${result.exitCode}`);
+  return elapsedMs;
+}
+
+/** Runs the cases in turn, so that a drift of the machine's speed meets all of them alike. */
+function measure(cases: readonly Case[], rounds: number): Measured[] {
+  const samples = cases.map(() => [] as number[]);
+  for (let round = -3; round < rounds; round++) {
+    for (const [index, one] of cases.entries()) {
+      const elapsedMs = run(one);
+      if (round >= 0) samples[index]?.push(elapsedMs);
+    }
+  }
+  return cases.map(({ name }, index) => {
+    const sorted = (samples[index] ?? []).toSorted((left, right) => left - right);
+    const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
+    return { name, medianMs: at(0.5), minMs: at(0), p90Ms: at(0.9) };
+  });
+}
+
+/**
+ * The largest resident size of a hook's process. The kernel's figure for a finished child includes its parent's size
+ * at the time of the fork, so the running process is looked at instead, until it is gone.
+ */
+async function peakMemoryMib({ command, home, payload }: Case): Promise<number> {
+  let peakKib = 0;
+  for (let round = 0; round < MEMORY_RUNS; round++) {
+    const child = Bun.spawn([...command], {
+      stdin: 'pipe',
+      stdout: 'ignore',
+      env: { HOME: home, PATH: process.env.PATH },
+      cwd: home,
+    });
+    child.stdin.write(payload);
+    await child.stdin.end();
+    for (;;) {
+      const status = attempt(() => readFileSync(`/proc/${child.pid}/status`, 'utf8'));
+      const found = /^VmHWM:\s+(\d+) kB/m.exec(status ?? '')?.[1];
+      if (found === undefined) break;
+      peakKib = Math.max(peakKib, Number(found));
+    }
+    await child.exited;
+  }
+  return peakKib / 1024;
+}
+
+function attempt<T>(operation: () => T): T | undefined {
+  try {
+    return operation();
+  } catch {
+    return undefined;
+  }
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      slack: { type: 'string', default: '1' },
+      rounds: { type: 'string' },
+    },
+  });
+  process.chdir(join(import.meta.dir, '..'));
+  const size: Size = values.quick ? { events: 20_000, fixes: 1_000 } : { events: 2_000_000, fixes: 100_000 };
+  const rounds = Number(values.rounds ?? (values.quick ? 30 : 100));
+  mkdirSync('dist/bench', { recursive: true });
+  writeFileSync('dist/bench/empty.ts', '');
+  await compile('dist/bench/empty.ts', EMPTY);
+  const root = mkdtempSync(join(tmpdir(), 'self-generation-bench-'));
+  try {
+    const homes = { small: join(root, 'small'), large: join(root, 'large') };
+    console.error(`Filling databases with ${SMALL_EVENTS} and ${size.events} events …`);
+    seed(homes.small, { events: SMALL_EVENTS, fixes: 100 });
+    seed(homes.large, size);
+    console.error(`Measuring ${rounds} rounds …`);
+    return await report(homes, size, { rounds, slack: Number(values.slack) });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function report(
+  homes: Record<'small' | 'large', string>,
+  size: Size,
+  { rounds, slack }: { rounds: number; slack: number },
+): Promise<number> {
+  const binary = join(process.cwd(), BINARY);
+  const hooks = Object.entries(PAYLOADS).flatMap(([name, payload]) =>
+    (['small', 'large'] as const).map((which) => ({
+      name: `${name}, ${which}`,
+      command: [binary, 'hook'],
+      home: homes[which],
+      payload,
+    })),
+  );
+  // Readers and writers are measured apart: a reader right after a writer would pay for the writer's log.
+  const floor = [
+    {
+      name: 'empty program',
+      command: [join(process.cwd(), EMPTY)],
+      home: homes.small,
+      payload: PAYLOADS.SubagentStart,
+    },
+    { name: 'node -e 0', command: ['node', '-e', '0'], home: homes.small, payload: PAYLOADS.SubagentStart },
+  ];
+  const measured = measure([...floor, ...hooks], rounds);
+  const memory = new Map<string, number>();
+  if (process.platform === 'linux') for (const one of hooks) memory.set(one.name, await peakMemoryMib(one));
+  const median = (name: string) => measured.find((one) => one.name === name)?.medianMs ?? Number.NaN;
+  const rows = measured.map((one) => ({
+    ...one,
+    ratio: one.medianMs / median('empty program'),
+    peakMib: memory.get(one.name) ?? null,
+  }));
+  const limits = LIMITS.map((limit) => ({
+    ...limit,
+    most: limit.most * slack,
+    ratio: median(limit.name) / median(limit.against),
+  }));
+  const tooLarge = rows.filter((row) => row.peakMib !== null && row.peakMib > MEMORY_MIB_MAX * slack);
+  print(rows, limits, size);
+  writeFileSync('dist/bench.json', `${JSON.stringify({ rounds, size, slack, rows, limits }, null, 2)}\n`);
+  const broken = limits.filter((limit) => !(limit.ratio <= limit.most));
+  for (const { name, against, ratio, most } of broken)
+    console.error(`Too slow: ${name} is ${ratio.toFixed(2)} × ${against}, at most ${most.toFixed(2)}`);
+  for (const { name, peakMib } of tooLarge)
+    console.error(`Too large: ${name} takes ${peakMib?.toFixed(1)} MiB, at most ${MEMORY_MIB_MAX * slack}`);
+  return broken.length + tooLarge.length > 0 ? 1 : 0;
+}
+
+type Row = Measured & { readonly ratio: number; readonly peakMib: number | null };
+
+function print(
+  rows: readonly Row[],
+  limits: readonly (Limit & { readonly ratio: number })[],
+  size: Size,
+): void {
+  const times = new Table({
+    head: ['whole process', 'median ms', 'min', 'p90', '× empty', 'peak MiB'],
+    style: { head: [], border: [] },
+  });
+  for (const row of rows) {
+    times.push([
+      row.name,
+      row.medianMs.toFixed(2),
+      row.minMs.toFixed(2),
+      row.p90Ms.toFixed(2),
+      row.ratio.toFixed(2),
+      row.peakMib?.toFixed(1) ?? '–',
+    ]);
+  }
+  const kept = new Table({ head: ['limit', '', 'measured', 'most', ''], style: { head: [], border: [] } });
+  for (const { name, against, ratio, most } of limits)
+    kept.push([name, `÷ ${against}`, ratio.toFixed(2), most.toFixed(2), ratio <= most ? 'kept' : 'EXCEEDED']);
+  console.log(`small = ${SMALL_EVENTS} events, large = ${size.events} events and ${size.fixes} known fixes`);
+  console.log(times.toString());
+  console.log(kept.toString());
+}
+
+if (import.meta.main) process.exitCode = await main();

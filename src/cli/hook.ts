@@ -1,0 +1,29 @@
+import { Argument, type Command } from 'commander';
+import { HOOKS } from '../core/hook-names.ts';
+import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+
+const EXAMPLES = `
+Without NAME the event on standard input decides. A hook ends with 0 whatever happens and says nothing but its answer.
+
+Examples:
+  $ self-generation hook subagent-context < event.json
+  $ self-generation hook < event.json
+
+Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
+
+/**
+ * `hook`: what the client runs. The program's entry point has run it before anything else was loaded; a call that
+ * comes here is one for help, or a wrong one.
+ */
+export function hookCommand(context: CliContext): Command {
+  const command = newCommand('hook', context)
+    .description('run one hook on the event on standard input; the client does that')
+    .addArgument(new Argument('[name]').choices(HOOKS.map((hook) => hook.name)))
+    .addHelpText('after', EXAMPLES)
+    .exitOverride((error) => {
+      if (error.exitCode !== 0) context.setExitCode(EXIT_FAILED);
+      throw error;
+    })
+    .action(() => command.error('error: a hook reads its event from standard input'));
+  return command;
+}

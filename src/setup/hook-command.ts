@@ -1,0 +1,89 @@
+import { isRecord, type Json } from '../core/guards.ts';
+import { HOOKS, type HookName, type HookRegistration } from '../core/hook-names.ts';
+
+/** By what an entry of settings.json is known to be ours, or the predecessor's. */
+export type Owner = {
+  /** Absolute spellings of our binary's path. */
+  readonly binaries: readonly string[];
+  /** Where the predecessor kept its scripts, absolute. */
+  readonly predecessorDirectories: readonly string[];
+  /** What `$HOME` stands for in a command. */
+  readonly userHome: string | undefined;
+  readonly platform: string;
+};
+
+/** How the client is to start our binary. */
+export type Invocation = {
+  readonly binary: string;
+  /** `exec`: command and args, run directly. `shell`: one quoted command line, for clients before 2.1.139. */
+  readonly form: 'exec' | 'shell';
+  readonly platform: string;
+};
+
+/** Whose entry this is, or undefined when it is somebody else's. */
+export type Recognised = { readonly kind: 'ours' | 'predecessor'; readonly name: HookName };
+
+/** Whose entry of a group's `hooks` this is. Whole commands are compared, never parts of them. */
+export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undefined {
+  if (!isRecord(entry) || typeof entry.command !== 'string') return undefined;
+  if (entry.type !== undefined && entry.type !== 'command') return undefined;
+  const words = wordsOf(entry.command, entry.args, owner);
+  const samePath = (left: string, right: string) => spelling(left, owner) === spelling(right, owner);
+  const known = (name: string | undefined) => HOOKS.find((hook) => hook.name === name)?.name;
+  const [program = '', first = '', second] = words;
+  const ownName = first === 'hook' && words.length === 3 ? known(second) : undefined;
+  if (ownName !== undefined && owner.binaries.some((binary) => samePath(binary, program))) {
+    return { kind: 'ours', name: ownName };
+  }
+  const [, directory, script] = /^(.*)[\\/]([a-z-]+)\.mjs$/.exec(words.slice(1).join(' ')) ?? [];
+  const scriptName = program === 'node' && directory !== undefined ? known(script) : undefined;
+  if (scriptName === undefined || directory === undefined) return undefined;
+  return owner.predecessorDirectories.some((scripts) => samePath(scripts, directory))
+    ? { kind: 'predecessor', name: scriptName }
+    : undefined;
+}
+
+/** The program and its arguments; none when a shell would do more with the line than start one program. */
+function wordsOf(command: string, args: unknown, owner: Owner): readonly string[] {
+  if (Array.isArray(args)) return args.every((word) => typeof word === 'string') ? [command, ...args] : [];
+  return (owner.platform === 'win32' ? windowsWords(command) : posixWords(command, owner.userHome)) ?? [];
+}
+
+function posixWords(command: string, home = '$HOME'): string[] | undefined {
+  const part =
+    /'([^']*)'|"((?:[^"\\$`]|\\.|\$HOME(?!\w)|\$\{HOME\})*)"|(\$HOME(?!\w)|\$\{HOME\})|\\(.)|([^\s'"\\$`;&|<>()*?[\]{}#!~]+)|([ \t]+)/y;
+  const words = [''];
+  for (let at = 0; at < command.length; at = part.lastIndex) {
+    part.lastIndex = at;
+    const found = part.exec(command);
+    if (found === null) return undefined;
+    const [, single, double, variable, escaped, plain, gap] = found;
+    const expanded = double
+      ?.replace(/\$HOME(?!\w)|\$\{HOME\}/g, () => home)
+      .replace(/\\(["\\$`])/g, (_, character: string) => character);
+    const piece = single ?? expanded ?? escaped ?? plain ?? (variable === undefined ? '' : home);
+    if (gap === undefined) words.push(`${words.pop() ?? ''}${piece}`);
+    else words.push('');
+  }
+  return words.filter((word) => word !== '');
+}
+
+function windowsWords(command: string): string[] | undefined {
+  if (/[&|<>^%]/.test(command)) return undefined;
+  return (command.match(/"[^"]*"|[^\s"]+/g) ?? []).map((word) => word.replaceAll('"', ''));
+}
+
+function spelling(path: string, owner: Owner): string {
+  if (owner.platform !== 'win32') return path.replace(/\/{2,}/g, '/');
+  return path.replace(/[\\/]+/g, '/').toLowerCase();
+}
+
+/** The entry as it has to stand in the file. */
+export function wantedEntry(hook: HookRegistration, { binary, form, platform }: Invocation): Json {
+  const exec = { type: 'command', command: binary, args: ['hook', hook.name], timeout: hook.timeoutSeconds };
+  if (form === 'exec') return exec;
+  // On Windows the line is read by a POSIX shell or by cmd.exe: both take forward slashes inside double quotes.
+  const quoted =
+    platform === 'win32' ? `"${binary.replaceAll('\\', '/')}"` : `'${binary.replaceAll("'", `'\\''`)}'`;
+  return { type: 'command', command: `${quoted} hook ${hook.name}`, timeout: hook.timeoutSeconds };
+}

@@ -1,0 +1,30 @@
+/** One thing that was done, or in a dry run would be done. */
+export type SetupStep = {
+  readonly what: 'directory' | 'binary' | 'config' | 'backup' | 'settings' | 'manifest' | 'data';
+  readonly path: string;
+  readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
+  /** Why, where it does not go without saying. */
+  readonly note?: string;
+};
+
+/** `Cannot <action>: <reason>. <advice>` */
+export type SetupProblem = { readonly action: string; readonly reason: string; readonly advice: string };
+
+export type Failure = { readonly kind: 'failed' } & SetupProblem;
+
+/** Collects what has been done, and how to undo it. */
+export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: (() => void)[] };
+
+/** What to say when an attempt has been undone. */
+export const RUN_AGAIN = 'Correct that and run the command again; nothing was changed.';
+
+/** Undoes what has been done, the last first. Never throws. */
+export function rollBack(work: Work): void {
+  for (const undo of work.undo.splice(0).reverse()) {
+    try {
+      undo();
+    } catch {
+      // What cannot be undone is left; the failure that led here is the one to report.
+    }
+  }
+}

@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import {
+  cycles,
+  deadFiles,
+  type Edge,
+  forbiddenDynamicImports,
+  forbiddenImports,
+  hotPathViolations,
+  IMPORT_TABLE,
+  importsOf,
+  type Metafile,
+  treeIn,
+  treeViolations,
+  withoutDocstring,
+} from './architecture.ts';
+
+const ROOT = resolve(import.meta.dir, '..');
+const SOURCE = join(ROOT, 'src');
+const HOT_PATH_BYTES_MAX = 64 * 1024;
+const ENTRIES = ['main.ts', 'node.ts'];
+
+const FILES = [...new Bun.Glob('**/*').scanSync({ cwd: SOURCE, onlyFiles: true })].sort();
+const TEXTS = new Map(FILES.map((file) => [file, readFileSync(join(SOURCE, file), 'utf8')]));
+const MODULES = FILES.filter((file) => file.endsWith('.ts'));
+const ALIASES: Record<string, Record<string, string>> = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+).imports;
+
+/** A path from src/ when the specifier is relative; a package's name, or alias, as it is. */
+function locate(directory: string, specifier: string): string {
+  return specifier.startsWith('.') ? relative(SOURCE, resolve(directory, specifier)) : specifier;
+}
+
+/** Both files behind `#sqlite` and `#runtime` instead of the alias. */
+function behindAlias(target: string): string[] {
+  const files = ALIASES[target];
+  return files === undefined ? [target] : Object.values(files).map((file) => file.replace('./src/', ''));
+}
+
+function edgesOf(path: string, from: string, resolveAlias: (target: string) => string[]): Edge[] {
+  const text = readFileSync(path, 'utf8');
+  return importsOf(from, text, (specifier) => resolveAlias(locate(join(path, '..'), specifier)));
+}
+
+const EDGES = MODULES.flatMap((file) => edgesOf(join(SOURCE, file), file, (target) => [target]));
+const RESOLVED = MODULES.flatMap((file) => edgesOf(join(SOURCE, file), file, behindAlias));
+
+function check(violations: readonly string[]): void {
+  expect(violations).toEqual([]);
+}
+
+test('the imports of every file are read', () => {
+  expect(MODULES.length).toBeGreaterThan(40);
+  expect(EDGES.length).toBeGreaterThan(150);
+  expect(EDGES).toContainEqual({ from: 'main.ts', to: 'cli/run.ts', isDynamic: true });
+  expect(EDGES).toContainEqual({ from: 'store/db.ts', to: '#sqlite' });
+  expect(EDGES).toContainEqual({ from: 'store/migrate.ts', to: 'store/schema/001-foundation.sql' });
+  for (const { from, to } of EDGES) {
+    if (!/^(?:node:|bun:|#|[a-z-]+\d?$)/.test(to))
+      expect(`${from} → ${to}: ${FILES.includes(to)}`).toEndWith('true');
+  }
+});
+
+describe('importsOf()', () => {
+  const rows: [string, string[]][] = [
+    ["import { a } from './a'", ['./a']],
+    ["import type { A } from './a'", ['./a']],
+    ["import { type A } from './a'", ['./a']],
+    ["import { type A as B, c } from './a'", ['./a']],
+    ["import type * as a from './a'", ['./a']],
+    ["import type { default as A } from './a'", ['./a']],
+    ["export type { A } from './a'", ['./a']],
+    ["export { a } from './a'", ['./a']],
+    ["export type A = { type: 'x' };", []],
+    ["const a = await import('./a')", ['./a']],
+    ["const a = require('./a')", ['./a']],
+  ];
+  for (const [text, targets] of rows) {
+    test(`finds ${targets.join() || 'nothing'} in ${text}`, () => {
+      expect(importsOf('x.ts', text, (specifier) => [specifier]).map(({ to }) => to)).toEqual(targets);
+    });
+  }
+});
+
+describe('rule 1: folders import only what the table says', () => {
+  test('in src/', () => check(forbiddenImports(EDGES)));
+
+  test('the table has a line for every folder and entry', () => {
+    const places = new Set(
+      MODULES.filter((file) => !file.endsWith('.d.ts')).map((file) => file.split('/')[0] ?? ''),
+    );
+    for (const place of places) expect(Object.keys(IMPORT_TABLE)).toContain(place);
+    for (const place of Object.keys(IMPORT_TABLE)) expect(existsSync(join(SOURCE, place))).toBe(true);
+  });
+
+  const planted: [string, string][] = [
+    ['core/text.ts', 'node:fs'],
+    ['core/text.ts', 'store/db.ts'],
+    ['core/text.ts', '#runtime'],
+    ['sys/stdin.ts', 'store/db.ts'],
+    ['sys/stdin.ts', 'commander'],
+    ['sys/runtime-bun.ts', 'node:fs'],
+    ['sys/runtime-bun.ts', 'core/guards.ts'],
+    ['store/db.ts', 'node:fs'],
+    ['store/db.ts', 'sys/atomic-file.ts'],
+    ['store/db.ts', 'bun:sqlite'],
+    ['store/sqlite-bun.ts', 'better-sqlite3'],
+    ['store/sqlite-node.ts', 'node:fs'],
+    ['hooks/run.ts', 'sys/stdin.ts'],
+    ['hooks/run.ts', 'node:path'],
+    ['setup/doctor.ts', 'cli/context.ts'],
+    ['setup/doctor.ts', 'commander'],
+    ['cli/run.ts', 'hooks/run.ts'],
+    ['cli/run.ts', 'jsonc-parser'],
+    ['hook.ts', 'setup/doctor.ts'],
+    ['main.ts', 'cli/run.ts'],
+    ['node.ts', 'store/db.ts'],
+    ['other/new.ts', 'core/text.ts'],
+    ['core/text.ts', 'corel/x.ts'],
+  ];
+  for (const [from, to] of planted) {
+    test(`reports ${from} → ${to}`, () => {
+      expect(forbiddenImports([...EDGES, { from, to }])).toEqual([`${from} → ${to}`]);
+    });
+  }
+});
+
+describe('rule 2: only main.ts loads at run time, and only the commands', () => {
+  test('in src/', () => check(forbiddenDynamicImports(EDGES)));
+
+  for (const [from, to] of [
+    ['cli/run.ts', 'cli/doctor.ts'],
+    ['main.ts', 'setup/doctor.ts'],
+  ] as const) {
+    test(`reports import() of ${to} in ${from}`, () => {
+      const edge = { from, to, isDynamic: true };
+      expect(forbiddenDynamicImports([...EDGES, edge])).toEqual([`${from} → import() of ${to}`]);
+    });
+  }
+});
+
+describe('rule 3: what starts with a hook is small and has no package and no node:fs', async () => {
+  const build = await Bun.build({
+    entrypoints: [join(SOURCE, 'main.ts')],
+    root: ROOT,
+    target: 'bun',
+    format: 'esm',
+    minify: true,
+    splitting: true,
+    metafile: true,
+  });
+  const metafile = build.metafile as unknown as Metafile;
+  const [entry = ''] = Object.values(metafile.outputs).flatMap(({ entryPoint }) =>
+    entryPoint?.endsWith('src/main.ts') ? [entryPoint] : [],
+  );
+
+  test('in the bundle', () => check(hotPathViolations(metafile, entry, HOT_PATH_BYTES_MAX)));
+
+  test('the commands are in the bundle, but not in what starts with a hook', () => {
+    const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
+    expect(inputs.some((input) => input.includes('node_modules/commander'))).toBe(true);
+    expect(hotPathViolations(metafile, entry, 0)).toHaveLength(1);
+  });
+
+  const sound = (changes: object = {}, chunk: object = {}): Metafile => ({
+    outputs: {
+      'main.js': { bytes: 10, entryPoint: 'src/main.ts', inputs: {}, imports: [link('a.js')], ...changes },
+      'a.js': { bytes: 20, inputs: {}, imports: [link('bun:sqlite')], ...chunk },
+      'cli.js': { bytes: 999, inputs: { 'node_modules/x/i.js': {} }, imports: [link('node:fs')] },
+    },
+  });
+  const link = (path: string, kind = 'import-statement') => ({ path, kind });
+  const planted: [string, Metafile, string[]][] = [
+    ['nothing', sound({ imports: [link('a.js'), link('cli.js', 'dynamic-import')] }), []],
+    ['node:fs in a chunk', sound({}, { imports: [link('node:fs')] }), ['imports node:fs']],
+    ['a package that is not bundled', sound({ imports: [link('zod')] }), ['imports zod']],
+    [
+      'a package that is',
+      sound({}, { inputs: { 'node_modules/x/i.js': {} } }),
+      ['contains node_modules/x/i.js'],
+    ],
+    ['a chunk that is large', sound({}, { bytes: 21 }), ['has 31 bytes, 1 more than 30']],
+    [
+      'a static import of the commands',
+      sound({ imports: [link('cli.js')] }),
+      ['imports node:fs', 'contains node_modules/x/i.js', 'has 1009 bytes, 979 more than 30'],
+    ],
+    ['no such entry', { outputs: {} }, ['there is no output for src/main.ts']],
+  ];
+  for (const [name, planting, found] of planted) {
+    test(`reports ${name}`, () => {
+      expect(hotPathViolations(planting, 'src/main.ts', 30).toSorted()).toEqual(found.toSorted());
+    });
+  }
+});
+
+describe('rule 4: no cycles', () => {
+  test('in src/', () => check(cycles(RESOLVED)));
+
+  test('reports a planted one, once, and one of a file with itself', () => {
+    const edge = (from: string, to: string) => ({ from, to });
+    expect(cycles([...RESOLVED, edge('core/guards.ts', 'hook.ts')])).not.toEqual([]);
+    expect(cycles([edge('b', 'c'), edge('c', 'a'), edge('a', 'b'), edge('x', 'b')])).toEqual([
+      'a → b → c → a',
+    ]);
+    expect(cycles([edge('a', 'a')])).toEqual(['a → a']);
+    expect(cycles([edge('a', 'b'), edge('a', 'c'), edge('b', 'd'), edge('c', 'd')])).toEqual([]);
+  });
+});
+
+describe('rule 5: the tree in ARCHITECTURE.md is src/', () => {
+  test('both ways', () => {
+    const tree = treeIn(readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8'));
+    expect(tree.length).toBeGreaterThan(0);
+    check(treeViolations(tree, FILES));
+  });
+
+  const markdown = [
+    'Text with ``` in it',
+    '```sh\nls src/\n```',
+    '```',
+    'src/',
+    '  main.ts    the entry',
+    '  store/     SQL',
+    '    schema/',
+    '      1.sql  tables',
+    '    db.ts    opens',
+    '  node.ts',
+    '```',
+    '```\nsrc/\n  other.ts  no\n```',
+  ].join('\n');
+
+  test('is read with its folders', () => {
+    expect(treeIn(markdown)).toEqual([
+      { path: 'main.ts', purpose: 'the entry' },
+      { path: 'store/schema/1.sql', purpose: 'tables' },
+      { path: 'store/db.ts', purpose: 'opens' },
+      { path: 'node.ts', purpose: '' },
+    ]);
+    expect(treeIn('no tree')).toEqual([]);
+  });
+
+  test('reports a file that is missing, gone, named twice or without a word', () => {
+    const tree = [...treeIn(markdown), { path: 'main.ts', purpose: 'again' }];
+    expect(treeViolations(tree, ['main.ts', 'store/db.ts', 'new.ts', 'node.ts'])).toEqual([
+      'the tree lacks new.ts',
+      'there is no store/schema/1.sql',
+      'main.ts is named twice',
+      'nothing is said about node.ts',
+    ]);
+  });
+});
+
+describe('rule 6: no file is dead', () => {
+  test('in src/', () => {
+    const tests = [...new Bun.Glob('test/**/*.ts').scanSync({ cwd: ROOT })];
+    const fromTests = tests.flatMap((file) => edgesOf(join(ROOT, file), file, behindAlias));
+    check(deadFiles([...RESOLVED, ...fromTests], [...ENTRIES, ...tests], FILES));
+  });
+
+  test('reports one that nothing imports, and one that only a dead one imports', () => {
+    const edges = [{ from: 'old.ts', to: 'older.ts' }, ...RESOLVED];
+    expect(deadFiles(edges, ENTRIES, ['old.ts', 'older.ts', 'types.d.ts', 'hook.ts', 'cli/run.ts'])).toEqual([
+      'old.ts',
+      'older.ts',
+    ]);
+  });
+});
+
+describe('every exported function says what it is for', () => {
+  test('in src/', () => {
+    check([...TEXTS].flatMap(([file, text]) => withoutDocstring(text).map((name) => `${file}: ${name}()`)));
+  });
+
+  const rows: [string, string[]][] = [
+    ['export function a() {}', ['a']],
+    ['export async function a() {}', ['a']],
+    ['/** Does. */\nexport function a() {}', []],
+    ['/**\n * Does.\n */\nexport async function a() {}', []],
+    ['/** Does. */\nexport function a(x: 1): 1;\nexport function a(x: 2): 2 {}', []],
+    ['/** Does. */\n\nexport function a() {}', ['a']],
+    ['// Does.\nexport function a() {}', ['a']],
+    ['function a() {}', []],
+    ['export function a() {}\n\n({ a }) satisfies Runtime;', []],
+  ];
+  for (const [text, found] of rows) {
+    test(`reports ${found.join() || 'nothing'} for ${JSON.stringify(text)}`, () => {
+      expect(withoutDocstring(text)).toEqual(found);
+    });
+  }
+});

@@ -1,0 +1,179 @@
+/** The rules of the house as functions: edges or texts in, violations out. test/architecture.test.ts applies them. */
+
+/** One import. Files are named from src/, packages as they are imported. */
+export type Edge = { readonly from: string; readonly to: string; readonly isDynamic?: boolean };
+
+/** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
+export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
+  core: ['core'],
+  sys: ['sys', 'core', 'node:', '#runtime'],
+  'sys/runtime-bun.ts': ['sys/runtime.ts'],
+  store: ['store', 'core', 'sys/runtime.ts', '#runtime', '#sqlite'],
+  'store/sqlite-bun.ts': ['store/sqlite.ts', 'bun:sqlite'],
+  'store/sqlite-node.ts': ['store/sqlite.ts', 'node:module', 'better-sqlite3'],
+  hooks: ['hooks', 'store', 'core', '#runtime'],
+  setup: ['setup', 'sys', 'store', 'core', 'node:', 'jsonc-parser'],
+  cli: ['cli', 'setup', 'store', 'core', 'sys', 'node:', 'commander', 'picocolors', 'cli-table3'],
+  'hook.ts': ['core', 'hooks', 'store', 'sys'],
+  'main.ts': ['core', 'hook.ts'],
+  'node.ts': ['core', 'hook.ts'],
+};
+const DYNAMIC_IMPORTS: Readonly<Record<string, string>> = { 'main.ts': 'cli' };
+const TYPES_ONLY = /\.d\.ts$/;
+
+const show = ({ from, to, isDynamic }: Edge) => `${from} → ${isDynamic ? 'import() of ' : ''}${to}`;
+
+function isUnder(path: string, place: string): boolean {
+  return path === place || path.startsWith(place.endsWith(':') ? place : `${place}/`);
+}
+
+/** Rule 1: every static import is in the table. */
+export function forbiddenImports(edges: readonly Edge[], table = IMPORT_TABLE): string[] {
+  return edges
+    .filter(({ from, to, isDynamic }) => {
+      const [key] = Object.keys(table)
+        .filter((place) => isUnder(from, place))
+        .sort((left, right) => right.length - left.length);
+      const allowed = key === undefined ? [] : (table[key] ?? []);
+      return !isDynamic && !allowed.some((place) => isUnder(to, place));
+    })
+    .map(show);
+}
+
+/** Rule 2: only main.ts loads something at run time, and only the commands. */
+export function forbiddenDynamicImports(edges: readonly Edge[]): string[] {
+  return edges
+    .filter(({ from, to, isDynamic }) => isDynamic && !isUnder(to, DYNAMIC_IMPORTS[from] ?? '-'))
+    .map(show);
+}
+
+/** The metafile of a bundler, as far as it is looked at here. */
+export type Metafile = {
+  readonly outputs: Readonly<Record<string, Output>>;
+};
+type Output = {
+  readonly bytes: number;
+  readonly entryPoint?: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly imports: readonly { readonly path: string; readonly kind: string }[];
+};
+
+/** Rule 3: what starts with a hook is small, and has neither a package nor node:fs in it. */
+export function hotPathViolations({ outputs }: Metafile, entry: string, bytesMax: number): string[] {
+  const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint === entry);
+  if (first === undefined) return [`there is no output for ${entry}`];
+  const loaded = new Set([first]);
+  const violations: string[] = [];
+  for (const path of loaded) {
+    for (const { path: to, kind } of outputs[path]?.imports ?? []) {
+      if (kind === 'dynamic-import') continue;
+      if (outputs[to] !== undefined) loaded.add(to);
+      else if (!['bun:sqlite', 'bun'].includes(to)) violations.push(`imports ${to}`);
+    }
+    const packages = Object.keys(outputs[path]?.inputs ?? {}).filter((input) =>
+      input.includes('node_modules/'),
+    );
+    violations.push(...packages.map((input) => `contains ${input}`));
+  }
+  const bytes = [...loaded].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
+  if (bytes > bytesMax) violations.push(`has ${bytes} bytes, ${bytes - bytesMax} more than ${bytesMax}`);
+  return violations;
+}
+
+/** Rule 4: no file imports itself by way of others. Each cycle once, from its first file in alphabetical order. */
+export function cycles(edges: readonly Edge[]): string[] {
+  const targets = Map.groupBy(edges, (edge) => edge.from);
+  const found = new Set<string>();
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]) => {
+    const at = trail.indexOf(file);
+    if (at >= 0) {
+      const cycle = trail.slice(at);
+      const start = cycle.indexOf(cycle.toSorted()[0] ?? '');
+      const turned = [...cycle.slice(start), ...cycle.slice(0, start)];
+      found.add([...turned, turned[0]].join(' → '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const { to } of targets.get(file) ?? []) walk(to, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of [...targets.keys()].sort()) walk(file, []);
+  return [...found];
+}
+
+/** A file in the tree of ARCHITECTURE.md and what is said about it. */
+export type TreeEntry = { readonly path: string; readonly purpose: string };
+
+/**
+ * The files in the first fenced block that begins with `src/`. Two blanks are one level, a name ends at the first
+ * blank, directories end with a slash.
+ */
+export function treeIn(markdown: string): TreeEntry[] {
+  const block = /^```[^\n]*\n(src\/[\s\S]*?)^```/m.exec(markdown)?.[1] ?? '';
+  const folders: string[] = [];
+  return block.split('\n').flatMap((line) => {
+    const [, indent = '', name, purpose = ''] = /^( *)(\S+)\s*(.*)$/.exec(line) ?? [];
+    if (name === undefined) return [];
+    folders.length = Math.min(folders.length, indent.length / 2);
+    if (name.endsWith('/')) {
+      folders.push(name);
+      return [];
+    }
+    return [{ path: [...folders, name].join('').replace(/^src\//, ''), purpose: purpose.trim() }];
+  });
+}
+
+/** Rule 5: the tree names the files that there are, each once, with a purpose. */
+export function treeViolations(tree: readonly TreeEntry[], files: readonly string[]): string[] {
+  const named = tree.map(({ path }) => path);
+  return [
+    ...files.filter((file) => !named.includes(file)).map((file) => `the tree lacks ${file}`),
+    ...named.filter((path) => !files.includes(path)).map((path) => `there is no ${path}`),
+    ...named.filter((path, index) => named.indexOf(path) !== index).map((path) => `${path} is named twice`),
+    ...tree.filter(({ purpose }) => purpose === '').map(({ path }) => `nothing is said about ${path}`),
+  ];
+}
+
+/** Rule 6: every file is reached from an entry. */
+export function deadFiles(
+  edges: readonly Edge[],
+  entries: readonly string[],
+  files: readonly string[],
+): string[] {
+  const reached = new Set(entries);
+  for (const file of reached) {
+    for (const edge of edges) if (edge.from === file) reached.add(edge.to);
+  }
+  return files.filter((file) => !reached.has(file) && !TYPES_ONLY.test(file));
+}
+
+/** Exported functions that nothing is said about. What implements an interface has its words there. */
+export function withoutDocstring(text: string): string[] {
+  if (/^\(\{[^)]*\}\) satisfies \w+;$/m.test(text)) return [];
+  const lines = text.split('\n');
+  const nameIn = (line: string | undefined) => /^export (?:async )?function\*? (\w+)/.exec(line ?? '')?.[1];
+  const documented = new Set<string>();
+  const missing = new Set<string>();
+  for (const [index, line] of lines.entries()) {
+    const name = nameIn(line);
+    if (name === undefined) continue;
+    if (lines[index - 1]?.trim().endsWith('*/')) documented.add(name);
+    else if (!documented.has(name)) missing.add(name); // An overload has the words of the first.
+  }
+  return [...missing];
+}
+
+/** The imports of a source text, those of types included. `resolve` gives the targets of one specifier. */
+export function importsOf(from: string, text: string, resolve: (specifier: string) => string[]): Edge[] {
+  // The scanner passes over types, but a folder that knows another's types knows the folder.
+  const asValues = text
+    .replace(/^#!.*/, '')
+    .replace(/^import type(?= [{*\w])|^export type(?= [{*])/gm, (words) => words.slice(0, -' type'.length))
+    .replace(/([{,]\s*)type (?=\w+\s*[,}]|\w+ as )/g, '$1');
+  return new Bun.Transpiler({ loader: 'ts' })
+    .scanImports(asValues)
+    .flatMap(({ path, kind }) =>
+      resolve(path).map((to) => (kind === 'dynamic-import' ? { from, to, isDynamic: true } : { from, to })),
+    );
+}

@@ -1,0 +1,55 @@
+import { type Command, CommanderError } from 'commander';
+import type { CliContext } from '../../src/cli/context.ts';
+import type { Home } from '../support/home.ts';
+import { type ProcessResult, runProgram } from '../support/hook-process.ts';
+import { BINARY } from '../support/program.ts';
+
+export type CallOptions = { readonly env?: Record<string, string>; readonly stdin?: string };
+
+/** Runs a command of the built program; no client is on its PATH unless the environment says so. */
+export function call(
+  home: Home,
+  words: readonly string[],
+  options: CallOptions = {},
+): Promise<ProcessResult> {
+  return runProgram([BINARY, ...words], {
+    ...options,
+    home: home.path,
+    env: { PATH: '/nowhere', ...options.env },
+  });
+}
+
+export type Answer = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs one command in this process. */
+export async function callHere(
+  make: (context: CliContext) => Command,
+  words: readonly string[],
+  changes: Partial<CliContext> = {},
+): Promise<Answer> {
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  let code = 0;
+  const context: CliContext = {
+    env: {},
+    platform: 'linux',
+    stdout: (text) => void stdout.push(text),
+    stderr: (text) => void stderr.push(text),
+    progress: () => {},
+    executablePath: BINARY,
+    isCompiled: true,
+    colour: false,
+    setExitCode: (given) => {
+      code = given;
+    },
+    now: () => new Date('2026-11-20T09:47:09.123Z'),
+    cwd: '/',
+    ...changes,
+  };
+  try {
+    await make(context).parseAsync([...words], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+  }
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+}

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { configCommand } from '../../src/cli/config.ts';
+import { CONFIG_FIELDS } from '../../src/core/config.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+import { call, callHere } from './call.ts';
+
+const config = (home: Home, ...words: string[]) =>
+  callHere(configCommand, words, { env: { HOME: home.path } });
+const fileOf = (home: Home) => readFileSync(home.paths.config, 'utf8');
+const valuesOf = (home: Home) => JSON.parse(fileOf(home));
+
+describe('config list', () => {
+  test('shows every setting with its value, its default and its meaning', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ language: 'en' });
+    const { stdout, stderr, code } = await config(home, 'list');
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const lines = stdout.trim().split('\n');
+    expect(lines).toHaveLength(CONFIG_FIELDS.length + 1);
+    for (const { key, description } of CONFIG_FIELDS) {
+      expect(lines.find((line) => line.startsWith(`${key} `))).toContain(description);
+    }
+    expect(lines.find((line) => line.startsWith('language '))).toMatch(/"en" +"ko"/);
+    expect(await config(home)).toEqual({ stdout, stderr, code });
+  });
+
+  test('tells of bad fields beside the table, and inside of the JSON', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ language: 'fr', colour: 1 });
+    expect((await config(home)).stderr).toBe(
+      'warning: language: expected "ko" or "en"; "ko" is used\nwarning: colour: no such setting; it has no effect\n',
+    );
+    const { stdout, stderr } = await config(home, '--json');
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({
+      config: { language: 'ko' },
+      problems: [
+        { key: 'language', found: 'fr' },
+        { key: 'colour', found: 1 },
+      ],
+    });
+  });
+});
+
+describe('config get', () => {
+  const rows: [string, unknown, string][] = [
+    ['language', { language: 'en' }, '"en"'],
+    ['language', {}, '"ko"'],
+    ['language', { language: 'fr' }, '"ko"'],
+    ['subagentContext.agents', { subagentContext: { agents: ['a'] } }, '["a"]'],
+  ];
+  for (const [key, values, printed] of rows) {
+    test(`prints ${printed} for ${key} of ${JSON.stringify(values)}`, async () => {
+      using home = temporaryHome();
+      home.writeConfig(values);
+      expect(await config(home, 'get', key)).toEqual({ stdout: `${printed}\n`, stderr: '', code: 0 });
+      expect((await config(home, 'get', key, '--json')).stdout).toBe(`{"key":"${key}","value":${printed}}\n`);
+    });
+  }
+
+  for (const words of [
+    ['get', 'colour'],
+    ['set', 'colour', 'red'],
+    ['unset', 'colour'],
+  ]) {
+    test(`gives 3 and the settings that there are: config ${words.join(' ')}`, async () => {
+      using home = temporaryHome();
+      const { stdout, stderr, code } = await config(home, ...words);
+      expect({ stdout, code }).toEqual({ stdout: '', code: 3 });
+      expect(stderr).toStartWith(
+        'error: Cannot find the setting "colour". Settings are: enabled, language, ',
+      );
+      expect(existsSync(home.paths.config)).toBe(false);
+    });
+  }
+});
+
+describe('config set', () => {
+  const rows: [string, string, unknown][] = [
+    ['language', 'en', 'en'],
+    ['language', '"en"', 'en'],
+    ['enabled', 'false', false],
+    ['retentionDays', '30', 30],
+    ['analysisModel', 'opus', 'opus'],
+    ['subagentContext.agents', '["a", "b"]', ['a', 'b']],
+  ];
+  for (const [key, text, value] of rows) {
+    test(`takes ${text} for ${key}`, async () => {
+      using home = temporaryHome();
+      const answer = await config(home, 'set', key, text);
+      expect(answer).toEqual({ stdout: `${key} = ${JSON.stringify(value)}\n`, stderr: '', code: 0 });
+      expect(JSON.parse((await config(home, 'get', key)).stdout)).toEqual(value);
+    });
+  }
+
+  const wrong: [string, string, string][] = [
+    ['language', 'fr', 'expected "ko" or "en".'],
+    ['enabled', 'yes', 'expected true or false.'],
+    ['retentionDays', '-5', 'expected a number above 0, at most 36500.'],
+    ['retentionDays', 'NaN', 'expected a number above 0, at most 36500.'],
+    ['subagentContext.agents', 'reviewer', `for example '["reviewer", "fixer"]'.`],
+  ];
+  for (const [key, text, expected] of wrong) {
+    test(`gives 2 for ${key} ${text}, says what it takes and keeps every byte`, async () => {
+      using home = temporaryHome();
+      home.put('.self-generation/config.json', ' {"language" : "en"}');
+      const { stdout, stderr, code } = await config(home, 'set', key, text);
+      expect({ stdout, code }).toEqual({ stdout: '', code: 2 });
+      expect(stderr).toStartWith(`error: Cannot set ${key} to ${text}: `);
+      expect(stderr).toEndWith(`${expected}\n`);
+      expect(fileOf(home)).toBe(' {"language" : "en"}');
+    });
+  }
+
+  test('keeps what it does not know, on every level', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ later: [1], subagentContext: { agents: ['a'], later: { x: null } }, language: 'fr' });
+    await config(home, 'set', 'subagentContext.excludeAgents', '["b"]');
+    expect(valuesOf(home)).toEqual({
+      later: [1],
+      subagentContext: { agents: ['a'], later: { x: null }, excludeAgents: ['b'] },
+      language: 'fr',
+    });
+  });
+
+  test('writes a file that only its owner can read, in one step and without leftovers', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ language: 'ko' });
+    chmodSync(home.paths.config, 0o644);
+    chmodSync(home.paths.home, 0o755);
+    const inode = statSync(home.paths.config).ino;
+    await config(home, 'set', 'language', 'en');
+    const stats = statSync(home.paths.config);
+    expect(stats.mode & 0o777).toBe(0o600);
+    expect(stats.ino).not.toBe(inode); // Renamed into its place, not written over.
+    expect(statSync(home.paths.home).mode & 0o777).toBe(0o700);
+    expect(readdirSync(home.paths.home)).toEqual(['config.json']);
+  });
+
+  test('writes through a link into the dotfiles', async () => {
+    using home = temporaryHome();
+    const real = home.put('dotfiles/config.json', '{}');
+    mkdirSync(home.paths.home);
+    symlinkSync(real, home.paths.config);
+    await config(home, 'set', 'language', 'en');
+    expect(lstatSync(home.paths.config).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(real, 'utf8'))).toEqual({ language: 'en' });
+  });
+
+  test('is whole whenever it is read, while several write it', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ language: 'ko' });
+    let isDone = false;
+    const writers = Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        call(home, ['config', 'set', 'retentionDays', String(index + 1)]),
+      ),
+    ).finally(() => {
+      isDone = true;
+    });
+    let reads = 0;
+    while (!isDone) {
+      expect(valuesOf(home).language).toBe('ko');
+      reads++;
+      await new Promise(setImmediate);
+    }
+    for (const { exitCode } of await writers) expect(exitCode).toBe(0);
+    expect(reads).toBeGreaterThan(1);
+    expect(readdirSync(home.paths.home)).toEqual(['config.json']);
+  });
+});
+
+describe('config unset', () => {
+  test('goes back to the default and keeps the rest', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ subagentContext: { agents: ['a'], later: 1 }, language: 'en' });
+    expect(await config(home, 'unset', 'subagentContext.agents')).toMatchObject({
+      stdout: 'subagentContext.agents = [] (the default)\n',
+      code: 0,
+    });
+    expect(valuesOf(home)).toEqual({ subagentContext: { later: 1 }, language: 'en' });
+  });
+
+  test('writes nothing when there is nothing to unset', async () => {
+    using home = temporaryHome();
+    const { stdout, code } = await config(home, 'unset', 'language', '--json');
+    expect({ stdout, code }).toEqual({ stdout: '{"key":"language","value":"ko"}\n', code: 0 });
+    expect(existsSync(home.paths.home)).toBe(false);
+  });
+});
+
+describe('config', () => {
+  const calls = [
+    ['list'],
+    ['list', '--json'],
+    ['get', 'language'],
+    ['set', 'language', 'en'],
+    ['unset', 'language'],
+  ];
+  for (const text of ['{"language": "en",}', '[]', 'null', '']) {
+    for (const words of calls) {
+      test(`refuses the file ${JSON.stringify(text)} and leaves it: config ${words.join(' ')}`, async () => {
+        using home = temporaryHome();
+        home.put('.self-generation/config.json', text);
+        const { stdout, stderr, code } = await config(home, ...words);
+        expect({ stdout, code }).toEqual({ stdout: '', code: 1 });
+        expect(stderr).toBe(
+          `error: Cannot read the settings: "${home.paths.config}" is not a JSON object. ` +
+            'Correct or remove the file; it was not changed.\n',
+        );
+        expect(fileOf(home)).toBe(text);
+      });
+    }
+  }
+
+  test('gives 1 and the reason when the file cannot be read', async () => {
+    using home = temporaryHome();
+    mkdirSync(home.paths.config, { recursive: true });
+    const { stdout, stderr, exitCode } = await call(home, ['config', 'set', 'language', 'en']);
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 1 });
+    expect(stderr).toStartWith(`error: Cannot read the settings "${home.paths.config}": EISDIR`);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { HOOKS } from '../../src/core/hook-names.ts';
+import { temporaryHome } from '../support/home.ts';
+import { BINARY } from '../support/program.ts';
+import { call } from './call.ts';
+
+const INSTALL = ['install', '--client-version', '2.1.328'];
+const NO_CHANGE = 'Already installed, up to date.\n';
+
+describe('install', () => {
+  test('installs itself, says what it did and where to check, then that nothing is left to do', async () => {
+    using home = temporaryHome();
+    const first = await call(home, INSTALL);
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(first.stdout).toStartWith('Installed self-generation.\n');
+    expect(first.stdout).toContain(`created  ${home.paths.binary}\n`);
+    expect(first.stdout).toContain(
+      '9 hooks run in every new Claude Code session. Check with "self-generation doctor".\n',
+    );
+    expect(readFileSync(home.paths.binary).equals(readFileSync(BINARY))).toBe(true);
+    expect(await call(home, INSTALL)).toMatchObject({ exitCode: 0, stderr: '', stdout: NO_CHANGE });
+  });
+
+  test('registers what the client can start as it stands in the settings', async () => {
+    using home = temporaryHome();
+    await call(home, INSTALL);
+    const { hooks } = JSON.parse(readFileSync(`${home.path}/.claude/settings.json`, 'utf8'));
+    for (const { event } of HOOKS) {
+      const { command, args } = hooks[event][0].hooks[0];
+      const child = Bun.spawn([command, ...args], { env: { HOME: home.path }, stdin: Buffer.from('{}') });
+      expect(await child.exited).toBe(0);
+    }
+  });
+
+  test('tells of the client that it cannot find on standard error, beside the report', async () => {
+    using home = temporaryHome();
+    const { stdout, stderr, exitCode } = await call(home, ['install', '--dry-run']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toStartWith('Nothing was changed. Install would do this:\n');
+    expect(stderr).toStartWith(
+      'warning: The version of Claude Code is unknown (there is no "claude" on PATH)',
+    );
+    expect(readdirSync(home.path)).toEqual([]);
+  });
+
+  test('gives 1 and the place for settings that are broken, and changes nothing', async () => {
+    using home = temporaryHome();
+    const settings = home.put('.claude/settings.json', '{\n  "a": 1\n  "b": 2\n}');
+    const text = await call(home, INSTALL);
+    expect(text).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(text.stderr).toBe(
+      `error: Cannot register hooks in "${settings}": line 3, column 3: not valid JSON (comma expected); ` +
+        'correct it there. Correct that and run the command again; nothing was changed.\n',
+    );
+    const json = await call(home, [...INSTALL, '--json']);
+    expect({ code: json.exitCode, stderr: json.stderr }).toEqual({ code: 1, stderr: '' });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining('line 3'),
+    });
+    expect(existsSync(home.paths.home)).toBe(false);
+  });
+
+  test('leaves nothing that other users can read', async () => {
+    using home = temporaryHome();
+    await call(home, INSTALL);
+    for (const name of readdirSync(home.paths.home, { recursive: true, encoding: 'utf8' })) {
+      expect(statSync(`${home.paths.home}/${name}`).mode & 0o077).toBe(0);
+    }
+  });
+});

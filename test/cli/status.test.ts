@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { statusCommand } from '../../src/cli/status.ts';
+import { HOOKS } from '../../src/core/hook-names.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+import { seedErrors, seedFixes } from '../support/seed.ts';
+import { call, callHere } from './call.ts';
+
+const status = (home: Home, ...words: string[]) =>
+  callHere(statusCommand, words, { env: { HOME: home.path } });
+
+function learned(home: Home): void {
+  seedErrors(home.paths, [{ error: 'Error: a' }, { error: 'Error: b' }]);
+  seedFixes(home.paths, [
+    { error: 'Error: a', resolution: JSON.stringify({ summary: 'ran "npm install"' }), useCount: 3 },
+    { error: `Error: ${'long '.repeat(40)}\x1b[31m`, resolution: 'x' },
+  ]);
+}
+
+describe('status', () => {
+  test('says that nothing is recorded, and makes nothing', async () => {
+    using home = temporaryHome();
+    expect(await status(home)).toEqual({
+      stdout: `self-generation on  ${home.paths.home}\nNothing recorded yet.\n`,
+      stderr: '',
+      code: 0,
+    });
+    expect(existsSync(home.paths.home)).toBe(false);
+  });
+
+  test('counts what is recorded and shows the newest fixes on one line each', async () => {
+    using home = temporaryHome();
+    learned(home);
+    const { stdout, code } = await status(home);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Events: 2 tool_error in 1 project\n');
+    expect(stdout).toContain('Known fixes: 2, errors without one: 0\n');
+    expect(stdout).toMatch(/\nError: a +ran "npm install" +3 +0 +0 *\n/);
+    expect(stdout).not.toContain('\x1b');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(160);
+  });
+
+  test('gives all of that as JSON', async () => {
+    using home = temporaryHome();
+    learned(home);
+    const { stdout, stderr } = await status(home, '--json');
+    expect(stderr).toBe('');
+    const value = JSON.parse(stdout);
+    expect(value).toMatchObject({
+      home: home.paths.home,
+      enabled: true,
+      waiting: 0,
+      database: { kind: 'sound', counts: { events: { tool_error: 2 }, knownFixes: 2 } },
+    });
+    expect(value.newestFixes).toHaveLength(2);
+    expect(Object.keys(value.lastSeen)).toEqual(HOOKS.map((hook) => hook.event));
+  });
+
+  test('says when hooks are switched off and when recordings wait', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ enabled: false });
+    home.put('.self-generation/spool/1.json', '[]');
+    const { stdout } = await status(home);
+    expect(stdout).toContain('off (enabled: false)');
+    expect(stdout).toContain('1 recording waiting for the database\n');
+    expect(existsSync(`${home.paths.spool}/1.json`)).toBe(true);
+  });
+
+  test('gives 1 for a database that cannot be read, and says where to go on', async () => {
+    using home = temporaryHome();
+    home.put('.self-generation/data/self-gen.db', 'no database at all, but a text'.repeat(100));
+    const { stdout, stderr, exitCode } = await call(home, ['status']);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 1 });
+    expect(stdout).toContain('The database cannot be read. Run "self-generation doctor".\n');
+    const json = await call(home, ['status', '--json']);
+    expect(json.exitCode).toBe(1);
+    expect(JSON.parse(json.stdout).database).toMatchObject({ kind: 'unreadable' });
+  });
+
+  test('gives 1 for a damaged database', async () => {
+    using home = temporaryHome();
+    learned(home);
+    const file = Bun.file(home.paths.database);
+    const half = Buffer.from(await file.arrayBuffer()).subarray(0, 8192);
+    rmSync(`${home.paths.database}-wal`, { force: true });
+    writeFileSync(home.paths.database, half);
+    const { stdout, code } = await status(home, '--json');
+    expect(code).toBe(1);
+    expect(['damaged', 'unreadable']).toContain(JSON.parse(stdout).database.kind);
+  });
+});

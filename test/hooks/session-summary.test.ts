@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test';
+import { decide } from '../../src/hooks/decide.ts';
+import { parseHookEvent } from '../../src/hooks/event.ts';
+import { decideSessionEnd } from '../../src/hooks/session-summary.ts';
+import { readEvents, temporaryHome } from '../support/home.ts';
+import { bench, eventOf } from '../support/hook-context.ts';
+import { runHookProcess } from '../support/hook-process.ts';
+import { bashFailure, bashSuccess, type Payload, payload, prompt } from '../support/payloads.ts';
+import { seedErrors } from '../support/seed.ts';
+
+function summaryAfter(...inputs: Payload[]): Payload | undefined {
+  using home = temporaryHome();
+  using work = bench(home);
+  for (const input of [...inputs, payload('session-end')]) {
+    const event = parseHookEvent(input);
+    if (event) work.keep(decide(event, work.context));
+  }
+  return readEvents(home.paths, 'session_summary')[0]?.data;
+}
+
+test('decideSessionEnd() asks for the summary and for forgetting, and says nothing', () => {
+  using home = temporaryHome();
+  using work = bench(home);
+  const decision = decideSessionEnd(eventOf('SessionEnd', payload('session-end')), work.context);
+  expect(decision).toMatchObject({ recording: { kind: 'session-end', reason: 'other' }, prune: true });
+  expect(decision.reply).toBeUndefined();
+});
+
+test('decideSessionEnd() has an empty session summed up', () => {
+  expect(summaryAfter()).toEqual({
+    promptCount: 0,
+    toolCounts: {},
+    toolSequence: [],
+    errorCount: 0,
+    unresolvedErrorCount: 0,
+    uniqueErrors: [],
+    lastPrompts: [],
+    lastEditedFiles: [],
+    reason: 'other',
+  });
+});
+
+test('decideSessionEnd() has a session summed up', () => {
+  const failure = (error: string, id: string) =>
+    bashFailure(error, { tool_input: { command: 'make' }, tool_use_id: id });
+  const edit = (file: string, id: string) =>
+    payload('post-tool-use-edit', { tool_input: { file_path: `/home/dev/app/${file}` }, tool_use_id: id });
+  const summary = summaryAfter(
+    ...['one', 'two', 'three', 'four'.repeat(50)].map((text) => prompt(text)),
+    prompt('of another session', { session_id: 'another' }),
+    failure('solved error', 't1'),
+    edit('a.ts', 't2'),
+    bashSuccess('make', { tool_use_id: 't3' }),
+    failure('unsolved error', 't4'),
+    failure('unsolved error', 't5'),
+    edit('b.ts', 't6'),
+    edit('a.ts', 't7'),
+  );
+  expect(summary).toEqual({
+    promptCount: 4,
+    toolCounts: { Edit: 3, Bash: 1 },
+    toolSequence: ['Edit', 'Bash', 'Edit', 'Edit'],
+    errorCount: 3,
+    unresolvedErrorCount: 2,
+    uniqueErrors: ['unsolved error'],
+    lastPrompts: ['four'.repeat(25), 'three', 'two'],
+    lastEditedFiles: ['a.ts', 'b.ts'],
+    reason: 'other',
+  });
+});
+
+test('the end of a session forgets what is older than the retention', async () => {
+  using home = temporaryHome();
+  const day = 86_400;
+  seedErrors(home.paths, [
+    { error: 'an old error', age: 91 * day },
+    { error: 'a younger error', age: 89 * day },
+  ]);
+  await runHookProcess(payload('session-end'), { home: home.path });
+  expect(readEvents(home.paths, 'tool_error').map((event) => event.data.error)).toEqual(['a younger error']);
+});

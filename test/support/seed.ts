@@ -1,0 +1,103 @@
+import type { StatePaths } from '../../src/core/state-paths.ts';
+import { type Db, getDb, insertEvent } from '../../src/store/db.ts';
+import { PROJECT, SESSION } from './payloads.ts';
+
+/** Rows as earlier hooks and analyses leave them behind. */
+
+export function withDatabase<T>(paths: StatePaths, work: (db: Db) => T): T {
+  const db = getDb(paths, { mode: 'write', busyTimeoutMs: 5000 });
+  try {
+    return db.sqlite.transaction(() => work(db));
+  } finally {
+    db.sqlite.close();
+  }
+}
+
+export type ErrorSeed = {
+  readonly error: string;
+  readonly tool?: string;
+  readonly projectPath?: string | null;
+  readonly sessionId?: string;
+  /** Seconds before now. */
+  readonly age?: number;
+};
+
+/** `tool_error` events in the order given: the last one is the newest unless an age is given. */
+export function seedErrors(paths: StatePaths, errors: readonly ErrorSeed[]): void {
+  withDatabase(paths, (db) => {
+    for (const [
+      index,
+      { error, tool = 'Bash', projectPath = PROJECT, sessionId = SESSION, age },
+    ] of errors.entries()) {
+      const project = projectPath?.split('/').at(-1) ?? 'unknown';
+      const ts = isoBeforeNow(age ?? errors.length - index);
+      insertEvent(
+        { type: 'tool_error', ts, sessionId, project, projectPath, data: { tool, error, errorRaw: error } },
+        db,
+      );
+    }
+  });
+}
+
+export type FixSeed = {
+  readonly error: string;
+  readonly resolution: string | null;
+  readonly useCount?: number;
+  readonly projectPath?: string;
+  readonly files?: readonly string[];
+};
+
+export function seedFixes(paths: StatePaths, fixes: readonly FixSeed[]): void {
+  withDatabase(paths, (db) => {
+    for (const { error, resolution, useCount = 1, projectPath = PROJECT, files = [] } of fixes) {
+      const ts = isoBeforeNow(60);
+      const id = db.sqlite.run(
+        `INSERT INTO error_kb(ts, error_normalized, resolution, use_count, last_used, project_path)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+        ts,
+        error,
+        resolution,
+        useCount,
+        ts,
+        projectPath,
+      ).lastInsertRowid;
+      for (const file of files) {
+        db.sqlite.run(
+          'INSERT INTO error_files(project_path, file, kb_id) VALUES (?, ?, ?)',
+          projectPath,
+          file,
+          id,
+        );
+      }
+    }
+  });
+}
+
+export type AnalysisSeed = {
+  readonly suggestions: readonly unknown[];
+  readonly ageHours?: number;
+  readonly project?: string;
+  readonly projectPath?: string | null;
+};
+
+export function seedAnalysis(paths: StatePaths, seed: AnalysisSeed): void {
+  const { suggestions, ageHours = 1, project = 'app', projectPath = null } = seed;
+  withDatabase(paths, (db) =>
+    db.sqlite.run(
+      'INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, 7, ?, ?, ?)',
+      isoBeforeNow(ageHours * 3600),
+      project,
+      `hash ${Math.random()}`,
+      JSON.stringify({ suggestions }),
+      projectPath,
+    ),
+  );
+}
+
+export function rule(text: string, project: string | null = 'app'): Record<string, unknown> {
+  return { type: 'claude_md', project, rule: text, summary: `summary of ${text}`, id: `s-${text.length}` };
+}
+
+export function isoBeforeNow(seconds: number): string {
+  return new Date(Date.now() - seconds * 1000).toISOString();
+}
