@@ -20,6 +20,7 @@ import { compile } from './build.ts';
 const PROJECT = '/home/dev/app';
 const BINARY = 'dist/self-generation';
 const EMPTY = 'dist/bench/empty';
+const EMPTY_NAME = 'empty program';
 const SMALL_EVENTS = 1_000;
 
 type Size = { readonly events: number; readonly fixes: number };
@@ -116,6 +117,9 @@ function seed(home: string, { events, fixes }: Size): void {
     }
   });
   sqlite.close();
+  // As install leaves it.
+  writeFileSync(paths.config, JSON.stringify({ subagentContext: { agents: ['general-purpose'] } }));
+  mkdirSync(paths.heartbeats, { recursive: true });
 }
 
 /** A word of letters for a number, so that normalisation would keep errors apart. */
@@ -137,11 +141,14 @@ function run({ command, home, payload }: Case): number {
   return elapsedMs;
 }
 
-/** Runs the cases in turn, so that a drift of the machine's speed meets all of them alike. */
+/**
+ * Runs the cases in turn, so that a drift of the machine's speed meets all of them alike, and each round in another
+ * order, so that none always follows the same one and pays for what that left in the caches.
+ */
 function measure(cases: readonly Case[], rounds: number): Measured[] {
   const samples = cases.map(() => [] as number[]);
   for (let round = -3; round < rounds; round++) {
-    for (const [index, one] of cases.entries()) {
+    for (const [index, one] of shuffled([...cases.entries()])) {
       const elapsedMs = run(one);
       if (round >= 0) samples[index]?.push(elapsedMs);
     }
@@ -151,6 +158,14 @@ function measure(cases: readonly Case[], rounds: number): Measured[] {
     const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
     return { name, medianMs: at(0.5), minMs: at(0), p90Ms: at(0.9) };
   });
+}
+
+function shuffled<T>(items: T[]): T[] {
+  for (let last = items.length - 1; last > 0; last--) {
+    const other = Math.floor(Math.random() * (last + 1));
+    [items[last], items[other]] = [items[other] as T, items[last] as T];
+  }
+  return items;
 }
 
 /**
@@ -228,30 +243,29 @@ async function report(
       payload,
     })),
   );
-  // Readers and writers are measured apart: a reader right after a writer would pay for the writer's log.
-  const floor = [
-    {
-      name: 'empty program',
-      command: [join(process.cwd(), EMPTY)],
-      home: homes.small,
-      payload: PAYLOADS.SubagentStart,
-    },
-    { name: 'node -e 0', command: ['node', '-e', '0'], home: homes.small, payload: PAYLOADS.SubagentStart },
-  ];
-  const measured = measure([...floor, ...hooks], rounds);
+  const home = homes.small;
+  const payload = PAYLOADS.SubagentStart;
+  const empty = { name: EMPTY_NAME, command: [join(process.cwd(), EMPTY)], home, payload };
+  const node = { name: 'node -e 0', command: ['node', '-e', '0'], home, payload };
+  // Apart, because a reader after a writer would pay for what the writer leaves to the disk; each with its own floor.
+  const isReader = (one: Case) => /^(?:SubagentStart|PreToolUse)/.test(one.name);
+  const reading = measure([empty, ...hooks.filter(isReader)], rounds);
+  const writing = measure([empty, ...hooks.filter((one) => !isReader(one))], rounds);
+  const runtime = measure([empty, node], Math.ceil(rounds / 4));
   const memory = new Map<string, number>();
   if (process.platform === 'linux') for (const one of hooks) memory.set(one.name, await peakMemoryMib(one));
-  const median = (name: string) => measured.find((one) => one.name === name)?.medianMs ?? Number.NaN;
-  const rows = measured.map((one) => ({
-    ...one,
-    ratio: one.medianMs / median('empty program'),
-    peakMib: memory.get(one.name) ?? null,
-  }));
-  const limits = LIMITS.map((limit) => ({
-    ...limit,
-    most: limit.most * slack,
-    ratio: median(limit.name) / median(limit.against),
-  }));
+  const rows = [reading, writing, runtime].flatMap((group) => {
+    const empty = group.find((one) => one.name === EMPTY_NAME)?.medianMs ?? Number.NaN;
+    return group.map((one) => ({
+      ...one,
+      ratio: one.medianMs / empty,
+      peakMib: memory.get(one.name) ?? null,
+    }));
+  });
+  const limits = LIMITS.map((limit) => {
+    const of = (name: string) => rows.find((row) => row.name === name)?.ratio ?? Number.NaN;
+    return { ...limit, most: limit.most * slack, ratio: of(limit.name) / of(limit.against) };
+  });
   const tooLarge = rows.filter((row) => row.peakMib !== null && row.peakMib > MEMORY_MIB_MAX * slack);
   print(rows, limits, size);
   writeFileSync('dist/bench.json', `${JSON.stringify({ rounds, size, slack, rows, limits }, null, 2)}\n`);

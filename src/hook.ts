@@ -1,7 +1,7 @@
 import { type HookName, hookByName } from './core/hook-names.ts';
 import { type Environment, statePaths } from './core/state-paths.ts';
 import { parseHookEvent } from './hooks/event.ts';
-import { runHook } from './hooks/run.ts';
+import { type HookRun, runHook } from './hooks/run.ts';
 import { logHookFailure } from './store/hook-log.ts';
 import { readHookInput } from './sys/stdin.ts';
 
@@ -15,7 +15,11 @@ const PRIVATE_UMASK = 0o077;
  * Never throws and never says anything but one JSON document on standard output; the caller exits with 0 (RA-406).
  * False when nothing at all came in.
  */
-export async function hookProcess(name: HookName | undefined, env: Environment): Promise<boolean> {
+export async function hookProcess(
+  name: HookName | undefined,
+  env: Environment,
+  loadOthers: HookRun['loadOthers'],
+): Promise<boolean> {
   const now = new Date();
   const paths = statePaths(env, process.platform);
   try {
@@ -25,7 +29,7 @@ export async function hookProcess(name: HookName | undefined, env: Environment):
     if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1') return true;
     const value = input.kind === 'unreadable' ? undefined : input.value;
     const event = parseHookEvent(value, name && hookByName(name)?.event);
-    if (event !== undefined) await runHook({ event, env, paths, now });
+    if (event !== undefined) await runHook({ event, env, paths, now, loadOthers });
     else logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {
     if (paths) logHookFailure(name ?? 'hook', String(error), paths, now);

@@ -24,7 +24,7 @@ function requestedHook(
 const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
 if (hook) {
-  const hadInput = await hookProcess(hook.name, process.env);
+  const hadInput = await hookProcess(hook.name, process.env, () => import('./hooks/others.ts'));
   if (hadInput || words.length > 0) process.exit(0);
 }
 const { runCli } = await import('./cli/run.ts');

@@ -1,7 +1,8 @@
 import { hookByName } from './core/hook-names.ts';
 import { hookProcess } from './hook.ts';
+import * as others from './hooks/others.ts';
 
 /** The hooks under Node: `node subagent-context.mjs` is the hook of that name. */
 const fileName = (process.argv[1] ?? '').split(/[\\/]/).at(-1) ?? '';
-await hookProcess(hookByName(fileName)?.name, process.env);
+await hookProcess(hookByName(fileName)?.name, process.env, async () => others);
 process.exit(0);

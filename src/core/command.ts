@@ -265,3 +265,13 @@ function endParts(parts: Words[], endedBy: '' | 'cut'): Words[] {
   if (last !== undefined && (endedBy === 'cut' || /^[;\n)]$/.test(last.endedBy))) last.endedBy = endedBy;
   return parts;
 }
+
+/** Programs, and subcommands of some, that only look: what they did between an error and its end did not help. */
+const READING =
+  /^(?:cat|bat|find|fd|tree|stat|file|du|df|env|ps|jq|diff|cmp|awk|man|tldr|id|uname|hostname|lsof|top|free|git|git (?:status|log|diff|show|branch|remote|rev-parse|blame|describe|ls-files|config|grep|reflog|shortlog)|(?:npm|pnpm|yarn) (?:ls|list|view|info|outdated|why|config|root|bin)|(?:node|npm|python3?|go|cargo|java)|docker (?:ps|images|logs|inspect)|kubectl (?:get|describe|logs))$/;
+
+/** Whether a command family (as in Command.family) changes nothing, so that it cannot be what solved an error. */
+export function onlyReads(family: string): boolean {
+  for (const part of family.split(' && ')) if (!READING.test(part)) return false;
+  return true;
+}

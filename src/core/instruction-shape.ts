@@ -134,17 +134,28 @@ export function isInstructionShaped(text: string): boolean {
   return false;
 }
 
-/** Normalising is dear when it is done for the first time, so it is left to texts that have such characters. */
+/** Normalising is dear when it is done for the first time, so it is left to texts that have look-alike characters. */
 function plain(line: string): string {
-  if (
-    isAscii(line) ||
-    !/[\u02b0-\u02ff\u1d00-\u1dbf\u200c-\u200d\u2070-\u214f\u2460-\u24ff\uff01-\uff5e\ud835\ud83c]/.test(line)
-  )
-    return line;
-  return line.normalize('NFKC').replaceAll('\u200c', '').replaceAll('\u200d', '');
+  for (let index = 0; index < line.length; index++) {
+    if (isLookAlike(line.charCodeAt(index))) {
+      return line.normalize('NFKC').replaceAll('\u200c', '').replaceAll('\u200d', '');
+    }
+  }
+  return line;
 }
 
-function isAscii(line: string): boolean {
-  for (let index = 0; index < line.length; index++) if (line.charCodeAt(index) > 0x7f) return false;
-  return true;
+/** Modifier and small letters, joiners, letter-like signs, circled and full-width letters, and half pairs of others. */
+function isLookAlike(code: number): boolean {
+  if (code < 0x2b0 || (code >= 0xac00 && code < 0xd800)) return false; // Latin, Hangul
+  return (
+    code <= 0x2ff ||
+    (code >= 0x1d00 && code <= 0x1dbf) ||
+    code === 0x200c ||
+    code === 0x200d ||
+    (code >= 0x2070 && code <= 0x214f) ||
+    (code >= 0x2460 && code <= 0x24ff) ||
+    (code >= 0xff01 && code <= 0xff5e) ||
+    code === 0xd835 ||
+    code === 0xd83c
+  );
 }

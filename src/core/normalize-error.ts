@@ -11,15 +11,18 @@ const SLASH_PATH = /\/\S+/g;
 const DOT_PATH = /\.[/\\]\S+/g;
 const NUMBER = /\d{2,}/g;
 const EXIT_LINE = /^Exit code \d+\r?\n+(?=\S)/;
+/** What package managers print before they run a script: `> shop@1.0.0 test`, `> node test.js`, empty lines. */
+const SCRIPT_LINES = /^(?:(?:> [^\n]*|[ \t\r]*)\n)+(?=[^\n])/;
 
 /**
  * The form under which an error is recognised again: quoted parts, paths and numbers become `<STR>`, `<PATH>` and
  * `<N>`; at most 200 UTF-16 units. The order of the steps is that of the rows that earlier versions stored
- * (REQ-RA-001). The leading `Exit code N` line says nothing when a message follows it, so it goes.
+ * (REQ-RA-001). The leading `Exit code N` line and the
+ * lines in which a package manager repeats the script say nothing when a message follows them, so they go.
  */
 export function normalizeError(error: unknown): string {
   if (error === undefined || error === null || error === '') return '';
-  const text = cutText(String(error), INPUT_LENGTH_MAX).replace(EXIT_LINE, '');
+  const text = cutText(String(error), INPUT_LENGTH_MAX).replace(EXIT_LINE, '').replace(SCRIPT_LINES, '');
   const masked = text
     .replace(DOUBLE_QUOTED, '<STR>')
     .replace(SINGLE_QUOTED, '<STR>')

@@ -1,3 +1,4 @@
+import { onlyReads } from './command.ts';
 import { isRecord, parseJson, readString } from './guards.ts';
 import type { Messages } from './messages.ts';
 import { cutText, oneLine } from './text.ts';
@@ -23,27 +24,25 @@ export type ResolutionDetails = {
 const SUMMARY_LENGTH_MAX = 140;
 const NAMED_MAX = 2;
 
-/** What helped, in one sentence: the edited files and commands between, then the success. */
-export function describeResolution(
-  found: {
-    readonly helpers: readonly Helper[];
-    readonly tool: string;
-    readonly command: string | null;
-    readonly retried: boolean;
-  },
-  messages: Messages,
-): string {
+/** A success, and the calls between it and the error before it. */
+export type Success = {
+  readonly helpers: readonly Helper[];
+  readonly tool: string;
+  /** In words, for Bash; null for other tools. */
+  readonly command: string | null;
+  /** The failed command itself, word for word. */
+  readonly retried: boolean;
+};
+
+/**
+ * What helped, in one sentence: the edited files and commands between, then the success. Empty when there is nothing to
+ * say: that a file tool worked at last is no lesson.
+ */
+export function describeResolution(found: Success, messages: Messages): string {
+  const steps = helpingSteps(found, messages);
+  if (found.command === null && steps.length === 0) return '';
   const success =
     found.command === null ? messages.succeeded(found.tool) : messages.passed(`\`${found.command}\``);
-  const files = distinct(
-    found.helpers.filter((helper) => isEditingTool(helper.tool)).map((helper) => helper.file),
-  );
-  const commands = distinct(found.helpers.map((helper) => helper.command)).filter(
-    (one) => one !== found.command,
-  );
-  const steps: string[] = [];
-  if (files.length > 0) steps.push(messages.edited(nameSome(files)));
-  if (commands.length > 0) steps.push(messages.ran(nameSome(commands.map((command) => `\`${command}\``))));
   const whole =
     steps.length > 0
       ? messages.followedBy(steps.join(', '), success)
@@ -51,6 +50,22 @@ export function describeResolution(
         ? messages.unchangedRetry(success)
         : success;
   return cutText(oneLine(whole).replace(/["\\]/g, ''), SUMMARY_LENGTH_MAX);
+}
+
+/** Edits and commands that change something; for a file tool, if nothing else, what was read. */
+function helpingSteps({ helpers, command: success }: Success, messages: Messages): string[] {
+  const filesOf = (isHelping: (tool: string) => boolean) =>
+    distinct(helpers.filter((helper) => isHelping(helper.tool)).map((helper) => helper.file));
+  const edited = filesOf(isEditingTool);
+  const commands = distinct(helpers.map((helper) => helper.command)).filter(
+    (command) => command !== success && !onlyReads(command),
+  );
+  const steps: string[] = [];
+  if (edited.length > 0) steps.push(messages.edited(nameSome(edited)));
+  if (commands.length > 0) steps.push(messages.ran(nameSome(commands.map((command) => `\`${command}\``))));
+  if (success !== null || steps.length > 0) return steps;
+  const read = filesOf((tool) => tool === 'Read');
+  return read.length > 0 ? [messages.read(nameSome(read))] : [];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
-import type { Db } from './db.ts';
+import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
 /** A suggestion of an analysis; the model wrote it, so nothing about it is certain. */
@@ -26,18 +26,13 @@ export function getCachedAnalysis(
   const since = new Date(now.getTime() - hours * MS_PER_HOUR).toISOString();
   const name = db.shape.has('analysis_cache', 'project') ? 'project' : "'all'";
   const path = db.shape.has('analysis_cache', 'project_path') ? 'project_path' : 'NULL';
-  const rows = db.sqlite.all(
-    `SELECT ts, analysis FROM analysis_cache
-     WHERE ${name} IN (?, 'all') AND ts >= ? AND (${path} IS NULL OR ${path} = ?)
-     ORDER BY ${name} = 'all', ts DESC, rowid DESC LIMIT ?`,
-    project,
-    since,
-    projectPath,
-    ROWS_MAX,
-  );
-  for (const row of rows) {
-    const analysis = readAnalysis(row);
-    if (analysis) return analysis;
+  const statement = `SELECT ts, analysis FROM analysis_cache
+    WHERE ${name} = ? AND ts >= ? AND (${path} IS NULL OR ${path} = ?) ORDER BY ts DESC, rowid DESC LIMIT ?`;
+  for (const wanted of [project, 'all']) {
+    for (const row of db.sqlite.all(statement, wanted, since, projectPath, ROWS_MAX)) {
+      const analysis = readAnalysis(row);
+      if (analysis) return analysis;
+    }
   }
   return null;
 }

@@ -1,12 +1,8 @@
 import { openSqlite } from '#sqlite';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { type Db, describeDb, isUnopenable, openForReading } from './connection.ts';
 import { migrate } from './migrate.ts';
-import { readShape, type Shape } from './shape.ts';
-import { type Sqlite, sqliteErrorCode, type Value } from './sqlite.ts';
-
-/** An open database and what it looks like. */
-export type Db = { readonly sqlite: Sqlite; readonly shape: Shape };
+import type { Sqlite } from './sqlite.ts';
 
 export type DbOptions = {
   readonly mode: 'read' | 'write';
@@ -27,26 +23,11 @@ export function getDb(paths: StatePaths, options: DbOptions): Db | undefined {
   try {
     migrate(sqlite, paths, options.migrationBytesMax ?? Number.POSITIVE_INFINITY);
     sqlite.exec('PRAGMA synchronous = NORMAL');
-    return { sqlite, shape: readShape(sqlite) };
+    return describeDb(sqlite);
   } catch (error) {
     sqlite.close();
     throw error;
   }
-}
-
-function openForReading(paths: StatePaths, busyTimeoutMs: number): Db | undefined {
-  for (const mode of ['read', 'snapshot'] as const) {
-    let sqlite: Sqlite | undefined;
-    try {
-      sqlite = openSqlite(paths.database, { mode, busyTimeoutMs });
-      return { sqlite, shape: readShape(sqlite) };
-    } catch (error) {
-      sqlite?.close();
-      // A database in a read-only directory has no place for SQLite's lock files: then it is read as it stands.
-      if (!isUnopenable(error)) throw error;
-    }
-  }
-  return undefined;
 }
 
 function openForWriting(paths: StatePaths, busyTimeoutMs: number): Sqlite {
@@ -57,134 +38,4 @@ function openForWriting(paths: StatePaths, busyTimeoutMs: number): Sqlite {
     process.getBuiltinModule('node:fs').mkdirSync(paths.data, { recursive: true, mode: 0o700 });
     return openSqlite(paths.database, { mode: 'write', busyTimeoutMs });
   }
-}
-
-function isUnopenable(error: unknown): boolean {
-  const code = sqliteErrorCode(error);
-  if (code === undefined) return error instanceof TypeError; // better-sqlite3: the directory does not exist
-  return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY');
-}
-
-export type EventType =
-  | 'prompt'
-  | 'skill_used'
-  | 'tool_use'
-  | 'tool_error'
-  | 'subagent_stop'
-  | 'session_summary'
-  | 'skill_created'
-  | 'suggestion_applied';
-
-export type NewEvent = {
-  readonly type: EventType;
-  readonly ts: string;
-  readonly sessionId: string;
-  readonly project: string | null;
-  readonly projectPath: string | null;
-  readonly data: Json;
-};
-
-/** A stored event: its columns beside the keys of its `data`, as RA-402 reads them. */
-export type StoredEvent = Json & {
-  readonly id: number;
-  readonly type: string;
-  readonly ts: string;
-  readonly sessionId: string;
-  readonly project: string | null;
-  readonly projectPath: string | null;
-};
-
-/** Appends an event and returns its id (REQ-DC-001). */
-export function insertEvent(event: NewEvent, db: Db): number {
-  return db.sqlite.run(
-    'INSERT INTO events(v, type, ts, session_id, project, project_path, data) VALUES (1, ?, ?, ?, ?, ?, ?)',
-    event.type,
-    event.ts,
-    event.sessionId,
-    event.project,
-    event.projectPath,
-    JSON.stringify(event.data),
-  ).lastInsertRowid;
-}
-
-export type EventFilter = {
-  readonly type?: string;
-  readonly sessionId?: string;
-  readonly projectPath?: string;
-  readonly project?: string;
-  /** ISO time; events at or after it. */
-  readonly since?: string;
-  /** Words of a person: all must occur, each as the beginning of a word. Any characters are allowed. */
-  readonly search?: string;
-  readonly limit?: number;
-};
-
-/** The events that match, newest first (REQ-DC-002). Works on databases that lack columns or indexes. */
-export function queryEvents(filter: EventFilter, db: Db): StoredEvent[] {
-  const column = eventColumns(db.shape);
-  if (column.data === 'NULL') return [];
-  const conditions: string[] = [];
-  const values: Value[] = [];
-  const where = (expression: string, operator: string, value: Value | undefined) => {
-    if (value === undefined) return;
-    conditions.push(`${expression} ${operator} ?`);
-    values.push(value);
-  };
-  where(column.type, '=', filter.type);
-  where(column.sessionId, '=', filter.sessionId);
-  where(column.projectPath, '=', filter.projectPath);
-  where(column.project, '=', filter.project);
-  if (column.ts !== 'NULL') where(column.ts, '>=', filter.since);
-  if (filter.search !== undefined) {
-    const search = searchCondition(filter.search, db.shape);
-    conditions.push(search.sql);
-    values.push(...search.values);
-  }
-  const newestFirst = column.ts === 'NULL' ? column.id : `${column.ts} DESC, ${column.id}`;
-  const rows = db.sqlite.all(
-    `SELECT ${column.id} AS id, ${column.type} AS type, ${column.ts} AS ts, ${column.sessionId} AS sessionId,
-       ${column.project} AS project, ${column.projectPath} AS projectPath, data
-     FROM events ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
-     ORDER BY ${newestFirst} DESC LIMIT ?`,
-    ...values,
-    filter.limit ?? -1,
-  );
-  const events: StoredEvent[] = [];
-  for (const row of rows) {
-    const event = storedEvent(row);
-    if (event) events.push(event);
-  }
-  return events;
-}
-
-function eventColumns(shape: Shape) {
-  const column = (name: string, otherwise = 'NULL') => (shape.has('events', name) ? name : otherwise);
-  return {
-    id: column('id', 'rowid'),
-    type: column('type'),
-    ts: column('ts'),
-    sessionId: column('session_id'),
-    project: column('project'),
-    projectPath: column('project_path'),
-    data: column('data'),
-  };
-}
-
-/** A row whose data is no JSON object is not an event: somebody else's, or damaged. */
-function storedEvent(row: Json): StoredEvent | undefined {
-  const { data, ...columns } = row;
-  const parsed = typeof data === 'string' ? parseJson(data) : undefined;
-  return isRecord(parsed) ? ({ ...parsed, ...columns } as StoredEvent) : undefined;
-}
-
-function searchCondition(search: string, shape: Shape): { sql: string; values: string[] } {
-  const words = search.match(/[\p{L}\p{N}_]+/gu) ?? [];
-  if (words.length === 0) return { sql: '0', values: [] };
-  if (!shape.has('event_text', 'text')) {
-    return { sql: words.map(() => 'instr(lower(data), lower(?)) > 0').join(' AND '), values: words };
-  }
-  return {
-    sql: 'id IN (SELECT rowid FROM event_text WHERE event_text MATCH ?)',
-    values: [words.map((word) => `"${word}"*`).join(' ')],
-  };
 }

@@ -2,42 +2,14 @@ import { isInformative } from '../core/normalize-error.ts';
 import type { ResolutionDetails } from '../core/resolution.ts';
 import { distinctiveTokens, errorSimilarity } from '../core/similarity.ts';
 import { cutText } from '../core/text.ts';
-import type { Db } from './db.ts';
+import type { Db } from './connection.ts';
+import { findResolution, type KnownError, knownError } from './find-resolution.ts';
 import type { Row } from './sqlite.ts';
-
-export type KnownError = {
-  readonly id: number;
-  readonly errorNormalized: string;
-  readonly resolution: string;
-  readonly useCount: number;
-};
 
 const SIMILARITY_MIN = 0.8;
 const PREFIX_LENGTH = 30;
 const PREFIX_LENGTH_RATIO_MIN = 0.7;
 const CANDIDATES_MAX = 100;
-
-/**
- * The resolution that is known for exactly this error: the project's own before others', then the most used one
- * (RA-402). Undefined when there is none.
- */
-export function findResolution(
-  normalizedError: string,
-  projectPath: string | null,
-  db: Db,
-): KnownError | undefined {
-  if (!db.shape.has('error_kb', 'resolution') || !db.shape.has('error_kb', 'error_normalized'))
-    return undefined;
-  const own = db.shape.has('error_kb', 'project_path') ? '(project_path = ?) DESC' : '? IS NULL';
-  const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
-  const row = db.sqlite.get(
-    `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count FROM error_kb
-     WHERE error_normalized = ? AND typeof(resolution) = 'text' ORDER BY ${own}, ${most} DESC LIMIT 1`,
-    normalizedError,
-    projectPath ?? '',
-  );
-  return row && knownError(row);
-}
 
 /**
  * The known resolution of this or of a very similar error (REQ-RA-002): exact, then the same beginning, then the
@@ -184,13 +156,4 @@ export function countSeen(normalizedError: string, projectPath: string | null, d
 /** Counts that an agent was told the resolution. */
 export function countShown(kbId: number, ts: string, db: Db): void {
   db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
-}
-
-function knownError(row: Row): KnownError {
-  return {
-    id: Number(row.id),
-    errorNormalized: String(row.error_normalized),
-    resolution: String(row.resolution),
-    useCount: Number(row.use_count ?? 0),
-  };
 }

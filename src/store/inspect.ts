@@ -1,7 +1,9 @@
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { resolutionText } from '../core/resolution.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { type Db, getDb, queryEvents } from './db.ts';
+import type { Db } from './connection.ts';
+import { getDb } from './db.ts';
+import { queryEvents } from './events.ts';
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
 
 /** Reading the database for a person: never on a hook's path. */

@@ -4,7 +4,7 @@ import { messagesIn } from '../core/messages.ts';
 import type { Origin, Recording, ToolError } from '../core/recording.ts';
 import { describeResolution, type Helper } from '../core/resolution.ts';
 import { isEditingTool } from '../core/tools.ts';
-import type { Db } from './db.ts';
+import type { Db } from './connection.ts';
 import { recordResolution } from './error-kb.ts';
 import type { Row } from './sqlite.ts';
 
@@ -112,6 +112,7 @@ function learn(
     { helpers, tool: success.tool, command, retried },
     messagesIn(success.language),
   );
+  if (summary === '') return;
   const otherTools = helpers.some((helper) => helper.tool !== newest.tool);
   recordResolution(
     normalizedError,

@@ -1,8 +1,7 @@
 import { fileStamp } from '#runtime';
 import { IS_SNAPSHOT_CHEAP, openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
-import type { Db } from './db.ts';
-import { readShape } from './shape.ts';
+import { type Db, describeDb } from './connection.ts';
 
 /**
  * Reading without locks while nobody writes. The first connection to a database in WAL mode has to set up the shared
@@ -38,5 +37,5 @@ export function openQuietly(paths: StatePaths, nowMs: number): QuietRead | undef
     const isSame = after.bytes === before.bytes && after.modifiedMs === before.modifiedMs;
     return isSame && fileStamp(log).bytes === 0;
   };
-  return { db: { sqlite, shape: readShape(sqlite) }, isStillTrue };
+  return { db: describeDb(sqlite), isStillTrue };
 }

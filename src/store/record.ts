@@ -1,8 +1,9 @@
 import { unreachable } from '../core/guards.ts';
 import type { Recording, ToolError } from '../core/recording.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { type Db, type EventType, insertEvent } from './db.ts';
+import type { Db } from './connection.ts';
 import { countSeen, countShown } from './error-kb.ts';
+import { type EventType, insertEvent } from './events.ts';
 import { openError, resolveErrors } from './open-errors.ts';
 import { summarizeSession } from './session-summary.ts';
 import { takeSpool } from './spool.ts';

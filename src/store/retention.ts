@@ -1,4 +1,4 @@
-import type { Db } from './db.ts';
+import type { Db } from './connection.ts';
 
 const MS_PER_DAY = 86_400_000;
 const ROWS_PER_TABLE_MAX = 2000;

@@ -1,7 +1,8 @@
 import type { Json } from '../core/guards.ts';
 import { cutText } from '../core/text.ts';
 import { isEditingTool } from '../core/tools.ts';
-import { type Db, queryEvents } from './db.ts';
+import type { Db } from './connection.ts';
+import { queryEvents } from './events.ts';
 import { queryOpenErrors } from './open-errors.ts';
 
 const EVENTS_MAX = 2000;

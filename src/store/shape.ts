@@ -10,9 +10,9 @@ const CURRENT: Shape = { has: () => true };
 
 const READ_TABLES = ['events', 'error_kb', 'analysis_cache'];
 
-/** Looks at the columns only when the version says that somebody else made this database. */
-export function readShape(sqlite: Sqlite): Shape {
-  if (schemaVersion(sqlite) === SCHEMA_VERSION) return CURRENT;
+/** Looks at the columns only of a database that somebody else made. */
+export function readShape(sqlite: Sqlite, isOwn: boolean): Shape {
+  if (isOwn) return CURRENT;
   const list = READ_TABLES.map((table) => `'${table}'`).join(', ');
   const rows = sqlite.all(
     `SELECT m.name AS tableName, p.name AS columnName
@@ -21,6 +21,11 @@ export function readShape(sqlite: Sqlite): Shape {
   );
   const columns = new Set(rows.map((row) => `${row.tableName}.${row.columnName}`));
   return { has: (table, column) => columns.has(`${table}.${column}`) };
+}
+
+/** Whether this version made or migrated the database. */
+export function isOwnSchema(sqlite: Sqlite): boolean {
+  return schemaVersion(sqlite) === SCHEMA_VERSION;
 }
 
 /** `PRAGMA user_version`: 0 in an empty database and in those of earlier implementations. */

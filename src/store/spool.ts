@@ -2,7 +2,7 @@ import { pathExists } from '#runtime';
 import { isRecord, parseJson } from '../core/guards.ts';
 import type { Recording } from '../core/recording.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import type { Db } from './db.ts';
+import type { Db } from './connection.ts';
 
 /**
  * Recordings that could not be written wait here as one file each; whoever writes next takes them in. The folder

@@ -7,7 +7,7 @@ export const IS_SNAPSHOT_CHEAP = true;
 /** Opens a database with Bun's own SQLite. Throws an error with a `code` such as SQLITE_CANTOPEN. */
 export function openSqlite(path: string, options: OpenOptions): Sqlite {
   const database = openDatabase(path, options);
-  database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+  if (options.mode !== 'snapshot') database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
   // A hook is often the only process on the database: without this each would make the log's two files anew. An empty
   // log is the sign that the database file has everything: see quiet-read.ts.
   if (options.mode === 'write') {

@@ -13,15 +13,23 @@ export function stdinChunks(): AsyncIterable<Uint8Array> {
 }
 
 export async function writeStdout(text: string): Promise<void> {
-  await Bun.write(Bun.stdout, text);
+  console.log(text); // Bun's own synchronous writer: the cheapest way out, and complete when it returns.
 }
 
 export function readTextFile(path: string): string | undefined {
   try {
-    if (process.platform === 'win32') return process.getBuiltinModule('node:fs').readFileSync(path, 'utf8');
-    return new TextDecoder().decode(Bun.mmap(path));
+    return process.platform === 'win32' ? readSlowly(path) : new TextDecoder().decode(Bun.mmap(path));
   } catch {
-    return undefined; // An unreadable file is an absent one: the contract of this function.
+    // Bun maps files for writing too, so this is one that we may only read, or none.
+    return pathExists(path) ? readSlowly(path) : undefined;
+  }
+}
+
+function readSlowly(path: string): string | undefined {
+  try {
+    return process.getBuiltinModule('node:fs').readFileSync(path, 'utf8') || undefined;
+  } catch {
+    return undefined; // An unreadable file is an absent one: the contract of readTextFile().
   }
 }
 

@@ -38,7 +38,10 @@ type Received = { readonly chunks: Uint8Array[]; bytes: number };
 
 /** Gives the document as soon as it is complete, undefined when the input ends before. */
 async function receive(received: Received, bytesMax: number): Promise<unknown> {
-  for await (const chunk of stdinChunks()) {
+  // Not `for await`: leaving that loop early would close the stream, which costs more than reading it did.
+  const chunks = stdinChunks()[Symbol.asyncIterator]();
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+    const chunk = next.value;
     if (received.bytes <= bytesMax) received.chunks.push(chunk);
     received.bytes += chunk.length;
     if (received.bytes > bytesMax || !endsWithBrace(chunk)) continue;

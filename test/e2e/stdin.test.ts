@@ -184,7 +184,7 @@ describe('generated payloads', () => {
           child.exited,
         ]);
         expect(code, stderr).toBe(0);
-        const outputs = splitLines(stdout);
+        const outputs = splitAtNul(stdout);
         expect(outputs).toHaveLength(perWorker);
         const answers = outputs.filter((output) => answerIn(output) !== undefined).length;
         const events = Number(stderr.split(' ')[0]);
@@ -289,13 +289,13 @@ test('a payload of a megabyte, whose tail is beyond the limit, is still recorded
   expect(readEvents(home.paths).map((event) => event.type)).toEqual(['tool_use', 'tool_error']);
 });
 
-/** The bytes between line ends; a JSON document of ours has none. */
-function splitLines(bytes: Uint8Array): Uint8Array[] {
-  const lines: Uint8Array[] = [];
+/** The bytes before each NUL; a JSON document has none. */
+function splitAtNul(bytes: Uint8Array): Uint8Array[] {
+  const parts: Uint8Array[] = [];
   let start = 0;
-  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, start)) {
-    lines.push(bytes.subarray(start, at));
+  for (let at = bytes.indexOf(0); at >= 0; at = bytes.indexOf(0, start)) {
+    parts.push(bytes.subarray(start, at));
     start = at + 1;
   }
-  return lines;
+  return parts;
 }

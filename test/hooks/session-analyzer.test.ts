@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { decide } from '../../src/hooks/decide.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
+import { decide } from '../../src/hooks/others.ts';
 import { decideSessionStart } from '../../src/hooks/session-analyzer.ts';
-import { insertEvent } from '../../src/store/db.ts';
+import { insertEvent } from '../../src/store/events.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { bashFailure, bashSuccess, type Payload, PROJECT, payload, prompt } from '../support/payloads.ts';

@@ -1,7 +1,8 @@
 import { parseConfig } from '../../src/core/config.ts';
 import type { HookContext } from '../../src/hooks/decision.ts';
 import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
-import { type Db, getDb } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/connection.ts';
+import { getDb } from '../../src/store/db.ts';
 import { record } from '../../src/store/record.ts';
 import type { Home } from './home.ts';
 import { type Payload, PROJECT } from './payloads.ts';

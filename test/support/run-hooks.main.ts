@@ -3,12 +3,13 @@ import fc from 'fast-check';
 import { hookByName } from '../../src/core/hook-names.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
+import * as others from '../../src/hooks/others.ts';
 import { runHook } from '../../src/hooks/run.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
 /**
  * A process that runs many generated payloads through the hooks, on the real database of its HOME. Each run's output
- * ends with a line end; standard error gets one line at the end: how many were events, and a digest of the payloads.
+ * ends with a NUL byte; standard error gets one line at the end: how many were events, and a digest of the payloads.
  *
  *   bun run-hooks.main.ts COUNT SEED
  */
@@ -24,9 +25,9 @@ for (const [index, payload] of fc.sample(hookPayload(), { numRuns: count, seed }
   const event = parseHookEvent(JSON.parse(text), name);
   if (event !== undefined) {
     events++;
-    await runHook({ event, env: {}, paths, now: new Date() });
+    await runHook({ event, env: {}, paths, now: new Date(), loadOthers: async () => others });
   }
-  await Bun.write(Bun.stdout, '\n');
+  await Bun.write(Bun.stdout, '\0');
   // A hook leaves its database to the end of its process; here that has to be the collector.
   if (index % 50 === 49) Bun.gc(true);
 }

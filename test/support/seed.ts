@@ -1,5 +1,7 @@
 import type { StatePaths } from '../../src/core/state-paths.ts';
-import { type Db, getDb, insertEvent } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/connection.ts';
+import { getDb } from '../../src/store/db.ts';
+import { insertEvent } from '../../src/store/events.ts';
 import { PROJECT, SESSION } from './payloads.ts';
 
 /** Rows as earlier hooks and analyses leave them behind. */

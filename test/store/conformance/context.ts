@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { parseCommand } from '../../../src/core/command.ts';
 import type { Recording, ToolError } from '../../../src/core/recording.ts';
 import { type StatePaths, statePaths } from '../../../src/core/state-paths.ts';
-import { type Db, getDb } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/connection.ts';
+import { getDb } from '../../../src/store/db.ts';
 import { record } from '../../../src/store/record.ts';
 
 /** One case of the suite. `run` throws when the driver or the store does not keep a promise. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Db } from '../../../src/store/db.ts';
-import { type EventFilter, insertEvent, type NewEvent, queryEvents } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/connection.ts';
+import { type EventFilter, insertEvent, type NewEvent, queryEvents } from '../../../src/store/events.ts';
 import { pruneOldEvents } from '../../../src/store/retention.ts';
 import { type Case, checkIntegrity, count, origin, time, type Where } from './context.ts';
 

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
-import type { Db } from '../../../src/store/db.ts';
-import {
-  findFileResolutions,
-  findResolution,
-  recordResolution,
-  searchErrorKB,
-} from '../../../src/store/error-kb.ts';
+import type { Db } from '../../../src/store/connection.ts';
+import { findFileResolutions, recordResolution, searchErrorKB } from '../../../src/store/error-kb.ts';
+import { findResolution } from '../../../src/store/find-resolution.ts';
 import { type Case, count, time } from './context.ts';
 
 /** The error knowledge base and the cache of analyses. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseJson } from '../../../src/core/guards.ts';
 import type { Recording } from '../../../src/core/recording.ts';
-import type { Db } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/connection.ts';
 import { queryOpenErrors } from '../../../src/store/open-errors.ts';
 import { record } from '../../../src/store/record.ts';
 import { type Case, count, failure, prompt, sessionEnd, success, tell, time } from './context.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Db } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/connection.ts';
 import { pruneOldEvents } from '../../../src/store/retention.ts';
 import { type Case, checkIntegrity, count, failure, prompt, success, tell } from './context.ts';
 

@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { Recording } from '../../../src/core/recording.ts';
-import { type Db, queryEvents } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/connection.ts';
+import { queryEvents } from '../../../src/store/events.ts';
 import { record } from '../../../src/store/record.ts';
 import { isSpoolWaiting, spool } from '../../../src/store/spool.ts';
 import { type Case, checkIntegrity, count, failure, prompt, success, time } from './context.ts';

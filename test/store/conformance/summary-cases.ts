@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Recording } from '../../../src/core/recording.ts';
-import { queryEvents } from '../../../src/store/db.ts';
+import { queryEvents } from '../../../src/store/events.ts';
 import { record } from '../../../src/store/record.ts';
 import { summarizeSession } from '../../../src/store/session-summary.ts';
 import { type Case, checkIntegrity, failure, prompt, sessionEnd, success, tell, time } from './context.ts';

@@ -1,0 +1,41 @@
+import { openSqlite } from '#sqlite';
+import type { StatePaths } from '../core/state-paths.ts';
+import { isOwnSchema, readShape, type Shape } from './shape.ts';
+import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
+
+/** An open database and what it looks like. */
+export type Db = {
+  readonly sqlite: Sqlite;
+  readonly shape: Shape;
+  /** Made by this version: everything in it was redacted before it was stored. */
+  readonly isOwn: boolean;
+};
+
+/** What is known of a database that has just been opened. */
+export function describeDb(sqlite: Sqlite): Db {
+  const isOwn = isOwnSchema(sqlite);
+  return { sqlite, shape: readShape(sqlite, isOwn), isOwn };
+}
+
+/** Opens the knowledge database for reading; undefined when there is none. Never creates or changes it. */
+export function openForReading(paths: StatePaths, busyTimeoutMs: number): Db | undefined {
+  for (const mode of ['read', 'snapshot'] as const) {
+    let sqlite: Sqlite | undefined;
+    try {
+      sqlite = openSqlite(paths.database, { mode, busyTimeoutMs });
+      return describeDb(sqlite);
+    } catch (error) {
+      sqlite?.close();
+      // A database in a read-only directory has no place for SQLite's lock files: then it is read as it stands.
+      if (!isUnopenable(error)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Whether there is no database, or none that can be opened in this way. */
+export function isUnopenable(error: unknown): boolean {
+  const code = sqliteErrorCode(error);
+  if (code === undefined) return error instanceof TypeError; // better-sqlite3: the directory does not exist
+  return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY');
+}

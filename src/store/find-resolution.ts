@@ -1,0 +1,41 @@
+import type { Db } from './connection.ts';
+import type { Row } from './sqlite.ts';
+
+export type KnownError = {
+  readonly id: number;
+  readonly errorNormalized: string;
+  readonly resolution: string;
+  readonly useCount: number;
+};
+
+/**
+ * The resolution that is known for exactly this error: the project's own before others', then the most used one
+ * (RA-402). Undefined when there is none.
+ */
+export function findResolution(
+  normalizedError: string,
+  projectPath: string | null,
+  db: Db,
+): KnownError | undefined {
+  if (!db.shape.has('error_kb', 'resolution') || !db.shape.has('error_kb', 'error_normalized'))
+    return undefined;
+  const own = db.shape.has('error_kb', 'project_path') ? '(project_path = ?) DESC' : '? IS NULL';
+  const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
+  const row = db.sqlite.get(
+    `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count FROM error_kb
+     WHERE error_normalized = ? AND typeof(resolution) = 'text' ORDER BY ${own}, ${most} DESC LIMIT 1`,
+    normalizedError,
+    projectPath ?? '',
+  );
+  return row && knownError(row);
+}
+
+/** A row of error_kb with id, error_normalized, resolution and use_count. */
+export function knownError(row: Row): KnownError {
+  return {
+    id: Number(row.id),
+    errorNormalized: String(row.error_normalized),
+    resolution: String(row.resolution),
+    useCount: Number(row.use_count ?? 0),
+  };
+}
