@@ -2,30 +2,28 @@
 import { type HookName, hookByName } from './core/hook-names.ts';
 import { hookProcess } from './hook.ts';
 
+type Request = { readonly name: HookName | undefined; readonly isSure: boolean };
+
 /**
- * Which of its faces the program shows: called by a hook's name, as `hook [NAME]`, or bare with something on standard
- * input, it is that hook; everything else is loaded only now.
+ * Which of its faces the program shows: called by a hook's name or as `hook [NAME]` it is that hook. Bare with something
+ * on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
  */
-function requestedHook(
-  calledAs: string,
-  words: readonly string[],
-): { name: HookName | undefined } | undefined {
-  const byOwnName = hookByName(
-    calledAs.slice(calledAs.lastIndexOf(process.platform === 'win32' ? '\\' : '/') + 1),
-  );
-  if (byOwnName) return { name: byOwnName.name };
+function requestedHook(calledAs: string, words: readonly string[]): Request | undefined {
+  const separator = process.platform === 'win32' ? '\\' : '/';
+  const ownName = hookByName(calledAs.slice(calledAs.lastIndexOf(separator) + 1));
+  if (ownName) return { name: ownName.name, isSure: true };
   if (words[0] === 'hook' && words.length <= 2) {
-    const byWord = words[1] === undefined ? undefined : hookByName(words[1]);
-    return words[1] === undefined || byWord ? { name: byWord?.name } : undefined;
+    const named = words[1] === undefined ? undefined : hookByName(words[1]);
+    return words[1] === undefined || named ? { name: named?.name, isSure: true } : undefined;
   }
-  return words.length === 0 && !process.stdin.isTTY ? { name: undefined } : undefined;
+  return words.length === 0 && !process.stdin.isTTY ? { name: undefined, isSure: false } : undefined;
 }
 
 const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
 if (hook) {
   const hadInput = await hookProcess(hook.name, process.env, () => import('./hooks/others.ts'));
-  if (hadInput || words.length > 0) process.exit(0);
+  if (hadInput || hook.isSure) process.exit(0);
 }
 const { runCli } = await import('./cli/run.ts');
 process.exitCode = await runCli(words);

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { parseClientVersion } from '../setup/client-version.ts';
-import { type InstallReport, install, type SetupProblem, type SetupStep } from '../setup/install.ts';
+import { type InstallReport, install } from '../setup/install.ts';
+import type { SetupProblem, SetupStep } from '../setup/steps.ts';
 import { runCommand } from '../sys/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 

@@ -2,6 +2,7 @@
 
 export type Json = Record<string, unknown>;
 
+/** Whether the value is a JSON object. */
 export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -12,6 +13,7 @@ export function readString(record: Json, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The object property, or an empty object when it is missing or of another type. */
 export function readRecord(record: Json, key: string): Json {
   const value = record[key];
   return isRecord(value) ? value : {};

@@ -44,7 +44,10 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
 }
 
 function absolute(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  const isAbsolute = path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path) || path.startsWith('\\\\');
-  return isAbsolute ? path.replace(/[\\/]+$/, '') || '/' : undefined;
+  return path !== undefined && isAbsolutePath(path) ? path.replace(/[\\/]+$/, '') || '/' : undefined;
+}
+
+/** Whether a path of either kind of platform starts at a root. */
+export function isAbsolutePath(path: string): boolean {
+  return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path) || path.startsWith('\\\\');
 }

@@ -1,6 +1,7 @@
 import { pathExists } from '#runtime';
 import { unreachable } from '../core/guards.ts';
 import type { Recording } from '../core/recording.ts';
+import { redactSecrets } from '../core/redact.ts';
 import type { Db } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
 import { logHookFailure } from '../store/hook-log.ts';
@@ -33,7 +34,13 @@ export function serve(context: Omit<HookContext, 'knowledge'>, run: HookRun): Re
   if (decision?.prune) {
     attempt(run, () => pruneOldEvents(context.config.retentionDays, run.now, forWriting()));
   }
-  return decision?.reply;
+  // Rows of earlier implementations, read before they are taken over, may hold what those did not redact.
+  return decision?.reply && redactReply(decision.reply);
+}
+
+/** The same reply without secrets. */
+export function redactReply(reply: Reply): Reply {
+  return { ...reply, context: redactSecrets(reply.context) };
 }
 
 /** Writes what other hooks left in the spool. Never throws. */

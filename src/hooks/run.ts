@@ -57,9 +57,20 @@ async function decideContext(
   context: Unread,
   run: HookRun,
 ): Promise<Decision | undefined> {
-  const decideWith = (knowledge: () => Db | undefined) =>
-    decideSubagentStart(event, { ...context, knowledge });
-  return attempt(run, () => decideOnData(decideWith, run));
+  let isOwn = true;
+  const decision = attempt(run, () =>
+    decideOnData((open) => {
+      const knowledge = () => {
+        const db = open();
+        isOwn = db?.isOwn ?? true;
+        return db;
+      };
+      return decideSubagentStart(event, { ...context, knowledge });
+    }, run),
+  );
+  if (isOwn || !decision?.reply) return decision;
+  // Earlier implementations stored what they saw; ours was redacted before.
+  return { reply: (await run.loadOthers()).redactReply(decision.reply) };
 }
 
 /**
@@ -110,6 +121,7 @@ export function attempt<T>({ event, paths, now }: HookRun, operation: () => T): 
   }
 }
 
+/** An error in one line, for the log. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

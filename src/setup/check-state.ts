@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { parseConfig } from '../core/config.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
-import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import type { HookLogEntry } from '../store/hook-log.ts';
 import { inspectDatabase, listWithheld, settleDatabase } from '../store/inspect.ts';
 import { record } from '../store/record.ts';
@@ -24,10 +24,33 @@ const TRAPS: Readonly<Record<string, string>> = {
 
 /** Whether a variable of the environment changes what the hooks do. The client hands its own environment to them. */
 export function checkEnvironment(env: Environment): Check {
+  const home = env.SELF_GENERATION_HOME;
+  if (home && !isAbsolutePath(home)) {
+    const detail = `SELF_GENERATION_HOME is "${home}", which is not absolute and therefore ignored`;
+    return warning('environment', detail, 'Set it to an absolute path, or unset it');
+  }
   const set = Object.keys(TRAPS).filter((name) => (name === INTERNAL ? env[name] === '1' : env[name]));
   if (set.length === 0) return ok('environment', 'no variable changes what the hooks do');
   const detail = set.map((name) => `${name} is set: ${TRAPS[name]}`).join('; ');
   return warning('environment', detail, `Unset it where you start the client: unset ${set.join(' ')}`);
+}
+
+/** Whether anything can be recorded at all. */
+export function checkWritable(paths: StatePaths): Check {
+  const places = [paths.home, paths.data, paths.database].filter((path) => existsSync(path));
+  for (const path of places) {
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return failed(
+        'writable',
+        `nothing can be recorded: ${reason}`,
+        `Make "${paths.home}" writable for you`,
+      );
+    }
+  }
+  return ok('writable', paths.home);
 }
 
 /** Directories 0700, files 0600: what is recorded is nobody else's business. */
@@ -54,7 +77,7 @@ export function checkPermissions(paths: StatePaths, platform: string): Check {
 /** Whether every setting is taken as it stands in config.json, and the hooks are switched on. */
 export function checkConfig(paths: StatePaths): Check {
   if (!existsSync(paths.config)) return ok('config', 'no config.json: every setting has its default');
-  const value = parseJson(readFileSync(paths.config, 'utf8'));
+  const value = parseJson(readFileSync(paths.config, 'utf8').replace(/^\ufeff/, ''));
   if (value === undefined) {
     const remedy = 'Correct or remove the file';
     return failed('config', `${paths.config} is not JSON, so every setting has its default`, remedy);
@@ -179,10 +202,7 @@ export function checkHeartbeats(paths: StatePaths): Check {
   );
   return seen.length > 0
     ? ok('last seen', seen.join(', '))
-    : skipped(
-        'last seen',
-        'no event yet: start a session of the client, or run "self-generation doctor --live"',
-      );
+    : skipped('last seen', 'no event yet: start a session of the client');
 }
 
 /** Whether stored texts are kept from agents because they are shaped like instructions. */

@@ -13,6 +13,7 @@ import {
   checkHookLog,
   checkPermissions,
   checkWithheld,
+  checkWritable,
   settle,
 } from './check-state.ts';
 import { findClientVersion } from './client-version.ts';
@@ -67,6 +68,7 @@ function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
     { name: 'program', look: () => checkBinary(options, paths.binary) },
     { name: 'environment', look: () => checkEnvironment(env) },
     { name: 'config', look: () => checkConfig(paths) },
+    { name: 'writable', look: () => checkWritable(paths) },
     { name: 'permissions', look: () => checkPermissions(paths, platform) },
     { name: 'spool', look: () => settle(paths) },
     { name: 'database', look: () => checkDatabase(paths) },

@@ -31,10 +31,6 @@ import {
 import { registerHooks } from './settings-file.ts';
 import { type Failure, RUN_AGAIN, rollBack, type SetupProblem, type SetupStep, type Work } from './steps.ts';
 
-// Until uninstall.ts imports them from where they are.
-export { locate, ownerOf, type Place, readSettings } from './place.ts';
-export type { SetupProblem, SetupStep } from './steps.ts';
-
 export type InstallOptions = {
   readonly env: Environment;
   readonly platform: string;

@@ -53,10 +53,12 @@ export function answer(...blocks: readonly Block[]): Turn {
   return { kind: 'answer', blocks };
 }
 
+/** Text of the model. */
 export function say(text: string): Block {
   return { kind: 'text', text };
 }
 
+/** A call of one of the client's tools. */
 export function useTool(name: string, input: Json): Block {
   return { kind: 'tool', name, input };
 }

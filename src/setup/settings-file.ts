@@ -16,9 +16,6 @@ import {
   replaceNode,
 } from './json-text.ts';
 
-// Until uninstall.ts imports them from where they are.
-export { type Owner, recogniseEntry } from './hook-command.ts';
-
 export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
 
 export type SettingsNote =

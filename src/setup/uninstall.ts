@@ -13,9 +13,11 @@ import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath, resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
-import { locate, ownerOf, type Place, readSettings, type SetupProblem, type SetupStep } from './install.ts';
+import { type Owner, recogniseEntry } from './hook-command.ts';
 import { type Manifest, readManifest, type SettingsRecord, sha256 } from './manifest.ts';
-import { type Owner, recogniseEntry, type UnregisterResult, unregisterHooks } from './settings-file.ts';
+import { locate, ownerOf, type Place, readSettings } from './place.ts';
+import { type UnregisterResult, unregisterHooks } from './settings-file.ts';
+import type { SetupProblem, SetupStep } from './steps.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;

@@ -1,3 +1,5 @@
+import { parseJson } from '../core/guards.ts';
+import { redactSecrets } from '../core/redact.ts';
 import type { Row, Sqlite } from './sqlite.ts';
 
 /**
@@ -10,6 +12,7 @@ export function adoptTables(sqlite: Sqlite): void {
   for (const table of Object.keys(TABLES)) dropAttached(sqlite, table);
   dropOldSearch(sqlite);
   for (const [table, columns] of Object.entries(TABLES)) adoptTable(sqlite, table, columns);
+  redactAdopted(sqlite);
   dropDuplicates(sqlite);
 }
 
@@ -142,6 +145,44 @@ function copyTable(sqlite: Sqlite, { table, columns, found, hasRowid }: Copied):
   sqlite.exec(`CREATE TABLE ${table} (${definitions.join(', ')})`);
   sqlite.exec(`INSERT INTO ${table}(${names}) SELECT ${names} FROM adopted_copy`);
   sqlite.exec('DROP TABLE adopted_copy');
+}
+
+const BATCH_ROWS = 500;
+/** Where earlier implementations kept what a person typed or a program printed. */
+const TEXT_COLUMNS: Record<string, readonly string[]> = {
+  events: ['data'],
+  error_kb: ['error_normalized', 'error_raw', 'resolution'],
+};
+
+/** They stored secrets as they came; from here on none is in the tables. The backup keeps them, with mode 0600. */
+function redactAdopted(sqlite: Sqlite): void {
+  for (const [table, columns] of Object.entries(TEXT_COLUMNS)) {
+    if (!hasTable(sqlite, table)) continue;
+    const statement = `SELECT id, ${columns.join(', ')} FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
+    for (let after = -1; ; ) {
+      const rows = sqlite.all(statement, after, BATCH_ROWS);
+      for (const row of rows) redactRow(sqlite, table, row);
+      if (rows.length < BATCH_ROWS) break;
+      after = Number(rows.at(-1)?.id);
+    }
+  }
+}
+
+function redactRow(sqlite: Sqlite, table: string, { id, ...texts }: Row): void {
+  for (const [column, value] of Object.entries(texts)) {
+    if (typeof value !== 'string') continue;
+    const redacted = redactJson(value);
+    if (redacted !== value)
+      sqlite.run(`UPDATE ${table} SET ${column} = ? WHERE id = ?`, redacted, Number(id));
+  }
+}
+
+/** Each string inside a JSON document, or the text itself when it is none: so that it stays a document. */
+function redactJson(text: string): string {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null) return redactSecrets(text);
+  const redacted = JSON.stringify(value, (_key, one) => (typeof one === 'string' ? redactSecrets(one) : one));
+  return redacted === JSON.stringify(value) ? text : redacted;
 }
 
 /** The unique indexes to come need one row each: the most used one stays. */

@@ -3,7 +3,7 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { adoptTables } from './adopt.ts';
 import foundation from './schema/001-foundation.sql' with { type: 'text' };
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
-import type { Sqlite } from './sqlite.ts';
+import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
 
 const BACKUP_TIMEOUT_MS = 1000;
 
@@ -31,7 +31,7 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
       `Cannot write to "${paths.database}" yet: an earlier version made it and it is large. Run "self-generation doctor" once`,
     );
   }
-  sqlite.exec('PRAGMA journal_mode = WAL');
+  switchToWal(sqlite);
   let backup: string | undefined;
   try {
     sqlite.transaction(() => {
@@ -49,6 +49,15 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
     // Every hook to come will try again: their backups of an unchanged database must not fill the disk.
     if (backup !== undefined) process.getBuiltinModule('node:fs').rmSync(backup, { force: true });
     throw error;
+  }
+}
+
+/** SQLite does not wait here. Whoever holds the lock is making this database too, and switches it. */
+function switchToWal(sqlite: Sqlite): void {
+  try {
+    sqlite.exec('PRAGMA journal_mode = WAL');
+  } catch (error) {
+    if (!sqliteErrorCode(error)?.startsWith('SQLITE_BUSY')) throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FileStamp, Runtime } from './runtime.ts';
+import { type FileStamp, type Runtime, TEXT_FILE_BYTES_MAX } from './runtime.ts';
 
 /**
  * Loading node:fs costs a Bun process about 1.4 ms, a third of its whole start, so the hook path reads through
@@ -17,33 +17,55 @@ export async function writeStdout(text: string): Promise<void> {
 }
 
 export function readTextFile(path: string): string | undefined {
+  const bytes = fileStamp(path).bytes; // Of pipes and devices this is 0 or endless.
+  if (!(bytes > 0 && bytes <= TEXT_FILE_BYTES_MAX)) return undefined;
   try {
-    return process.platform === 'win32' ? readSlowly(path) : new TextDecoder().decode(Bun.mmap(path));
-  } catch {
-    // Bun maps files for writing too, so this is one that we may only read, or none.
-    return pathExists(path) ? readSlowly(path) : undefined;
+    if (process.platform !== 'win32') return new TextDecoder().decode(Bun.mmap(path));
+  } catch (error) {
+    // Bun maps files for writing too. Anything else than a file that we may only read is none.
+    if (!READ_ONLY.includes(String((error as { code?: unknown }).code))) return undefined;
   }
+  return readSlowly(path);
 }
+
+const READ_ONLY = ['EACCES', 'EPERM', 'EROFS', 'ETXTBSY'];
 
 function readSlowly(path: string): string | undefined {
   try {
-    return process.getBuiltinModule('node:fs').readFileSync(path, 'utf8') || undefined;
+    const text = process.getBuiltinModule('node:fs').readFileSync(path, 'utf8');
+    return text.replace(/^\ufeff/, '') || undefined;
   } catch {
     return undefined; // An unreadable file is an absent one: the contract of readTextFile().
   }
 }
 
 export function pathExists(path: string): boolean {
-  return Bun.file(path).lastModified !== ABSENT_LAST_MODIFIED;
+  return fileStamp(path).modifiedMs !== ABSENT_LAST_MODIFIED;
 }
 
 export function fileStamp(path: string): FileStamp {
-  const file = Bun.file(path);
-  return { bytes: file.size, modifiedMs: file.lastModified };
+  try {
+    const file = Bun.file(path);
+    return { bytes: file.size, modifiedMs: file.lastModified };
+  } catch {
+    return { bytes: 0, modifiedMs: ABSENT_LAST_MODIFIED }; // A path that no file can have.
+  }
+}
+
+export function collectGarbage(): void {
+  Bun.gc(true);
 }
 
 export function writeMark(path: string, text: string): void {
   Bun.write(path, text).catch(() => {}); // A mark that cannot be set is not worth a word.
 }
 
-({ stdinChunks, writeStdout, readTextFile, pathExists, fileStamp, writeMark }) satisfies Runtime;
+({
+  stdinChunks,
+  writeStdout,
+  readTextFile,
+  pathExists,
+  fileStamp,
+  writeMark,
+  collectGarbage,
+}) satisfies Runtime;

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
-import type { FileStamp, Runtime } from './runtime.ts';
+import { type FileStamp, type Runtime, TEXT_FILE_BYTES_MAX } from './runtime.ts';
 
 export function stdinChunks(): AsyncIterable<Uint8Array> {
   return process.stdin;
@@ -12,7 +12,9 @@ export async function writeStdout(text: string): Promise<void> {
 
 export function readTextFile(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8') || undefined;
+    const stats = statSync(path);
+    if (!stats.isFile() || stats.size > TEXT_FILE_BYTES_MAX) return undefined;
+    return readFileSync(path, 'utf8').replace(/^\ufeff/, '') || undefined;
   } catch {
     return undefined; // An unreadable file is an absent one: the contract of this function.
   }
@@ -23,8 +25,16 @@ export function pathExists(path: string): boolean {
 }
 
 export function fileStamp(path: string): FileStamp {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return { bytes: stats?.size ?? 0, modifiedMs: stats?.mtimeMs ?? 0 };
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return { bytes: stats?.size ?? 0, modifiedMs: stats?.mtimeMs ?? 0 };
+  } catch {
+    return { bytes: 0, modifiedMs: 0 }; // A path that no file can have.
+  }
+}
+
+export function collectGarbage(): void {
+  // Node only collects on request when it was started so.
 }
 
 export function writeMark(path: string, text: string): void {
@@ -35,4 +45,12 @@ export function writeMark(path: string, text: string): void {
   }
 }
 
-({ stdinChunks, writeStdout, readTextFile, pathExists, fileStamp, writeMark }) satisfies Runtime;
+({
+  stdinChunks,
+  writeStdout,
+  readTextFile,
+  pathExists,
+  fileStamp,
+  writeMark,
+  collectGarbage,
+}) satisfies Runtime;

@@ -1,3 +1,6 @@
+/** Settings and git's own marks are far smaller; what is larger is something else. */
+export const TEXT_FILE_BYTES_MAX = 256 * 1024;
+
 export type FileStamp = { readonly bytes: number; readonly modifiedMs: number };
 
 /**
@@ -9,7 +12,7 @@ export interface Runtime {
   stdinChunks(): AsyncIterable<Uint8Array>;
   /** Writes the whole text to standard output before it resolves. */
   writeStdout(text: string): Promise<void>;
-  /** The file's text, or undefined when there is no readable, non-empty file at this path. Never throws. */
+  /** The text of a file of at most 256 KiB, without byte order mark; undefined when there is none. Never throws. */
   readTextFile(path: string): string | undefined;
   /** Whether anything stands at this path. Never throws. */
   pathExists(path: string): boolean;
@@ -17,4 +20,6 @@ export interface Runtime {
   fileStamp(path: string): FileStamp;
   /** Replaces the file's content; a failure is ignored. For marks that nobody misses, never for data. */
   writeMark(path: string, text: string): void;
+  /** Gives back memory now, where the runtime can be asked to. */
+  collectGarbage(): void;
 }

@@ -1,4 +1,4 @@
-import { stdinChunks } from '#runtime';
+import { collectGarbage, stdinChunks } from '#runtime';
 import { parseJson } from '../core/guards.ts';
 import { parseJsonPrefix } from '../core/json-prefix.ts';
 
@@ -14,6 +14,8 @@ export type InputLimits = { readonly bytesMax: number; readonly timeoutMs: numbe
 
 const CLOSING_BRACE = 0x7d;
 const BLANK_MAX = 0x20;
+/** Chunks that were thrown away and may still stand in memory. */
+const DISCARDED_KEPT_MAX = 32;
 
 /**
  * Reads one JSON document. It is taken as soon as it is complete: the writer may keep the pipe open. Beyond
@@ -39,11 +41,13 @@ type Received = { readonly chunks: Uint8Array[]; bytes: number };
 /** Gives the document as soon as it is complete, undefined when the input ends before. */
 async function receive(received: Received, bytesMax: number): Promise<unknown> {
   // Not `for await`: leaving that loop early would close the stream, which costs more than reading it did.
+  let discarded = 0;
   const chunks = stdinChunks()[Symbol.asyncIterator]();
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
     const chunk = next.value;
     if (received.bytes <= bytesMax) received.chunks.push(chunk);
     received.bytes += chunk.length;
+    if (received.bytes > bytesMax && ++discarded % DISCARDED_KEPT_MAX === 0) collectGarbage();
     if (received.bytes > bytesMax || !endsWithBrace(chunk)) continue;
     const value = parseJson(decode(received.chunks));
     if (value !== undefined) return value;
