@@ -102,10 +102,21 @@ export const CONFIG_FIELDS: readonly Field[] = [
   },
 ];
 
-/** Reads a settings document of any shape. Unknown keys are kept by writers and reported here. */
+/** The settings of a document of any shape: each field that is not acceptable has its default. */
+export function readConfig(value: unknown): Config {
+  const source = isRecord(value) ? value : {};
+  const config: Json = {};
+  for (const field of CONFIG_FIELDS) {
+    const found = readPath(source, field.key);
+    const used = found !== undefined && field.accepts(found) ? found : field.default;
+    writePath(config, field.key, Array.isArray(used) ? used.slice() : used);
+  }
+  return config as unknown as Config;
+}
+
+/** The settings, and what is wrong with the document. Unknown keys are kept by writers and reported here. */
 export function parseConfig(value: unknown): { config: Config; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
-  const source = isRecord(value) ? value : {};
   if (!isRecord(value)) {
     problems.push({
       key: '',
@@ -113,41 +124,39 @@ export function parseConfig(value: unknown): { config: Config; problems: ConfigP
       message: 'expected a JSON object; every setting has its default',
     });
   }
-  const config: Json = {};
+  const source = isRecord(value) ? value : {};
   for (const field of CONFIG_FIELDS) {
     const found = readPath(source, field.key);
-    const taken = found !== undefined && field.accepts(found);
-    if (found !== undefined && !taken) {
-      const message = `expected ${field.expected}; ${JSON.stringify(field.default)} is used`;
-      problems.push({ key: field.key, found, message });
-    }
-    const used = taken ? found : field.default;
-    writePath(config, field.key, Array.isArray(used) ? [...used] : used);
+    if (found === undefined || field.accepts(found)) continue;
+    const message = `expected ${field.expected}; ${JSON.stringify(field.default)} is used`;
+    problems.push({ key: field.key, found, message });
   }
   reportUnknown(source, '', problems);
-  return { config: config as unknown as Config, problems };
+  return { config: readConfig(value), problems };
 }
 
-/** The value at a dotted key, or undefined. */
+/** The value at a key, or undefined. A dot leads into a section. */
 export function readPath(source: Json, key: string): unknown {
-  let at: unknown = source;
-  for (const part of key.split('.')) at = isRecord(at) && Object.hasOwn(at, part) ? at[part] : undefined;
-  return at;
+  const dot = key.indexOf('.');
+  if (dot < 0) return Object.hasOwn(source, key) ? source[key] : undefined;
+  const name = key.slice(0, dot);
+  const section = Object.hasOwn(source, name) ? source[name] : undefined;
+  return isRecord(section) ? readPath(section, key.slice(dot + 1)) : undefined;
 }
 
-/** Sets the value at a dotted key in place, making the objects between. */
+/** Sets the value at a key in place, making the sections between. */
 export function writePath(target: Json, key: string, value: unknown): void {
-  const parts = key.split('.');
-  if (parts.includes('__proto__')) return; // Would change every object instead of this one.
-  const last = parts.pop() as string;
-  let at = target;
-  for (const part of parts) {
-    const next = Object.hasOwn(at, part) ? at[part] : undefined;
-    const child: Json = isRecord(next) ? next : {};
-    at[part] = child;
-    at = child;
+  if (key.includes('__proto__')) return; // Would change every object instead of this one.
+  const dot = key.indexOf('.');
+  if (dot < 0) {
+    target[key] = value;
+    return;
   }
-  at[last] = value;
+  const name = key.slice(0, dot);
+  const found = Object.hasOwn(target, name) ? target[name] : undefined;
+  const section: Json = isRecord(found) ? found : {};
+  target[name] = section;
+  writePath(section, key.slice(dot + 1), value);
 }
 
 /** Reports keys that name no setting, and sections that are no objects. `section` ends with a dot or is empty. */

@@ -50,6 +50,8 @@ export type Recording =
       readonly errors: readonly ToolError[];
       /** The knowledge base row whose fix the agent was told. */
       readonly shownKbId: number | null;
+      /** The client reports some failures twice: of the call, and in the summary of its batch. This is the latter. */
+      readonly isSummary?: true;
     }
   | { readonly kind: 'subagent-stop'; readonly at: Origin }
   | { readonly kind: 'session-end'; readonly at: Origin; readonly reason: string };

@@ -39,7 +39,8 @@ export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context
     return rejection ? [toolError(call, rejection, context.project)] : [];
   });
   if (errors.length === 0) return NOTHING;
-  return { recording: { kind: 'tool-errors', at: originOf(event, context), errors, shownKbId: null } };
+  const at = originOf(event, context);
+  return { recording: { kind: 'tool-errors', at, errors, shownKbId: null, isSummary: true } };
 }
 
 /** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */

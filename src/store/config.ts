@@ -1,12 +1,12 @@
 import { readTextFile } from '#runtime';
-import { type Config, parseConfig } from '../core/config.ts';
+import { type Config, readConfig } from '../core/config.ts';
 import { parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 
 /** The user's settings; a missing or unreadable file means the defaults (REQ-INF-102). */
 export function loadConfig(paths: StatePaths): Config {
   const text = readTextFile(paths.config);
-  return parseConfig(text === undefined ? {} : parseJson(text)).config;
+  return readConfig(text === undefined ? {} : parseJson(text));
 }
 
 /** Off only when the settings say `enabled: false` (RA-407). */

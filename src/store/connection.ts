@@ -1,6 +1,6 @@
 import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
-import { isOwnSchema, readShape, type Shape } from './shape.ts';
+import { isOwnSchema, OWN_SHAPE, readShape, type Shape } from './shape.ts';
 import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
 
 /** An open database and what it looks like. */
@@ -13,8 +13,12 @@ export type Db = {
 
 /** What is known of a database that has just been opened. */
 export function describeDb(sqlite: Sqlite): Db {
-  const isOwn = isOwnSchema(sqlite);
-  return { sqlite, shape: readShape(sqlite, isOwn), isOwn };
+  return isOwnSchema(sqlite) ? ownDb(sqlite) : { sqlite, shape: readShape(sqlite), isOwn: false };
+}
+
+/** A database that is known to have this version's schema. */
+export function ownDb(sqlite: Sqlite): Db {
+  return { sqlite, shape: OWN_SHAPE, isOwn: true };
 }
 
 /** Opens the knowledge database for reading; undefined when there is none. Never creates or changes it. */

@@ -1,6 +1,6 @@
 import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
-import { type Db, describeDb, isUnopenable, openForReading } from './connection.ts';
+import { type Db, isUnopenable, openForReading, ownDb } from './connection.ts';
 import { migrate } from './migrate.ts';
 import type { Sqlite } from './sqlite.ts';
 
@@ -23,7 +23,7 @@ export function getDb(paths: StatePaths, options: DbOptions): Db | undefined {
   try {
     migrate(sqlite, paths, options.migrationBytesMax ?? Number.POSITIVE_INFINITY);
     sqlite.exec('PRAGMA synchronous = NORMAL');
-    return describeDb(sqlite);
+    return ownDb(sqlite);
   } catch (error) {
     sqlite.close();
     throw error;

@@ -44,8 +44,8 @@ function prefixCandidates(normalizedError: string, db: Db): Row[] {
 
 /** Rows that share all of the longest words, so that the full-text index never ranks a large part of the table. */
 function wordCandidates(normalizedError: string, db: Db): Row[] {
-  const words = distinctiveTokens(normalizedError, 4);
-  for (const count of [4, 3, 2]) {
+  const words = distinctiveTokens(normalizedError, 3);
+  for (const count of [3, 2]) {
     if (words.length < count) continue;
     const rows = db.sqlite.all(
       `SELECT ${KB_COLUMNS} FROM error_kb

@@ -81,8 +81,8 @@ function applyToolError(
   error: ToolError,
   db: Db,
 ): void {
-  const { at } = recording;
-  if (error.toolUseId !== null && isRecorded(at.sessionId, error.toolUseId, db)) return;
+  const { at, isSummary } = recording;
+  if (isSummary && error.toolUseId !== null && isRecorded(at.sessionId, error.toolUseId, db)) return;
   const data = {
     tool: error.tool,
     error: error.error,
@@ -100,7 +100,7 @@ function applyToolError(
 
 const CALLS_LOOKED_AT = 64;
 
-/** The client reports some failures twice, as a failure of the call and in the summary of its batch. */
+/** The failure of the call itself was recorded before the summary of its batch comes in. */
 function isRecorded(sessionId: string, toolUseId: string, db: Db): boolean {
   const row = db.sqlite.get(
     `SELECT 1 FROM (SELECT data FROM events WHERE session_id = ? ORDER BY ts DESC, id DESC LIMIT ?)

@@ -6,13 +6,13 @@ export const SCHEMA_VERSION = 1;
 /** Which columns a database has. Databases of other implementations are read as they are. */
 export type Shape = { has(table: string, column: string): boolean };
 
-const CURRENT: Shape = { has: () => true };
+/** Everything that this version's migrations make. */
+export const OWN_SHAPE: Shape = { has: () => true };
 
 const READ_TABLES = ['events', 'error_kb', 'analysis_cache'];
 
 /** Looks at the columns only of a database that somebody else made. */
-export function readShape(sqlite: Sqlite, isOwn: boolean): Shape {
-  if (isOwn) return CURRENT;
+export function readShape(sqlite: Sqlite): Shape {
   const list = READ_TABLES.map((table) => `'${table}'`).join(', ');
   const rows = sqlite.all(
     `SELECT m.name AS tableName, p.name AS columnName

@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Command, coversCommand, describeCommand, parseCommand } from '../../src/core/command.ts';
+import {
+  type Command,
+  coversCommand,
+  describeCommand,
+  onlyReads,
+  parseCommand,
+} from '../../src/core/command.ts';
 
 type Expected = Partial<Command>;
 const rows: [text: string, expected: Expected][] = [
@@ -192,3 +198,60 @@ for (const [text, expected] of described) {
     expect(describeCommand(parseCommand(text))).toBe(expected);
   });
 }
+
+const reading: [text: string, expected: boolean][] = [
+  ['git status', true],
+  ['git status --short src/a.ts', true],
+  ['git log -5 --oneline', true],
+  ['git diff HEAD~1 | head -50', true],
+  ['cd app && git show HEAD', true],
+  ['cat a.ts', true],
+  ['cat a.ts | grep port | sort', true],
+  ['find . -name "*.ts"', true],
+  ['jq .scripts package.json', true],
+  ['npm ls --depth=0', true],
+  ['npm view react version', true],
+  ['pnpm why lodash', true],
+  ['yarn list', true],
+  ['docker ps -a', true],
+  ['docker logs shop', true],
+  ['kubectl get pods', true],
+  ['node --version', true],
+  ['python3 --version && cargo --version', true],
+  ['env', false], // a wrapper without a command
+  ['git status && npm ls', true],
+  ['git status; cat a.ts', true],
+  ['git checkout main', false],
+  ['git stash', false],
+  ['git pull', false],
+  ['git statusx', false],
+  ['npm install', false],
+  ['npm ci', false],
+  ['npm test', false],
+  ['npm lsx', false],
+  ['yarn add react', false],
+  ['docker run shop', false],
+  ['docker compose up', false],
+  ['kubectl apply -f a.yaml', false],
+  ['cargo build', false],
+  ['go mod tidy', false],
+  ['sed -i s/a/b/ a.ts', false],
+  ['mkdir build', false],
+  ['catx a.ts', false],
+  ['cat a.ts && npm install', false],
+  ['npm install && cat a.ts', false],
+  ['echo x', false], // No family: nothing is known of it.
+  ['', false],
+];
+for (const [text, expected] of reading) {
+  test(`onlyReads() is ${expected} when the command is ${JSON.stringify(text)}`, () => {
+    expect(onlyReads(parseCommand(text).family)).toBe(expected);
+  });
+}
+
+test('onlyReads() ends soon when the family is a mebibyte', () => {
+  const start = performance.now();
+  expect(onlyReads('git status && '.repeat(75_000))).toBe(false);
+  expect(onlyReads('git '.repeat(262_144))).toBe(false);
+  expect(performance.now() - start).toBeLessThan(500);
+});

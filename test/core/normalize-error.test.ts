@@ -28,6 +28,23 @@ const rows: [error: unknown, expected: string][] = [
   ['Exit code 10', 'Exit code <N>'],
   ['Exit code 1\nExit code 2\nboom', 'Exit code 2\nboom'],
   ['boom\nExit code 1', 'boom\nExit code 1'],
+  // The lines in which package managers repeat the script
+  ['Exit code 1\n\n> shop@1.0.0 test\n> node test.js\n\nError: boom', 'Error: boom'],
+  ['> shop@1.0.0 test\r\n> node test.js\r\n\r\nError: boom', 'Error: boom'],
+  [
+    '\n> shop@1.0.0 test\n> node test.js\n\nError: boom\n> not a script line',
+    'Error: boom\n> not a script line',
+  ],
+  ['> shop@1.0.0 test\nboom', 'boom'],
+  ['> shop@1.0.0 test\n  \n\t\nboom', 'boom'],
+  ['> shop@1.0.0 pretest\n> tsc\n\n> shop@1.0.0 test\n> node test.js\n\nError: boom', 'Error: boom'],
+  ['Exit code 1\n\n> shop@1.0.0 test\n> node test.js\n', '> node test.js'],
+  ['> ', '>'],
+  ['>', '>'],
+  ['> \n', '>'],
+  ['>boom\nbang', '>boom\nbang'],
+  ['boom\n> shop@1.0.0 test\nbang', 'boom\n> shop@1.0.0 test\nbang'],
+  ['Exit code 1\n>>> print(x)\nNameError', '>>> print(x)\nNameError'],
   // Limits
   [`"${'x'.repeat(100)}"`, '<STR>'],
   [`"${'x'.repeat(101)}"`, `"${'x'.repeat(101)}"`],
@@ -60,7 +77,21 @@ test('normalizeError() gives at most 200 units of well-formed text when the erro
   );
 });
 
-for (const unit of ['"', "'", '/', '1', '\\', 'C:\\', 'Exit code 1\n', '\n', '😀']) {
+for (const unit of [
+  '"',
+  "'",
+  '/',
+  '1',
+  '\\',
+  'C:\\',
+  'Exit code 1\n',
+  '\n',
+  '> ',
+  '> \n',
+  ' ',
+  '\t\n',
+  '😀',
+]) {
   test(`normalizeError() ends soon when it is given a mebibyte of ${JSON.stringify(unit)}`, () => {
     const start = performance.now();
     normalizeError(unit.repeat(Math.ceil((1024 * 1024) / unit.length)));

@@ -134,7 +134,8 @@ describe('decideSessionStart()', () => {
     play(home, prompt('first'), failure, end);
     seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
     const text = greeting(home, { config: { language: 'en' } }, 'session-start-resume') ?? '';
-    expect(text).toContain('- 1 unresolved errors: boom in tests');
+    expect(text).toContain('\n- Prompts: 1, tool calls: 0\n');
+    expect(text).toContain('\n- Unresolved errors (1): boom in tests\n');
     expect(text).toContain('- [RESUME] Unresolved errors in full: boom in tests');
     expect(text).toContain('Results of the pattern analysis');
     expect(text).not.toMatch(/[가-힣]/);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -141,6 +142,14 @@ const rows: Row[] = [
     says: `${name} is set: `,
     remedy: `unset ${name}`,
   })),
+  {
+    name: 'a SELF_GENERATION_HOME that is relative, and looks where the hooks do',
+    plant: () => {},
+    env: { SELF_GENERATION_HOME: 'state' },
+    found: ['warning environment'],
+    says: 'SELF_GENERATION_HOME is "state", which is not absolute and therefore ignored',
+    remedy: 'Set it to an absolute path, or unset it',
+  },
   {
     name: 'a bad field in config.json',
     plant: () => put(paths.config, '{"language": "fr", "colour": 1}'),
@@ -320,6 +329,7 @@ describe('examine()', () => {
       `program: ${paths.binary}`,
       'environment: no variable changes what the hooks do',
       `config: ${paths.config}`,
+      `writable: ${paths.home}`,
       'permissions: only you can read what is stored',
       'spool: nothing waits to be recorded',
       'database: 1 event, 0 known fixes, integrity ok',
@@ -356,6 +366,22 @@ describe('examine()', () => {
     expect(database).toMatchObject({ status: 'failed' });
     expect(database?.remedy).toContain(`mv "${paths.database}" "${paths.database}.broken"`);
   });
+
+  const locked: [what: string, path: () => string, mode: number][] = [
+    ['our directory', () => paths.home, 0o500],
+    ['the directory of the database', () => paths.data, 0o500],
+    ['the database', () => paths.database, 0o400],
+  ];
+  for (const [what, path, mode] of locked) {
+    test(`says that nothing can be recorded when its owner cannot write to ${what}`, async () => {
+      chmodSync(path(), mode);
+      const checks = problems(await lookAsOwner());
+      expect(checks.map((check) => `${check.status} ${check.name}`)).toEqual(['failed writable']);
+      expect(checks[0]?.detail).toStartWith('nothing can be recorded: EACCES');
+      expect(checks[0]?.detail).toContain(path());
+      expect(checks[0]?.remedy).toBe(`Make "${paths.home}" writable for you`);
+    });
+  }
 
   test('takes in what waits and says so', async () => {
     const at = { ts: NOW.toISOString(), sessionId: 's', project: 'app', projectPath: '/home/dev/app' };
@@ -446,6 +472,26 @@ describe('examine()', () => {
     expect(Object.keys(before)).toContain('.self-generation/config.json');
   });
 });
+
+/** No mode keeps root out: then everything is given to nobody, and looked at as nobody. */
+async function lookAsOwner(): Promise<Check[]> {
+  const isRoot = process.getuid?.() === 0;
+  const uid = isRoot ? 65534 : (process.getuid?.() ?? 0);
+  if (isRoot) {
+    const everything = readdirSync(root, { recursive: true, encoding: 'utf8' });
+    for (const name of ['.', ...everything]) lchownSync(join(root, name), uid, uid);
+  }
+  const child = Bun.spawn(
+    [process.execPath, `${import.meta.dir}/examine-as.main.ts`, String(uid), program()],
+    {
+      env: { HOME: home, PATH: join(root, 'bin') },
+      stderr: 'pipe',
+    },
+  );
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout) as Check[];
+}
 
 /** Kind, mode and content of everything in the home directory but the spool and the database. */
 function snapshot(): Record<string, string> {

@@ -10,6 +10,7 @@ import { MigrationDeferred } from '../../../src/store/migrate.ts';
 import { queryOpenErrors } from '../../../src/store/open-errors.ts';
 import { pruneOldEvents } from '../../../src/store/retention.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
+import { SECRETS } from '../../support/made-up.ts';
 import {
   type Case,
   type Context,
@@ -199,6 +200,160 @@ const PARTIAL_CASES = PARTIALS.flatMap(({ what, sql, events, errors, hasPath }):
   },
 ]);
 
+const SECRET_TEXTS = SECRETS.map(({ text }, index) => `Error ${'abcdefghijkl'[index]}: ${text} was refused`);
+
+/** A text with all kinds of characters that JSON and SQL escape. */
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+function insertEvent(data: string, type = 'tool_error'): string {
+  return `INSERT INTO events(type, ts, session_id, project_path, data)
+    VALUES ('${type}', '${time(-9)}', 'old', '/work/shop', ${quoted(data)});`;
+}
+
+function insertError(normalized: string, { raw = '', resolution = '', uses = 1 } = {}): string {
+  return `INSERT INTO error_kb(ts, error_normalized, error_raw, resolution, use_count)
+    VALUES ('${time(-9)}', ${quoted(normalized)}, ${quoted(raw)}, ${quoted(resolution)}, ${uses});`;
+}
+
+const WITH_SECRETS = [
+  PREDECESSOR,
+  'DROP TRIGGER events_fts_insert;', // It refuses rows that are no JSON.
+  ...SECRET_TEXTS.flatMap((text) => [
+    insertEvent(JSON.stringify({ text, charCount: text.length }), 'prompt'),
+    insertEvent(
+      JSON.stringify({ tool: 'Bash', error: text, errorRaw: `raw\n"${text}"`, at: { deep: [text] } }),
+    ),
+    insertEvent(`{broken ${text}`),
+    insertError(text, { raw: text, resolution: JSON.stringify({ errorRaw: text, toolSequence: ['Bash'] }) }),
+    insertError(`plain ${text}`, { resolution: `then ${text} worked` }),
+  ]),
+].join(' ');
+
+/** Documents that no one would write this way again: spaces, big and exact numbers, escapes, equal keys. */
+const UNTOUCHED = [
+  '{ "tool" : "Bash",\n  "error": "Error: a token expired" }',
+  '{"n":12345678901234567890,"x":1.0,"y":1e3,"error":"caf\\u00e9 \\/ path"}',
+  '{"error":"one","error":"two"}',
+  '{broken',
+  '"a text"',
+  '[ ]',
+  '',
+];
+
+/** The secrets that stand in one of these texts. */
+function found(texts: readonly string[]): string[] {
+  return SECRETS.flatMap(({ secret }) => (texts.some((text) => text.includes(secret)) ? [secret] : []));
+}
+
+function allTexts(sqlite: Sqlite): string[] {
+  const tables = sqlite.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
+  return tables.map(({ name }) => JSON.stringify(sqlite.all(`SELECT * FROM "${name}"`)).replaceAll('\\', ''));
+}
+
+const SECRET_CASES: readonly Case[] = [
+  {
+    title: 'getDb() leaves no secret in any table of an adopted database, and JSON stays JSON',
+    run: (context) => {
+      writeOldDatabase(context.paths, WITH_SECRETS);
+      const db = context.open();
+      assert.equal(count(db, 'events'), 3 + 3 * SECRETS.length);
+      assert.equal(count(db, 'error_kb'), 1 + 2 * SECRETS.length);
+      assert.deepEqual(found(allTexts(db.sqlite)), []);
+      assert.equal(count(db, 'events', 'NOT json_valid(data)'), SECRETS.length);
+      assert.equal(count(db, 'events', "data LIKE '{broken%[REDACTED]%'"), SECRETS.length);
+      const redacted = `'$.errorRaw') LIKE 'raw%[REDACTED]%' AND json_extract(data, '$.at.deep[0]') LIKE '%[REDACTED]%`;
+      assert.equal(
+        count(db, 'events', `json_valid(data) AND json_extract(data, ${redacted}'`),
+        SECRETS.length,
+      );
+      const texts = "json_valid(data) AND json_extract(data, '$.text') LIKE '%[REDACTED]%'";
+      assert.equal(count(db, 'events', texts), SECRETS.length);
+      for (const column of ['error_normalized', 'resolution'])
+        assert.equal(count(db, 'error_kb', `${column} LIKE '%[REDACTED]%'`), 2 * SECRETS.length, column);
+      assert.equal(count(db, 'error_kb', "error_raw LIKE '%[REDACTED]%'"), SECRETS.length);
+      assert.equal(
+        count(
+          db,
+          'error_kb',
+          "json_valid(resolution) AND json_extract(resolution, '$.errorRaw') LIKE '%[RED%'",
+        ),
+        SECRETS.length,
+      );
+      // What is around a secret stays, and is found.
+      assert.equal(queryEvents({ search: 'refused Error', type: 'prompt' }, db).length, SECRETS.length);
+      assert.equal(queryEvents({ search: SECRETS[1]?.secret ?? '' }, db).length, 0);
+      useIt(context, db);
+    },
+  },
+  {
+    title: 'getDb() keeps the rows of an adopted database that have no secret, byte for byte',
+    run: (context) => {
+      const rows = UNTOUCHED.map((data) => insertEvent(data)).join(' ');
+      const raw = 'raw \u0001 é';
+      const known = insertError('Error: no secret', { raw, resolution: UNTOUCHED[0] ?? '' });
+      writeOldDatabase(context.paths, `${WITH_SECRETS} ${rows} ${known}`);
+      const db = context.open();
+      const kept = db.sqlite.all(
+        'SELECT data FROM (SELECT id, data FROM events ORDER BY id DESC LIMIT ?) ORDER BY id',
+        UNTOUCHED.length,
+      );
+      assert.deepEqual(
+        kept.map((row) => row.data),
+        UNTOUCHED,
+      );
+      const columns = 'error_normalized AS error, error_raw AS raw, resolution';
+      const row = db.sqlite.get(`SELECT ${columns} FROM error_kb ORDER BY id DESC LIMIT 1`);
+      assert.deepEqual({ ...row }, { error: 'Error: no secret', raw, resolution: UNTOUCHED[0] });
+    },
+  },
+  {
+    title: 'getDb() makes one row of errors that differed in their secret only, the most used one',
+    run: (context) => {
+      const secrets = SECRETS.slice(0, 2).map(({ text }) => text.replace('API_KEY=', ''));
+      const rows = secrets.map((secret, index) =>
+        insertError(`Error: ${secret} was refused`, { resolution: `way ${index}`, uses: 9 - index }),
+      );
+      writeOldDatabase(context.paths, `${PREDECESSOR} ${rows.join(' ')}`);
+      const db = context.open();
+      const known = db.sqlite.all("SELECT resolution FROM error_kb WHERE error_normalized LIKE '%refused'");
+      assert.deepEqual(
+        known.map((row) => row.resolution),
+        ['way 0'],
+      );
+      useIt(context, db);
+    },
+  },
+  {
+    title: 'getDb() redacts an adopted database of more rows than it reads at once, with gaps between them',
+    run: (context) => {
+      const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1203)
+        INSERT INTO events(id, type, ts, session_id, data)
+        SELECT i * 7, 'prompt', '${time(-1)}', 'many', json_object('text', i || ' ' || ${quoted(SECRETS[0]?.text ?? '')}) FROM n;`;
+      writeOldDatabase(context.paths, PREDECESSOR.replace(/INSERT INTO events\(type[\s\S]*?;/, many));
+      const db = context.open();
+      assert.equal(count(db, 'events', "json_extract(data, '$.text') LIKE '%[REDACTED]'"), 1203);
+      assert.deepEqual(found(allTexts(db.sqlite)), []);
+    },
+  },
+  {
+    title: 'getDb() keeps the secrets of an adopted database in the backup, which only its owner can read',
+    run: (context) => {
+      writeOldDatabase(context.paths, WITH_SECRETS);
+      const db = context.open();
+      const [backup] = readdirSync(context.paths.backups);
+      const file = `${context.paths.backups}/${backup}`;
+      assert.equal(found([readFileSync(file, 'latin1')]).length, SECRETS.length);
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      db.sqlite.exec('VACUUM');
+      db.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      const files = [context.paths.database, `${context.paths.database}-wal`].map((path) =>
+        readFileSync(path, 'latin1'),
+      );
+      assert.deepEqual(found(files), []);
+    },
+  },
+];
+
 const LIMIT_CASES: readonly Case[] = [
   {
     title: 'getDb() adopts a database with tables of a module that is not known here',
@@ -275,4 +430,4 @@ const LIMIT_CASES: readonly Case[] = [
   },
 ];
 
-export const ADOPT_CASES = [...PREDECESSOR_CASES, ...PARTIAL_CASES, ...LIMIT_CASES];
+export const ADOPT_CASES = [...PREDECESSOR_CASES, ...PARTIAL_CASES, ...SECRET_CASES, ...LIMIT_CASES];

@@ -42,6 +42,7 @@ const passed = (command = 'npm test', fields: Parameters<typeof success>[1] = {}
   success('Bash', { command, ...fields });
 const edited = (file = 'settings.ini', fields: Parameters<typeof success>[1] = {}) =>
   success('Edit', { file, ...fields });
+const rejected = (error = 'File has not been read yet') => failure('Edit', error, { file: 'src/a.ts' });
 
 const STORIES: readonly Story[] = [
   {
@@ -156,6 +157,52 @@ const STORIES: readonly Story[] = [
     learned: ['edited src/b.ts, then Write succeeded'],
   },
   {
+    title: 'learns nothing from an edit that just worked at the second time, and closes its error',
+    told: [rejected(), edited('src/a.ts')],
+    learned: [],
+  },
+  {
+    title: 'learns nothing from an edit after a look with a command, and closes its error',
+    told: [rejected(), passed('cat src/a.ts'), passed('git status'), edited('src/a.ts')],
+    learned: [],
+  },
+  {
+    title: 'learns what was read before a rejected edit worked',
+    told: [rejected(), success('Read', { file: 'src/a.ts' }), edited('src/a.ts')],
+    learned: ['read src/a.ts, then Edit succeeded'],
+  },
+  {
+    title: "does not take what was read before the rejection, or by another agent, for the edit's help",
+    told: [
+      success('Read', { file: 'src/a.ts' }),
+      rejected(),
+      success('Read', { file: 'src/a.ts', agent: 'a1' }),
+      edited('src/a.ts'),
+    ],
+    learned: [],
+  },
+  {
+    title: 'closes both errors of a file when its edit teaches nothing',
+    told: [rejected(), rejected('String to replace not found in file'), edited('src/a.ts')],
+    learned: [],
+  },
+  {
+    title: 'does not take reading commands for the solution',
+    told: [failed(), passed('git status'), passed('cat settings.ini'), passed('npm ls'), passed()],
+    learned: ['tried again without a change: `npm test` passed'],
+  },
+  {
+    title: 'names what was changed and not what was looked at',
+    told: [
+      failed(),
+      passed('git diff'),
+      success('Read', { file: 'README' }),
+      passed('npm install'),
+      passed(),
+    ],
+    learned: ['ran `npm install`, then `npm test` passed'],
+  },
+  {
     title: 'does not solve an error of reading by writing, nor one without a file',
     told: [
       failure('Read', 'File does not exist at all', { file: 'src/a.ts' }),
@@ -263,13 +310,10 @@ const DETAIL_CASES: readonly Case[] = [
     title: 'record() writes a call that the client reports twice once',
     run: (context) => {
       const db = context.open();
-      tell(context, db, failed('npm test', { id: 'call-1' }), failed('npm test', { id: 'call-1' }));
-      tell(
-        context,
-        db,
-        failed('npm test', { id: 'call-2' }),
-        failed('npm test', { id: 'call-1', session: 's2' }),
-      );
+      const summary = (fields: Parameters<typeof failed>[1]) =>
+        ({ ...failed('npm test', fields), isSummary: true }) as const;
+      tell(context, db, failed('npm test', { id: 'call-1' }), summary({ id: 'call-1' }));
+      tell(context, db, summary({ id: 'call-2' }), summary({ id: 'call-1', session: 's2' }));
       tell(context, db, failed(), failed());
       assert.equal(count(db, 'events', "type = 'tool_error'"), 5);
       assert.equal(open(db).length, 4);
