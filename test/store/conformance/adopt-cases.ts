@@ -336,7 +336,8 @@ const SECRET_CASES: readonly Case[] = [
     },
   },
   {
-    title: 'getDb() keeps the secrets of an adopted database in the backup, which only its owner can read',
+    title:
+      'getDb() keeps the secrets of an adopted database in the backup for its owner; after VACUUM no other file has them',
     run: (context) => {
       writeOldDatabase(context.paths, WITH_SECRETS);
       const db = context.open();
@@ -344,6 +345,7 @@ const SECRET_CASES: readonly Case[] = [
       const file = `${context.paths.backups}/${backup}`;
       assert.equal(found([readFileSync(file, 'latin1')]).length, SECRETS.length);
       assert.equal(statSync(file).mode & 0o777, 0o600);
+      // Until then they may stand in the free space of the file, where no query finds them.
       db.sqlite.exec('VACUUM');
       db.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       const files = [context.paths.database, `${context.paths.database}-wal`].map((path) =>
