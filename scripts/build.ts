@@ -15,7 +15,7 @@ export const COMPILE_FLAGS = {
   bytecode: true,
   format: 'esm',
   splitting: true,
-  sourcemap: 'linked',
+  sourcemap: 'none',
   target: 'bun',
 } as const;
 

@@ -13,6 +13,8 @@ export type Command = {
   readonly targets: readonly string[];
   /** Exit code 0 does not show that every meaningful part passed: `npm test | tail`, `npm test; ls`. */
   readonly hidesFailure: boolean;
+  /** Its output goes to a file, so that even `cat` may have changed something. */
+  readonly writesFile?: true;
 };
 
 const COMMAND_LENGTH_MAX = 4096;
@@ -158,6 +160,7 @@ export function parseCommand(text: string): Command {
     family: meaningful.map((part) => part.name).join(' && '),
     targets: [...new Set(meaningful.flatMap((part) => part.targets))].sort().slice(0, TARGETS_MAX),
     hidesFailure: meaningful.some((part) => part.hidesFailure),
+    ...(/>(?![>&]|\s*\/dev\/null)\s*\S/.test(script) ? { writesFile: true as const } : {}),
   };
 }
 
@@ -268,7 +271,7 @@ function endParts(parts: Words[], endedBy: '' | 'cut'): Words[] {
 
 /** Programs, and subcommands of some, that only look: what they did between an error and its end did not help. */
 const READING =
-  /^(?:cat|bat|find|fd|tree|stat|file|du|df|env|ps|jq|diff|cmp|awk|man|tldr|id|uname|hostname|lsof|top|free|git|git (?:status|log|diff|show|branch|remote|rev-parse|blame|describe|ls-files|config|grep|reflog|shortlog)|(?:npm|pnpm|yarn) (?:ls|list|view|info|outdated|why|config|root|bin)|(?:node|npm|python3?|go|cargo|java)|docker (?:ps|images|logs|inspect)|kubectl (?:get|describe|logs))$/;
+  /^(?:cat|bat|tree|stat|file|du|df|ps|jq|diff|cmp|man|tldr|id|uname|hostname|lsof|top|free|git|git (?:status|log|diff|show|rev-parse|blame|describe|ls-files|grep|reflog|shortlog)|(?:npm|pnpm|yarn) (?:ls|list|view|info|outdated|why|root|bin)|docker (?:ps|images|logs|inspect)|kubectl (?:get|describe|logs))$/;
 
 /** Whether a command family (as in Command.family) changes nothing, so that it cannot be what solved an error. */
 export function onlyReads(family: string): boolean {

@@ -10,7 +10,7 @@ const WINDOWS_PATH = /\b[A-Za-z]:\\\S*/g;
 const SLASH_PATH = /\/\S+/g;
 const DOT_PATH = /\.[/\\]\S+/g;
 const NUMBER = /\d{2,}/g;
-const EXIT_LINE = /^Exit code \d+\r?\n+(?=\S)/;
+const EXIT_LINE = /^Exit code \d+(?:\r?\n)+(?=\S)/;
 /** What package managers print before they run a script: `> shop@1.0.0 test`, `> node test.js`, empty lines. */
 const SCRIPT_LINES = /^(?:(?:> [^\n]*|[ \t\r]*)\n)+(?=[^\n])/;
 

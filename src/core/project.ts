@@ -29,7 +29,7 @@ export function canonicalProjectPath(path: string, git: GitProbe): string {
   for (let level = 0; level < LEVELS_MAX && directory !== ''; level++) {
     const marker = `${directory}/.git`;
     if (git.pathExists(marker)) {
-      const main = mainWorkingTree(git.readTextFile(marker), directory);
+      const main = mainWorkingTree(directory, git);
       return main === undefined ? trimmed : main + trimmed.slice(directory.length);
     }
     directory = parentDirectory(directory);
@@ -47,15 +47,24 @@ export function projectPathSpellings(canonical: string, given: string): string[]
 }
 
 /**
- * `/repo/.git/worktrees/name` in the `.git` file of `directory` means that `/repo` is the main working tree. Git writes
- * forward slashes on Windows too; the answer has the separators of `directory`.
+ * `/repo/.git/worktrees/name` in the `.git` file of `directory` means that `/repo` is the main working tree, if that
+ * place names this file in turn: anybody can write such a file, but not the other one. Git writes forward slashes on
+ * Windows too; the answer has the separators of `directory`.
  */
-function mainWorkingTree(gitFile: string | undefined, directory: string): string | undefined {
-  const target = /^gitdir: (.+)$/m.exec(gitFile ?? '')?.[1]?.trim() ?? '';
-  const absolute = /^(?:[\\/]|[A-Za-z]:)/.test(target) ? target : resolvePath(directory, target);
-  const main = /^(.+)[\\/]\.git[\\/]worktrees[\\/][^\\/]+$/.exec(absolute ?? '')?.[1];
+function mainWorkingTree(directory: string, git: GitProbe): string | undefined {
+  const marker = `${directory}/.git`;
+  const target = /^gitdir: (.+)$/m.exec(git.readTextFile(marker) ?? '')?.[1]?.trim() ?? '';
+  const isAbsolute = /^(?:[\\/]|[A-Za-z]:)/.test(target);
+  const absolute = (isAbsolute ? target : resolvePath(directory, target)) ?? '';
+  const main = /^(.+)[\\/]\.git[\\/]worktrees[\\/][^\\/]+$/.exec(absolute)?.[1];
   if (main === undefined) return undefined;
+  const back = git.readTextFile(`${absolute}/gitdir`)?.trim() ?? '';
+  if (!isSamePath(back, marker) && !isSamePath(resolvePath(absolute, back) ?? '', marker)) return undefined;
   return trimPath(directory.includes('\\') ? main.replaceAll('/', '\\') : main);
+}
+
+function isSamePath(left: string, right: string): boolean {
+  return trimPath(left).replaceAll('\\', '/') === trimPath(right).replaceAll('\\', '/');
 }
 
 /** The path that is `relative` to an absolute directory, or undefined when it leads out of the root. */

@@ -31,6 +31,8 @@ export type HookContext = {
   readonly project: Project;
   /** The knowledge database, opened at the first call; undefined when there is none yet. */
   readonly knowledge: () => Db | undefined;
+  /** Takes secrets out of texts of a database that an earlier implementation made. */
+  readonly clean?: (text: string) => string;
 };
 
 /** Where and when the event happened. */

@@ -21,7 +21,11 @@ export type HookEvent = Common &
   (
     | { readonly name: 'UserPromptSubmit'; readonly prompt: string }
     | ({ readonly name: 'PreToolUse' } & ToolCall)
-    | ({ readonly name: 'PostToolUse' } & ToolCall)
+    | ({
+        readonly name: 'PostToolUse';
+        /** It was started in the background or stopped: that it returned does not mean that it worked. */
+        readonly isUnfinished: boolean;
+      } & ToolCall)
     | ({
         readonly name: 'PostToolUseFailure';
         readonly error: string;
@@ -59,7 +63,12 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
     case 'PreToolUse':
       return withToolCall(value, (call) => ({ ...common, name: 'PreToolUse', ...call }));
     case 'PostToolUse':
-      return withToolCall(value, (call) => ({ ...common, name: 'PostToolUse', ...call }));
+      return withToolCall(value, (call) => ({
+        ...common,
+        name: 'PostToolUse',
+        isUnfinished: isUnfinished(value, call),
+        ...call,
+      }));
     case 'PostToolUseFailure': {
       const error = readString(value, 'error') ?? '';
       const isInterrupt = value.is_interrupt === true;
@@ -101,6 +110,12 @@ function readDirectory(value: Json, key: string): string | undefined {
   const isPossible =
     path && path.length <= DIRECTORY_LENGTH_MAX && !path.includes('\0') && path.isWellFormed();
   return isPossible ? path : undefined;
+}
+
+function isUnfinished(value: Json, { input }: ToolCall): boolean {
+  const response = readRecord(value, 'tool_response');
+  const isBackground = input.run_in_background === true || response.backgroundTaskId !== undefined;
+  return isBackground || response.interrupted === true;
 }
 
 function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEvent | undefined {

@@ -1,21 +1,22 @@
 import { pathExists } from '#runtime';
 import { unreachable } from '../core/guards.ts';
 import type { Recording } from '../core/recording.ts';
-import { redactSecrets } from '../core/redact.ts';
 import type { Db } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import { record } from '../store/record.ts';
-import { pruneOldEvents } from '../store/retention.ts';
+import { redactText, withoutSecrets } from '../store/redact-rows.ts';
+import { pruneBackups, pruneOldEvents } from '../store/retention.ts';
 import { isSpoolWaiting, spool } from '../store/spool.ts';
 import { type Decision, type HookContext, NOTHING, type Reply } from './decision.ts';
 import { decidePostToolBatch, decidePostToolUseFailure } from './error-logger.ts';
-import type { HookEvent } from './event.ts';
+import type { HookEvent, HookEventOf } from './event.ts';
 import { decidePreToolUse } from './pre-tool-guide.ts';
 import { decideUserPromptSubmit } from './prompt-logger.ts';
 import { attempt, decideOnData, type HookRun, messageOf } from './run.ts';
 import { decideSessionStart } from './session-analyzer.ts';
 import { decideSessionEnd } from './session-summary.ts';
+import { decideSubagentStart } from './subagent-context.ts';
 import { decideSubagentStop } from './subagent-tracker.ts';
 import { decidePostToolUse } from './tool-logger.ts';
 
@@ -32,15 +33,34 @@ export function serve(context: Omit<HookContext, 'knowledge'>, run: HookRun): Re
   if (decision?.recording) keep(decision.recording, forWriting, run);
   else takeWaiting(run);
   if (decision?.prune) {
-    attempt(run, () => pruneOldEvents(context.config.retentionDays, run.now, forWriting()));
+    attempt(run, () => {
+      pruneOldEvents(context.config.retentionDays, run.now, forWriting());
+      pruneBackups(context.config.retentionDays, run.now, run.paths);
+    });
   }
-  // Rows of earlier implementations, read before they are taken over, may hold what those did not redact.
-  return decision?.reply && redactReply(decision.reply);
+  return decision?.reply;
 }
 
-/** The same reply without secrets. */
-export function redactReply(reply: Reply): Reply {
-  return { ...reply, context: redactSecrets(reply.context) };
+/** SubagentStart on a database that an earlier implementation made and no writer has taken over yet. */
+export function decideOnForeignData(
+  event: HookEventOf<'SubagentStart'>,
+  context: Omit<HookContext, 'knowledge'>,
+  run: HookRun,
+): Decision | undefined {
+  return attempt(run, () =>
+    decideOnData(
+      (knowledge) => decideSubagentStart(event, { ...context, knowledge, clean: redactText }),
+      run,
+    ),
+  );
+}
+
+/** Rows of earlier implementations may hold what those did not redact. */
+function safely(open: () => Db | undefined): () => Db | undefined {
+  return () => {
+    const db = open();
+    return db === undefined || db.isOwn ? db : withoutSecrets(db);
+  };
 }
 
 /** Writes what other hooks left in the spool. Never throws. */
@@ -54,7 +74,7 @@ export function takeWaiting(run: HookRun): void {
 function decideEvent(context: Omit<HookContext, 'knowledge'>, forWriting: () => Db, run: HookRun): Decision {
   const { event, paths } = run;
   if (event.name !== 'PostToolUseFailure') {
-    return decideOnData((knowledge) => decide(event, { ...context, knowledge }), run);
+    return decideOnData((open) => decide(event, { ...context, knowledge: safely(open) }), run);
   }
   const knowledge = () => (pathExists(paths.database) ? attempt(run, forWriting) : undefined);
   return decide(event, { ...context, knowledge });
@@ -103,8 +123,11 @@ function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
   try {
     record([recording], run.paths, forWriting());
   } catch (error) {
-    attempt(run, () => spool([recording], run.paths, run.now.getTime()));
-    const message = `Cannot record now, kept in the spool: ${messageOf(error)}`;
-    logHookFailure(run.event.name, message, run.paths, run.now);
+    const isKept = attempt(run, () => {
+      spool([recording], run.paths, run.now.getTime());
+      return true;
+    });
+    const outcome = isKept ? 'Cannot record now, kept in the spool' : 'Cannot record, the event is lost';
+    logHookFailure(run.event.name, `${outcome}: ${messageOf(error)}`, run.paths, run.now);
   }
 }

@@ -57,20 +57,18 @@ async function decideContext(
   context: Unread,
   run: HookRun,
 ): Promise<Decision | undefined> {
-  let isOwn = true;
+  let isForeign = false;
   const decision = attempt(run, () =>
     decideOnData((open) => {
       const knowledge = () => {
         const db = open();
-        isOwn = db?.isOwn ?? true;
-        return db;
+        isForeign = db !== undefined && !db.isOwn;
+        return isForeign ? undefined : db;
       };
       return decideSubagentStart(event, { ...context, knowledge });
     }, run),
   );
-  if (isOwn || !decision?.reply) return decision;
-  // Earlier implementations stored what they saw; ours was redacted before.
-  return { reply: (await run.loadOthers()).redactReply(decision.reply) };
+  return isForeign ? (await run.loadOthers()).decideOnForeignData(event, context, run) : decision;
 }
 
 /**

@@ -66,14 +66,8 @@ function previousSessionLines(
   const files = texts(summary.lastEditedFiles);
   if (files.length > 0) lines.push(messages.previousFiles(files.map(item).join(', ')));
   lines.push(...unresolvedLines(summary, source, messages));
-  lines.push(
-    messages.previousTools(
-      counts
-        .slice(0, TOOLS_MAX)
-        .map(([tool, count]) => `${item(tool)}(${count})`)
-        .join(', '),
-    ),
-  );
+  const tools = counts.slice(0, TOOLS_MAX).map(([tool, count]) => `${item(tool)}(${count})`);
+  if (tools.length > 0) lines.push(messages.previousTools(tools.join(', ')));
   return lines;
 }
 

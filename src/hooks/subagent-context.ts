@@ -48,6 +48,10 @@ export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context
 
 type Keep = (text: string) => boolean;
 
+function asItIs(text: string): string {
+  return text;
+}
+
 /**
  * What the agent is to know. Text that is shaped like an instruction is left out; because that is rare and looking for
  * it in each text is dear, all of it is looked through at once first.
@@ -62,7 +66,7 @@ function knowledgeSections(context: HookContext, db: Db): Section[] {
 
 function gather(context: HookContext, db: Db, keep: Keep): Section[] {
   const messages = messagesIn(context.config.language);
-  const reading = { project: context.project, messages, db, keep };
+  const reading = { project: context.project, messages, db, keep, clean: context.clean ?? asItIs };
   const errors: string[] = [];
   for (const error of recentErrors(reading)) errors.push(errorLines(error, reading));
   return [
@@ -128,33 +132,35 @@ type Reading = {
   readonly messages: Messages;
   readonly db: Db;
   readonly keep: Keep;
+  readonly clean: (text: string) => string;
 };
 
 /** `- error (tool)` and, when a fix is known, `  해결: …` with at most 150 characters of it. */
-function errorLines({ error, tool, count }: RecentError, { project, messages, db, keep }: Reading): string {
+function errorLines({ error, tool, count }: RecentError, reading: Reading): string {
+  const { project, messages, db, keep, clean } = reading;
   const times = count > 1 ? ` ×${count}` : '';
-  const line = `- ${inertText(error, ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
+  const line = `- ${inertText(clean(error), ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
   const known = findResolution(error, project.path, db);
   if (known === undefined) return line;
-  const fix = fixText(known.resolution);
+  const fix = fixText(known.resolution, clean);
   return keep(fix) ? `${line}\n  ${messages.fix} ${fix}` : line;
 }
 
 /** RA-402: the start of the stored resolution as JSON; of our own resolutions their summary in words. */
-function fixText(resolution: string): string {
-  const words = resolutionSummary(resolution) ?? resolution;
+function fixText(resolution: string, clean: (text: string) => string): string {
+  const words = clean(resolutionSummary(resolution) ?? resolution);
   return inertText(cutText(JSON.stringify(words), FIX_LENGTH_MAX), FIX_LENGTH_MAX);
 }
 
 /** RA-403: up to three rules of the project's analysis of the last 48 hours. */
-function projectRules({ project, now }: HookContext, { db, keep }: Reading): string[] {
+function projectRules({ project, now }: HookContext, { db, keep, clean }: Reading): string[] {
   const analysis = getCachedAnalysis(ANALYSIS_HOURS, project.name, { projectPath: project.path, now }, db);
   const rules: string[] = [];
   for (const suggestion of analysis?.suggestions ?? []) {
     if (suggestion.type !== 'claude_md' || !isForProject(suggestion.project, project)) continue;
     const rule = suggestion.rule || suggestion.summary;
     if (typeof rule !== 'string' || rule.trim() === '' || !keep(rule)) continue;
-    if (rules.length < RULES_MAX) rules.push(`- ${inertText(rule, RULE_LENGTH_MAX)}`);
+    if (rules.length < RULES_MAX) rules.push(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`);
   }
   return rules;
 }

@@ -4,6 +4,7 @@ import { toolCommand, toolFile, toolMeta } from './tool-call.ts';
 
 /** PostToolUse: records the call; the store finds out whether it solved an earlier error. Never says anything. */
 export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: HookContext): Decision {
+  const command = toolCommand(event);
   return {
     recording: {
       kind: 'tool-use',
@@ -11,7 +12,7 @@ export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: Ho
       tool: event.tool,
       meta: toolMeta(event),
       toolUseId: event.toolUseId,
-      command: toolCommand(event),
+      command: command && event.isUnfinished ? { ...command, hidesFailure: true } : command,
       file: toolFile(event, context.project),
       language: context.config.language,
     },

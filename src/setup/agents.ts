@@ -38,9 +38,13 @@ export function writingAgents(files: readonly AgentFile[]): string[] {
   return [...new Set(names)];
 }
 
+/** The client's own agents that only look: a name that is part of theirs would give them context too (RA-401). */
+const READING_AGENTS = ['Explore', 'Plan', 'statusline-setup', 'claude-code-guide'];
+
 function isUsableName(name: string): boolean {
   const length = [...name].length;
-  return length >= NAME_LENGTH_MIN && length <= NAME_LENGTH_MAX && !/[\x00-\x1f\x7f]/.test(name);
+  const isUsable = length >= NAME_LENGTH_MIN && length <= NAME_LENGTH_MAX && !/[\x00-\x1f\x7f]/.test(name);
+  return isUsable && !READING_AGENTS.some((agent) => agent.includes(name));
 }
 
 function canWrite(fields: ReadonlyMap<string, readonly string[]>): boolean {

@@ -1,11 +1,14 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parseConfig } from '../core/config.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
+import { loadConfig } from '../store/config.ts';
 import type { HookLogEntry } from '../store/hook-log.ts';
 import { inspectDatabase, listWithheld, settleDatabase } from '../store/inspect.ts';
 import { record } from '../store/record.ts';
+import { pruneOldEvents } from '../store/retention.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
 
 /** What `doctor` looks at in our own directory and in the environment. */
@@ -38,19 +41,26 @@ export function checkEnvironment(env: Environment): Check {
 /** Whether anything can be recorded at all. */
 export function checkWritable(paths: StatePaths): Check {
   const places = [paths.home, paths.data, paths.database].filter((path) => existsSync(path));
-  for (const path of places) {
+  for (const place of places.length > 0 ? places : [nearestExisting(paths.home)]) {
     try {
-      accessSync(path, constants.W_OK);
+      accessSync(place, constants.W_OK);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       return failed(
         'writable',
         `nothing can be recorded: ${reason}`,
-        `Make "${paths.home}" writable for you`,
+        `Make "${paths.home}" and what is in it writable for you`,
       );
     }
   }
   return ok('writable', paths.home);
+}
+
+/** Where a missing directory would be made. */
+function nearestExisting(path: string): string {
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  return place;
 }
 
 /** Directories 0700, files 0600: what is recorded is nobody else's business. */
@@ -99,12 +109,13 @@ export function checkConfig(paths: StatePaths): Check {
 /** Whether the database can be read, is intact and has today's form. */
 export function checkDatabase(paths: StatePaths): Check {
   const state = inspectDatabase(paths);
-  const moveAway = `Move it away and the next hook makes a new one: mv "${paths.database}" "${paths.database}.broken"`;
+  const moveAway = `Move it away, with its -wal and -shm, and the next hook makes a new one: mv "${paths.database}" "${paths.database}.broken"`;
+  const lookAgain = 'Close what holds it, or make it yours (chown, chmod 600), and run doctor again';
   switch (state.kind) {
     case 'absent':
       return ok('database', 'none yet; the first recorded event makes it');
     case 'unreadable':
-      return failed('database', `${paths.database}: ${state.reason}`, moveAway);
+      return failed('database', `${paths.database}: ${state.reason}`, state.isForeign ? moveAway : lookAgain);
     case 'damaged':
       return failed('database', `${paths.database} is damaged: ${state.findings.join('; ')}`, moveAway);
     case 'sound': {
@@ -130,7 +141,11 @@ export function settle(paths: StatePaths): Check {
   const waiting = countWaiting(paths);
   if (!existsSync(paths.database) && waiting === 0) return ok('spool', 'nothing waits to be recorded');
   try {
-    settleDatabase(paths, (db) => record([], paths, db));
+    settleDatabase(paths, (db) => {
+      record([], paths, db);
+      const { retentionDays } = loadConfig(paths);
+      while (!pruneOldEvents(retentionDays, new Date(), db).isComplete);
+    });
     const left = countWaiting(paths);
     if (left > 0) return warning('spool', `${counted(left, 'recording')} still waiting`, 'Run doctor again');
     return ok(

@@ -1,5 +1,7 @@
-import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readPath } from '../core/config.ts';
+import { isRecord, parseJson } from '../core/guards.ts';
 import type { HookEventName } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import {
@@ -87,7 +89,12 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     saveManifest(place, { ownsHome, directories, configWritten, settings, now: options.now }, work);
-    const warnings = [...clientWarnings(client), ...settings.notes.map(describeNote)];
+    const noAgents = work.steps.some((step) => step.note === NO_AGENTS);
+    const warnings = [
+      ...clientWarnings(client),
+      ...settings.notes.map(describeNote),
+      ...(noAgents ? [`${place.paths.config}: ${NO_AGENTS}`] : []),
+    ];
     const upToDate = work.steps.every((step) => step.change === 'unchanged' || step.change === 'kept');
     return { kind: 'done', steps: work.steps, warnings, events: features.events, clientVersion, upToDate };
   } catch (error) {
@@ -154,11 +161,20 @@ function copyBinary(source: string, target: string, work: Work): void {
   if (!existed) work.undo.push(() => rmSync(target));
 }
 
+/** What a plain Claude Code needs, whose agents have none of the built-in names. */
+const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
+
+function namesAgents(configPath: string): boolean {
+  const value = parseJson(readFileSync(configPath, 'utf8'));
+  return isRecord(value) && readPath(value, 'subagentContext.agents') !== undefined;
+}
+
 /** The text that was written, or undefined when the user has a config.json already. */
 function writeConfig(place: Place, projectDirectory: string, work: Work): string | undefined {
   const path = place.paths.config;
   if (existsSync(path)) {
-    work.steps.push({ what: 'config', path, change: 'unchanged' });
+    const note = namesAgents(path) ? undefined : NO_AGENTS;
+    work.steps.push({ what: 'config', path, change: 'unchanged', ...(note === undefined ? {} : { note }) });
     return undefined;
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];

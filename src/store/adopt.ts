@@ -1,5 +1,4 @@
-import { parseJson } from '../core/guards.ts';
-import { redactSecrets } from '../core/redact.ts';
+import { redactText } from './redact-rows.ts';
 import type { Row, Sqlite } from './sqlite.ts';
 
 /**
@@ -151,7 +150,9 @@ const BATCH_ROWS = 500;
 /** Where earlier implementations kept what a person typed or a program printed. */
 const TEXT_COLUMNS: Record<string, readonly string[]> = {
   events: ['data'],
-  error_kb: ['error_normalized', 'error_raw', 'resolution'],
+  error_kb: ['error_normalized', 'error_raw', 'resolution', 'tool_sequence'],
+  analysis_cache: ['analysis'],
+  feedback: ['summary'],
 };
 
 /** They stored secrets as they came; from here on none is in the tables. The backup keeps them, with mode 0600. */
@@ -171,18 +172,10 @@ function redactAdopted(sqlite: Sqlite): void {
 function redactRow(sqlite: Sqlite, table: string, { id, ...texts }: Row): void {
   for (const [column, value] of Object.entries(texts)) {
     if (typeof value !== 'string') continue;
-    const redacted = redactJson(value);
+    const redacted = redactText(value);
     if (redacted !== value)
       sqlite.run(`UPDATE ${table} SET ${column} = ? WHERE id = ?`, redacted, Number(id));
   }
-}
-
-/** Each string inside a JSON document, or the text itself when it is none: so that it stays a document. */
-function redactJson(text: string): string {
-  const value = parseJson(text);
-  if (typeof value !== 'object' || value === null) return redactSecrets(text);
-  const redacted = JSON.stringify(value, (_key, one) => (typeof one === 'string' ? redactSecrets(one) : one));
-  return redacted === JSON.stringify(value) ? text : redacted;
 }
 
 /** The unique indexes to come need one row each: the most used one stays. */

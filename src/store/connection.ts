@@ -41,5 +41,6 @@ export function openForReading(paths: StatePaths, busyTimeoutMs: number): Db | u
 export function isUnopenable(error: unknown): boolean {
   const code = sqliteErrorCode(error);
   if (code === undefined) return error instanceof TypeError; // better-sqlite3: the directory does not exist
+  if (code === 'SQLITE_READONLY_ROLLBACK') return false; // Half a transaction: not to be read as it stands.
   return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY');
 }

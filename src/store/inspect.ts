@@ -5,6 +5,7 @@ import type { Db } from './connection.ts';
 import { getDb } from './db.ts';
 import { queryEvents } from './events.ts';
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
+import { sqliteErrorCode } from './sqlite.ts';
 
 /** Reading the database for a person: never on a hook's path. */
 
@@ -21,8 +22,8 @@ export type DatabaseCounts = {
 
 export type DatabaseState =
   | { readonly kind: 'absent' }
-  /** Not a database, not readable, or locked for good. */
-  | { readonly kind: 'unreadable'; readonly reason: string }
+  /** Not a database (then it is foreign), or one that cannot be opened or read now. */
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly isForeign: boolean }
   | { readonly kind: 'damaged'; readonly findings: readonly string[] }
   | {
       readonly kind: 'sound';
@@ -37,7 +38,7 @@ export function inspectDatabase(paths: StatePaths): DatabaseState {
   try {
     db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
     if (db === undefined)
-      return isFile(paths.database) ? unreadable('it cannot be opened') : { kind: 'absent' };
+      return isFile(paths.database) ? unreadable('it cannot be opened', false) : { kind: 'absent' };
     const findings = db.sqlite.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
     if (findings.join() !== 'ok') return { kind: 'damaged', findings };
     const version = schemaVersion(db.sqlite);
@@ -48,14 +49,15 @@ export function inspectDatabase(paths: StatePaths): DatabaseState {
       counts: countRows(db),
     };
   } catch (error) {
-    return unreadable(error instanceof Error ? error.message : String(error));
+    const code = sqliteErrorCode(error) ?? '';
+    return unreadable(error instanceof Error ? error.message : String(error), /NOTADB|CORRUPT/.test(code));
   } finally {
     db?.sqlite.close();
   }
 }
 
-function unreadable(reason: string): DatabaseState {
-  return { kind: 'unreadable', reason };
+function unreadable(reason: string, isForeign: boolean): DatabaseState {
+  return { kind: 'unreadable', reason, isForeign };
 }
 
 function isFile(path: string): boolean {

@@ -31,6 +31,8 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
       `Cannot write to "${paths.database}" yet: an earlier version made it and it is large. Run "self-generation doctor" once`,
     );
   }
+  // What is redacted or dropped on the way must not stay behind in free pages.
+  sqlite.exec('PRAGMA secure_delete = FAST');
   switchToWal(sqlite);
   let backup: string | undefined;
   try {
@@ -40,7 +42,10 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
       if (current >= SCHEMA_VERSION) return;
       const isAdopted = current === 0 && hasContent(sqlite);
       if (hasContent(sqlite)) backup = backUp(paths, current);
-      if (isAdopted) adoptTables(sqlite);
+      if (isAdopted) {
+        makePrivate(paths);
+        adoptTables(sqlite);
+      }
       for (const statements of MIGRATIONS.slice(current)) sqlite.exec(statements);
       if (isAdopted) indexAdoptedText(sqlite);
       sqlite.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
@@ -49,6 +54,16 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
     // Every hook to come will try again: their backups of an unchanged database must not fill the disk.
     if (backup !== undefined) process.getBuiltinModule('node:fs').rmSync(backup, { force: true });
     throw error;
+  }
+}
+
+/** Earlier implementations left their database to whoever could reach it. */
+function makePrivate(paths: StatePaths): void {
+  const fs = process.getBuiltinModule('node:fs');
+  for (const path of [paths.home, paths.data]) fs.chmodSync(path, 0o700);
+  for (const suffix of ['', '-wal', '-shm']) {
+    const file = `${paths.database}${suffix}`;
+    if (fs.existsSync(file)) fs.chmodSync(file, 0o600);
   }
 }
 

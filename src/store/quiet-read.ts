@@ -30,7 +30,9 @@ export function openQuietly(paths: StatePaths, nowMs: number): QuietRead | undef
   const log = `${paths.database}-wal`;
   const before = fileStamp(paths.database);
   const isSettled = before.bytes > 0 && nowMs - before.modifiedMs > TICK_MS_MAX;
-  if (!isSettled || fileStamp(log).bytes > 0) return undefined;
+  // A journal is what a writer without log has left behind when it was killed: only SQLite can undo it.
+  const isQuiet = fileStamp(log).bytes === 0 && fileStamp(`${paths.database}-journal`).bytes === 0;
+  if (!isSettled || !isQuiet) return undefined;
   const sqlite = openSqlite(paths.database, { mode: 'snapshot', busyTimeoutMs: 0 });
   const isStillTrue = () => {
     const after = fileStamp(paths.database);

@@ -71,7 +71,8 @@ function apply(recording: Recording, db: Db): void {
 
 function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): void {
   const { tool, meta, toolUseId, command, file, at } = recording;
-  const data = { tool, meta, success: true, toolUseId, agentId: at.agentId, command: command?.family, file };
+  const ran = command?.writesFile ? `${command.family} >` : command?.family;
+  const data = { tool, meta, success: true, toolUseId, agentId: at.agentId, command: ran, file };
   const id = append(recording, 'tool_use', data, db);
   resolveErrors(id, recording, db);
 }
@@ -98,7 +99,7 @@ function applyToolError(
   countSeen(error.error, at.projectPath, db);
 }
 
-const CALLS_LOOKED_AT = 64;
+const CALLS_LOOKED_AT = 256;
 
 /** The failure of the call itself was recorded before the summary of its batch comes in. */
 function isRecorded(sessionId: string, toolUseId: string, db: Db): boolean {

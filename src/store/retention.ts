@@ -1,3 +1,5 @@
+import { pathExists } from '#runtime';
+import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
 
 const MS_PER_DAY = 86_400_000;
@@ -42,4 +44,16 @@ export function pruneOldEvents(
     }
     return { removed, isComplete };
   });
+}
+
+/** Removes copies of databases that were made before a migration, once they are older than events may be. */
+export function pruneBackups(retentionDays: number, now: Date, paths: StatePaths): void {
+  if (!pathExists(paths.backups)) return;
+  const fs = process.getBuiltinModule('node:fs');
+  const before = now.getTime() - retentionDays * MS_PER_DAY;
+  for (const name of fs.readdirSync(paths.backups)) {
+    const file = `${paths.backups}/${name}`;
+    if (/^self-gen\.v\d+\./.test(name) && fs.statSync(file).mtimeMs < before)
+      fs.rmSync(file, { force: true });
+  }
 }

@@ -61,10 +61,12 @@ export function takeSpool(paths: StatePaths, db: Db): TakenSpool {
   let takenCount = 0;
   for (const name of names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()) {
     if (takenCount === FILES_TAKEN_MAX) break;
+    const found = readRecordings(`${paths.spool}/${name}`);
+    if (found === 'later') continue;
     done.push(name);
     if (!markTaken(name, db)) continue;
     takenCount++;
-    recordings.push(...readRecordings(`${paths.spool}/${name}`));
+    recordings.push(...found);
   }
   const drafts = names.filter((name) => name.startsWith('.') && isStale(`${paths.spool}/${name}`));
   return { recordings, discard: () => discard(paths, [...done, ...drafts]) };
@@ -84,12 +86,14 @@ function markTaken(name: string, db: Db): boolean {
   return db.sqlite.run(sql, name, new Date().toISOString()).changes > 0;
 }
 
-function readRecordings(file: string): Recording[] {
+/** `later` when the file cannot be read now; nothing when it is damaged or no file, so that it is done with. */
+function readRecordings(file: string): Recording[] | 'later' {
   try {
     const value = parseJson(process.getBuiltinModule('node:fs').readFileSync(file, 'utf8'));
     return Array.isArray(value) ? value.filter((one) => isRecord(one) && isRecord(one.at)) : [];
-  } catch {
-    return []; // No readable file: it must not keep those behind it waiting.
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    return ['EMFILE', 'ENFILE', 'EIO', 'EAGAIN', 'ENOMEM'].includes(code) ? 'later' : [];
   }
 }
 

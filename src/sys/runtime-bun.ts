@@ -20,7 +20,7 @@ export function readTextFile(path: string): string | undefined {
   const bytes = fileStamp(path).bytes; // Of pipes and devices this is 0 or endless.
   if (!(bytes > 0 && bytes <= TEXT_FILE_BYTES_MAX)) return undefined;
   try {
-    if (process.platform !== 'win32') return new TextDecoder().decode(Bun.mmap(path));
+    if (process.platform !== 'win32') return new TextDecoder().decode(Bun.mmap(path)) || undefined;
   } catch (error) {
     // Bun maps files for writing too. Anything else than a file that we may only read is none.
     if (!READ_ONLY.includes(String((error as { code?: unknown }).code))) return undefined;
@@ -57,7 +57,11 @@ export function collectGarbage(): void {
 }
 
 export function writeMark(path: string, text: string): void {
-  Bun.write(path, text).catch(() => {}); // A mark that cannot be set is not worth a word.
+  try {
+    Bun.write(path, text).catch(() => {});
+  } catch {
+    // A mark that cannot be set is not worth a word.
+  }
 }
 
 ({

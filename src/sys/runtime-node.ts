@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type FileStamp, type Runtime, TEXT_FILE_BYTES_MAX } from './runtime.ts';
 
 export function stdinChunks(): AsyncIterable<Uint8Array> {
@@ -39,6 +40,7 @@ export function collectGarbage(): void {
 
 export function writeMark(path: string, text: string): void {
   try {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   } catch {
     // A mark that cannot be set is not worth a word.

@@ -13,8 +13,15 @@ import {
 function git(entries: Record<string, string | null>): GitProbe {
   return {
     pathExists: (path) => Object.hasOwn(entries, path),
-    readTextFile: (path) => entries[path] ?? undefined,
+    readTextFile: (path) => entries[path] ?? backlink(entries, path),
   };
+}
+
+/** What git keeps in the main repository for each worktree: where its .git file is. */
+function backlink(entries: Record<string, string | null>, path: string): string | undefined {
+  const name = /worktrees\/([^/]+)\/gitdir$/.exec(path)?.[1];
+  const marker = Object.keys(entries).find((one) => entries[one]?.trim().endsWith(`worktrees/${name}`));
+  return marker && `${marker}\n`;
 }
 
 const names: [path: string | null | undefined, expected: string][] = [
@@ -131,6 +138,19 @@ const canonical: [what: string, path: string, entries: Record<string, string | n
   ],
   ['it lies deeper than the limit', `/w/fix${'/d'.repeat(40)}`, WORKTREE, `/w/fix${'/d'.repeat(40)}`],
 ];
+test('canonicalProjectPath() gives the path itself when the repository knows nothing of the worktree', () => {
+  const entries: Record<string, string> = { '/evil/.git': 'gitdir: /repo/.git/worktrees/fix\n' };
+  const lonely = {
+    pathExists: (path: string) => path in entries,
+    readTextFile: (path: string) => entries[path],
+  };
+  expect(canonicalProjectPath('/evil', lonely)).toBe('/evil');
+  entries['/repo/.git/worktrees/fix/gitdir'] = '/w/fix/.git\n';
+  expect(canonicalProjectPath('/evil', lonely)).toBe('/evil');
+  entries['/repo/.git/worktrees/fix/gitdir'] = '/evil/.git\n';
+  expect(canonicalProjectPath('/evil', lonely)).toBe('/repo');
+});
+
 for (const [what, path, entries, expected] of canonical) {
   test(`canonicalProjectPath() gives ${expected.slice(0, 40)} when ${what}`, () => {
     expect(canonicalProjectPath(path, git(entries))).toBe(expected);

@@ -72,7 +72,7 @@ describe('decideSessionStart()', () => {
       }),
     );
     play(home, ...failures, end);
-    expect(greeting(home)).toContain('- 미해결 에러 3건: third error, second error\n');
+    expect(greeting(home)).toContain('- 미해결 에러 3건: third error, second error');
     expect(greeting(home)).not.toContain('[RESUME]');
     expect(greeting(home, {}, 'session-start-resume')).toContain(
       '- [RESUME] 미해결 에러 상세: third error, second error, first error',
