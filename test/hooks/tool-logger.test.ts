@@ -90,3 +90,24 @@ describe('decidePostToolUse()', () => {
     });
   }
 });
+
+describe('a success that is none', () => {
+  const failure = bashFailure('Exit code 1\nError: the port is taken', {
+    tool_input: { command: 'npm test' },
+  });
+  const unfinished: [what: string, changes: Payload][] = [
+    ['was started in the background', { tool_input: { command: 'npm test', run_in_background: true } }],
+    ['went on in the background', { tool_response: { stdout: '', backgroundTaskId: 'b1' } }],
+    ['was stopped', { tool_response: { stdout: '', interrupted: true } }],
+  ];
+  for (const [what, changes] of unfinished) {
+    test(`solves nothing when the command ${what}`, () => {
+      expect(eventsAfter(failure, bashSuccess('npm test', changes)).fixes).toEqual([]);
+    });
+  }
+
+  test('is one when the command ended', () => {
+    const done = bashSuccess('npm test', { tool_response: { stdout: '', interrupted: false } });
+    expect(eventsAfter(failure, done).fixes).toHaveLength(1);
+  });
+});
