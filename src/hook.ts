@@ -1,7 +1,8 @@
 import { type HookName, hookByName } from './core/hook-names.ts';
 import { type Environment, statePaths } from './core/state-paths.ts';
 import { parseHookEvent } from './hooks/event.ts';
-import { type HookRun, runHook } from './hooks/run.ts';
+import type { HookRun } from './hooks/invocation.ts';
+import { runHook } from './hooks/run.ts';
 import { logHookFailure } from './store/hook-log.ts';
 import { readHookInput } from './sys/stdin.ts';
 

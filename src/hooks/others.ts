@@ -11,9 +11,9 @@ import { isSpoolWaiting, spool } from '../store/spool.ts';
 import { type Decision, type HookContext, NOTHING, type Reply } from './decision.ts';
 import { decidePostToolBatch, decidePostToolUseFailure } from './error-logger.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
+import { attempt, decideOnData, type HookRun, messageOf, type Others, type Unread } from './invocation.ts';
 import { decidePreToolUse } from './pre-tool-guide.ts';
 import { decideUserPromptSubmit } from './prompt-logger.ts';
-import { attempt, decideOnData, type HookRun, messageOf } from './run.ts';
 import { decideSessionStart } from './session-analyzer.ts';
 import { decideSessionEnd } from './session-summary.ts';
 import { decideSubagentStart } from './subagent-context.ts';
@@ -27,7 +27,7 @@ const LOCK_TIMEOUT_MS = 400;
 const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Decides, records, and gives what is to be said. Never throws. */
-export function serve(context: Omit<HookContext, 'knowledge'>, run: HookRun): Reply | undefined {
+export function serve(context: Unread, run: HookRun): Reply | undefined {
   const forWriting = writingOnce(run);
   const decision = attempt(run, () => decideEvent(context, forWriting, run));
   if (decision?.recording) keep(decision.recording, forWriting, run);
@@ -44,7 +44,7 @@ export function serve(context: Omit<HookContext, 'knowledge'>, run: HookRun): Re
 /** SubagentStart on a database that an earlier implementation made and no writer has taken over yet. */
 export function decideOnForeignData(
   event: HookEventOf<'SubagentStart'>,
-  context: Omit<HookContext, 'knowledge'>,
+  context: Unread,
   run: HookRun,
 ): Decision | undefined {
   return attempt(run, () =>
@@ -71,7 +71,7 @@ export function takeWaiting(run: HookRun): void {
 }
 
 /** A hook that records anyway reads through the connection that it writes with. */
-function decideEvent(context: Omit<HookContext, 'knowledge'>, forWriting: () => Db, run: HookRun): Decision {
+function decideEvent(context: Unread, forWriting: () => Db, run: HookRun): Decision {
   const { event, paths } = run;
   if (event.name !== 'PostToolUseFailure') {
     return decideOnData((open) => decide(event, { ...context, knowledge: safely(open) }), run);
@@ -131,3 +131,5 @@ function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
     logHookFailure(run.event.name, `${outcome}: ${messageOf(error)}`, run.paths, run.now);
   }
 }
+
+({ serve, decideOnForeignData, takeWaiting }) satisfies Others;

@@ -5,26 +5,13 @@ import {
   getProjectPath,
   projectPathSpellings,
 } from '../core/project.ts';
-import type { Environment, StatePaths } from '../core/state-paths.ts';
+import type { Environment } from '../core/state-paths.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
-import { type Db, openForReading } from '../store/connection.ts';
 import { logHookFailure } from '../store/hook-log.ts';
-import { openQuietly, type QuietRead } from '../store/quiet-read.ts';
-import type { Decision, HookContext, Project, Reply } from './decision.ts';
+import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
+import { attempt, decideOnData, type HookRun, messageOf, type Unread } from './invocation.ts';
 import { decideSubagentStart } from './subagent-context.ts';
-
-/** Reading never needs the lock in WAL mode; only a database that is being migrated makes a reader wait. */
-const READ_TIMEOUT_MS = 100;
-
-export type HookRun = {
-  readonly event: HookEvent;
-  readonly env: Environment;
-  readonly paths: StatePaths;
-  readonly now: Date;
-  /** Loads what SubagentStart does without; see main.ts. */
-  readonly loadOthers: () => Promise<typeof import('./others.ts')>;
-};
 
 /**
  * One hook invocation: settings, decision, effects. Each effect fails for itself: an answer is given although the
@@ -50,8 +37,6 @@ export async function runHook(run: HookRun): Promise<void> {
   if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${event.name}`, now.toISOString());
 }
 
-type Unread = Omit<HookContext, 'knowledge'>;
-
 async function decideContext(
   event: HookEventOf<'SubagentStart'>,
   context: Unread,
@@ -71,28 +56,6 @@ async function decideContext(
   return isForeign ? (await run.loadOthers()).decideOnForeignData(event, context, run) : decision;
 }
 
-/**
- * Decides on what the database says, read without locks when nobody writes, and once more with them when somebody
- * wrote meanwhile.
- */
-export function decideOnData(
-  decideWith: (knowledge: () => Db | undefined) => Decision,
-  { paths, now }: Pick<HookRun, 'paths' | 'now'>,
-): Decision {
-  const locked = () => openForReading(paths, READ_TIMEOUT_MS);
-  const reading: { quiet?: QuietRead | undefined } = {};
-  try {
-    const decision = decideWith(() => {
-      reading.quiet = openQuietly(paths, now.getTime());
-      return reading.quiet?.db ?? locked();
-    });
-    if (reading.quiet === undefined || reading.quiet.isStillTrue()) return decision;
-  } catch (error) {
-    if (reading.quiet === undefined) throw error; // Else it may be a page that was being written.
-  }
-  return decideWith(locked);
-}
-
 function projectOf(event: HookEvent, env: Environment): Project {
   const given = getProjectPath(event.cwd, env);
   if (given === null) return { name: getProjectName(null), path: null, spellings: [] };
@@ -107,19 +70,4 @@ async function answer(reply: Reply, run: HookRun): Promise<void> {
   } catch (error) {
     logHookFailure(run.event.name, `Cannot answer: ${messageOf(error)}`, run.paths, run.now);
   }
-}
-
-/** The value, or undefined after noting why there is none. */
-export function attempt<T>({ event, paths, now }: HookRun, operation: () => T): T | undefined {
-  try {
-    return operation();
-  } catch (error) {
-    logHookFailure(event.name, messageOf(error), paths, now);
-    return undefined;
-  }
-}
-
-/** An error in one line, for the log. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

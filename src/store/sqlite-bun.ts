@@ -23,7 +23,7 @@ export function openSqlite(path: string, options: OpenOptions): Sqlite {
     get: (sql, ...values) =>
       (database.query(sql).get(...values) as Record<string, unknown> | null) ?? undefined,
     all: (sql, ...values) => database.query(sql).all(...values) as Record<string, unknown>[],
-    transaction: (work) => database.transaction(work).immediate(),
+    transaction: (work) => inTransaction(database, work),
     close: () => database.close(),
   };
 }
@@ -32,4 +32,18 @@ function openDatabase(path: string, { mode }: OpenOptions): Database {
   if (mode === 'write') return new Database(path, { readwrite: true, create: true });
   if (mode === 'read') return new Database(path, { readonly: true });
   return new Database(snapshotUri(path), constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+}
+
+/** Not the driver's own transaction(): that prepares statements for every kind of transaction first. */
+function inTransaction<T>(database: Database, work: () => T): T {
+  database.run('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.run('COMMIT');
+    return result;
+  } catch (error) {
+    // Some failures, a full disk among them, have rolled back already.
+    if (database.inTransaction) database.run('ROLLBACK');
+    throw error;
+  }
 }

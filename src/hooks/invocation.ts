@@ -1,0 +1,69 @@
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { type Db, openForReading } from '../store/connection.ts';
+import { logHookFailure } from '../store/hook-log.ts';
+import { openQuietly, type QuietRead } from '../store/quiet-read.ts';
+import type { Decision, HookContext, Reply } from './decision.ts';
+import type { HookEvent, HookEventOf } from './event.ts';
+
+/** Reading never needs the lock in WAL mode; only a database that is being migrated makes a reader wait. */
+const READ_TIMEOUT_MS = 100;
+
+export type HookRun = {
+  readonly event: HookEvent;
+  readonly env: Environment;
+  readonly paths: StatePaths;
+  readonly now: Date;
+  /** Loads what SubagentStart does without; see main.ts. */
+  readonly loadOthers: () => Promise<Others>;
+};
+
+/** A context whose database has not been opened yet. */
+export type Unread = Omit<HookContext, 'knowledge'>;
+
+/** What others.ts offers. */
+export type Others = {
+  serve(context: Unread, run: HookRun): Reply | undefined;
+  decideOnForeignData(
+    event: HookEventOf<'SubagentStart'>,
+    context: Unread,
+    run: HookRun,
+  ): Decision | undefined;
+  takeWaiting(run: HookRun): void;
+};
+
+/**
+ * Decides on what the database says, read without locks when nobody writes, and once more with them when somebody
+ * wrote meanwhile.
+ */
+export function decideOnData(
+  decideWith: (knowledge: () => Db | undefined) => Decision,
+  { paths, now }: Pick<HookRun, 'paths' | 'now'>,
+): Decision {
+  const locked = () => openForReading(paths, READ_TIMEOUT_MS);
+  const reading: { quiet?: QuietRead | undefined } = {};
+  try {
+    const decision = decideWith(() => {
+      reading.quiet = openQuietly(paths, now.getTime());
+      return reading.quiet?.db ?? locked();
+    });
+    if (reading.quiet === undefined || reading.quiet.isStillTrue()) return decision;
+  } catch (error) {
+    if (reading.quiet === undefined) throw error; // Else it may be a page that was being written.
+  }
+  return decideWith(locked);
+}
+
+/** The value, or undefined after noting why there is none. */
+export function attempt<T>({ event, paths, now }: HookRun, operation: () => T): T | undefined {
+  try {
+    return operation();
+  } catch (error) {
+    logHookFailure(event.name, messageOf(error), paths, now);
+    return undefined;
+  }
+}
+
+/** An error in one line, for the log. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
