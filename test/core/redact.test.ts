@@ -86,7 +86,7 @@ const removed: [text: string, secret: string, remains?: string][] = [
   ['MYSQL_PWD=§ mysql', 'hunter2'],
   ['SECRET_KEY_BASE="§"', made(20)],
   ["client_secret='§'", made(20)],
-  ['//registry.npmjs.org/:_authToken=§', made(20)],
+  ['//registry.example.com/:_authToken=§', made(20)],
   ['_auth=§', `${made(18)}=`],
   ['password: §', 'hunter2'],
   ['DB_PASSWORD: §', 'correcthorse'],

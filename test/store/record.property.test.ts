@@ -36,7 +36,7 @@ const FILES = ['src/a.ts', 'src/b.ts'];
 const where = fc.record({
   session: fc.constantFrom('s1', 's2'),
   agent: fc.constantFrom(null, 'a1', 'a2'),
-  projectPath: fc.constantFrom('/work/shop', '/work/bank', null),
+  projectPath: fc.constantFrom('/home/dev/shop', '/home/dev/bank', null),
   ts: fc.nat(1000).map(time),
 });
 const call = fc.oneof(

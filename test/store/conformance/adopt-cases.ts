@@ -33,15 +33,17 @@ function readEverything(db: Db) {
   const now = new Date(time(0));
   return {
     events: queryEvents({}, db).length,
-    byPath: queryEvents({ type: 'tool_error', projectPath: '/work/shop', since: time(-100), limit: 5 }, db)
-      .length,
+    byPath: queryEvents(
+      { type: 'tool_error', projectPath: '/home/dev/shop', since: time(-100), limit: 5 },
+      db,
+    ).length,
     byProject: queryEvents({ project: 'shop', sessionId: 'old' }, db).length,
     found: queryEvents({ search: 'old words', limit: 9 }, db).length,
-    fix: findResolution(OLD_ERROR, '/work/shop', db)?.resolution,
-    alike: searchErrorKB(OLD_ERROR, '/work/shop', db)?.resolution,
-    files: findFileResolutions('a.ts', '/work/shop', 5, db),
+    fix: findResolution(OLD_ERROR, '/home/dev/shop', db)?.resolution,
+    alike: searchErrorKB(OLD_ERROR, '/home/dev/shop', db)?.resolution,
+    files: findFileResolutions('a.ts', '/home/dev/shop', 5, db),
     open: queryOpenErrors('old', db),
-    rules: getCachedAnalysis(48, 'shop', { projectPath: '/work/shop', now }, db)?.suggestions.length ?? 0,
+    rules: getCachedAnalysis(48, 'shop', { projectPath: '/home/dev/shop', now }, db)?.suggestions.length ?? 0,
   };
 }
 
@@ -58,8 +60,8 @@ function useIt(context: Context, db: Db): void {
   tell(context, db, success('Bash', { command: 'npm test' }));
   assert.equal(count(db, 'events'), before + 5);
   assert.equal(queryEvents({ search: 'brand wor' }, db).length, 1);
-  assert.match(findResolution('Error: new trouble', '/work/shop', db)?.resolution ?? '', /edited a\.ini/);
-  assert.match(findResolution(OLD_ERROR, '/work/shop', db)?.resolution ?? '', /edited a\.ini/);
+  assert.match(findResolution('Error: new trouble', '/home/dev/shop', db)?.resolution ?? '', /edited a\.ini/);
+  assert.match(findResolution(OLD_ERROR, '/home/dev/shop', db)?.resolution ?? '', /edited a\.ini/);
   assert.throws(() => db.sqlite.run("UPDATE events SET type = 'x'"), /INSERT-only/);
   checkIntegrity(db);
   pruneOldEvents(1, new Date('2090-01-01'), db);
@@ -189,7 +191,7 @@ const PARTIAL_CASES = PARTIALS.flatMap(({ what, sql, events, errors, hasPath }):
       const db = context.open();
       assert.equal(count(db, 'events'), events);
       assert.equal(count(db, 'error_kb'), errors);
-      assert.equal(findResolution(OLD_ERROR, '/work/shop', db) !== undefined, errors > 0);
+      assert.equal(findResolution(OLD_ERROR, '/home/dev/shop', db) !== undefined, errors > 0);
       for (const column of ['type', 'ts', 'session_id', 'data']) {
         assert.equal(count(db, 'events', `${column} IS NULL`), 0, column);
       }
@@ -207,7 +209,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 function insertEvent(data: string, type = 'tool_error'): string {
   return `INSERT INTO events(type, ts, session_id, project_path, data)
-    VALUES ('${type}', '${time(-9)}', 'old', '/work/shop', ${quoted(data)});`;
+    VALUES ('${type}', '${time(-9)}', 'old', '/home/dev/shop', ${quoted(data)});`;
 }
 
 function insertError(normalized: string, { raw = '', resolution = '', uses = 1 } = {}): string {

@@ -88,7 +88,7 @@ export function origin({
   ts = time(0),
   session = 's1',
   agent = null,
-  projectPath = '/work/shop',
+  projectPath = '/home/dev/shop',
 }: Where = {}) {
   const project = projectPath?.split('/').at(-1) ?? 'unknown';
   return { ts, sessionId: session, project, projectPath, agentId: agent, agentType: agent && 'executor' };

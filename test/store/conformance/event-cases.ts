@@ -75,7 +75,7 @@ export const EVENT_CASES: readonly Case[] = [
           ts: time(0),
           sessionId: 's1',
           project: 'shop',
-          projectPath: '/work/shop',
+          projectPath: '/home/dev/shop',
           text: 'go',
           nested: { list: [1] },
         },
@@ -92,7 +92,7 @@ export const EVENT_CASES: readonly Case[] = [
       add(db, { text: 'kind', ts: time(2), type: 'tool_error' });
       add(db, { text: 'session', ts: time(3), session: 's2' });
       add(db, { text: 'path', ts: time(4), projectPath: '/other/shop' });
-      add(db, { text: 'name', ts: time(5), projectPath: '/work/bank' });
+      add(db, { text: 'name', ts: time(5), projectPath: '/home/dev/bank' });
       add(db, { text: 'nowhere', ts: time(6), projectPath: null });
       assert.deepEqual(texts(db, { type: 'tool_error' }), ['kind']);
       assert.deepEqual(texts(db, { sessionId: 's2' }), ['session']);
@@ -105,7 +105,7 @@ export const EVENT_CASES: readonly Case[] = [
       const all = {
         type: 'prompt',
         sessionId: 's1',
-        projectPath: '/work/shop',
+        projectPath: '/home/dev/shop',
         project: 'shop',
         search: 'pla',
       };

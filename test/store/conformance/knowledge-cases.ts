@@ -18,7 +18,7 @@ type Learned = {
 function learn(
   db: Db,
   error: string,
-  { project = '/work/shop', times = 1, fix, files = [], seconds = 0 }: Learned = {},
+  { project = '/home/dev/shop', times = 1, fix, files = [], seconds = 0 }: Learned = {},
 ): void {
   for (let index = 0; index < times; index++) {
     const resolved = { ts: time(seconds + index), projectPath: project, files, seenCount: 1 };
@@ -78,13 +78,13 @@ const ERROR_KB_CASES: readonly Case[] = [
     title: 'findResolution() prefers the own project, then the most used',
     run: ({ open }) => {
       const db = open();
-      learn(db, UNDEFINED, { project: '/work/bank', times: 5 });
-      learn(db, UNDEFINED, { project: '/work/shop', times: 1 });
+      learn(db, UNDEFINED, { project: '/home/dev/bank', times: 5 });
+      learn(db, UNDEFINED, { project: '/home/dev/shop', times: 1 });
       learn(db, UNDEFINED, { project: null, times: 3 });
-      assert.equal(summary(findResolution(UNDEFINED, '/work/shop', db)), 'fix in /work/shop');
-      assert.equal(summary(findResolution(UNDEFINED, '/work/none', db)), 'fix in /work/bank');
+      assert.equal(summary(findResolution(UNDEFINED, '/home/dev/shop', db)), 'fix in /home/dev/shop');
+      assert.equal(summary(findResolution(UNDEFINED, '/home/dev/none', db)), 'fix in /home/dev/bank');
       assert.equal(summary(findResolution(UNDEFINED, null, db)), 'fix in null');
-      assert.equal(findResolution('never seen before', '/work/shop', db), undefined);
+      assert.equal(findResolution('never seen before', '/home/dev/shop', db), undefined);
     },
   },
   {
@@ -107,7 +107,7 @@ const ERROR_KB_CASES: readonly Case[] = [
       run: ({ open }) => {
         const db = open();
         learn(db, stored, { fix: 'the fix' });
-        const known = searchErrorKB(asked, '/work/shop', db);
+        const known = searchErrorKB(asked, '/home/dev/shop', db);
         assert.equal(known === null ? null : summary(known), found ? 'the fix' : null);
       },
     }),
@@ -116,9 +116,9 @@ const ERROR_KB_CASES: readonly Case[] = [
     title: 'searchErrorKB() takes the exact error before one that is only alike, even of another project',
     run: ({ open }) => {
       const db = open();
-      learn(db, UNDEFINED, { project: '/work/bank', fix: 'exact' });
+      learn(db, UNDEFINED, { project: '/home/dev/bank', fix: 'exact' });
       learn(db, `${UNDEFINED} now`, { times: 9, fix: 'alike' });
-      assert.equal(summary(searchErrorKB(UNDEFINED, '/work/shop', db)), 'exact');
+      assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'exact');
     },
   },
   {
@@ -132,7 +132,7 @@ const ERROR_KB_CASES: readonly Case[] = [
       });
       const known = searchErrorKB(
         'The very same long beginning of all errors kind2999 at <PATH>',
-        '/work/shop',
+        '/home/dev/shop',
         db,
       );
       assert.equal(summary(known), 'fix 2999');
@@ -144,7 +144,7 @@ const ERROR_KB_CASES: readonly Case[] = [
       const db = open();
       learn(db, UNDEFINED, { fix: 'old', seconds: 0 });
       learn(db, UNDEFINED, { fix: 'new', seconds: 60 });
-      learn(db, UNDEFINED, { fix: 'elsewhere', project: '/work/bank' });
+      learn(db, UNDEFINED, { fix: 'elsewhere', project: '/home/dev/bank' });
       const rows = db.sqlite.all('SELECT * FROM error_kb ORDER BY id');
       assert.equal(rows.length, 2);
       assert.deepEqual(
@@ -159,7 +159,7 @@ const ERROR_KB_CASES: readonly Case[] = [
           tool_sequence: '["Edit","Bash"]',
           use_count: 2,
           last_used: time(60),
-          project_path: '/work/shop',
+          project_path: '/home/dev/shop',
           seen_count: 1,
           shown_count: 0,
         },
@@ -183,13 +183,13 @@ const ERROR_KB_CASES: readonly Case[] = [
       learn(db, 'first parser failure', { files: ['src/a.ts', 'src/a.ts', 'src/b.ts'], seconds: 1 });
       learn(db, 'second parser failure', { files: ['src/a.ts'], seconds: 2 });
       learn(db, 'third parser failure', { files: ['src/a.ts'], seconds: 3 });
-      learn(db, 'other parser failure', { files: ['src/a.ts'], seconds: 4, project: '/work/bank' });
+      learn(db, 'other parser failure', { files: ['src/a.ts'], seconds: 4, project: '/home/dev/bank' });
       const errors = (file: string, limit: number) =>
-        findFileResolutions(file, '/work/shop', limit, db).map((known) => known.errorNormalized);
+        findFileResolutions(file, '/home/dev/shop', limit, db).map((known) => known.errorNormalized);
       assert.deepEqual(errors('src/a.ts', 2), ['third parser failure', 'second parser failure']);
       assert.deepEqual(errors('src/b.ts', 9), ['first parser failure']);
       assert.deepEqual(errors('src/%', 9), []);
-      assert.equal(count(db, 'error_files', "file = 'src/a.ts' AND project_path = '/work/shop'"), 3);
+      assert.equal(count(db, 'error_files', "file = 'src/a.ts' AND project_path = '/home/dev/shop'"), 3);
       db.sqlite.exec("DELETE FROM error_kb WHERE error_normalized LIKE 'third%'");
       assert.deepEqual(errors('src/a.ts', 1), ['second parser failure']);
     },
@@ -217,7 +217,7 @@ function cache(
   );
 }
 
-function cached(db: Db, projectPath: string | null = '/work/shop', seconds = 60): unknown {
+function cached(db: Db, projectPath: string | null = '/home/dev/shop', seconds = 60): unknown {
   const query = { projectPath, now: new Date(time(seconds)) };
   return getCachedAnalysis(1, 'shop', query, db)?.suggestions.map((suggestion) => suggestion.rule) ?? null;
 }
@@ -243,8 +243,8 @@ const ANALYSIS_CASES: readonly Case[] = [
     run: ({ open }) => {
       const db = open();
       cache(db, 'rule');
-      assert.deepEqual(cached(db, '/work/shop', 3600), ['rule']);
-      assert.equal(cached(db, '/work/shop', 3601), null);
+      assert.deepEqual(cached(db, '/home/dev/shop', 3600), ['rule']);
+      assert.equal(cached(db, '/home/dev/shop', 3601), null);
     },
   },
   {
@@ -254,7 +254,7 @@ const ANALYSIS_CASES: readonly Case[] = [
       cache(db, 'other shop', { path: '/other/shop', ts: time(5) });
       assert.equal(cached(db), null);
       assert.equal(cached(db, null), null);
-      cache(db, 'this shop', { path: '/work/shop', ts: time(1) });
+      cache(db, 'this shop', { path: '/home/dev/shop', ts: time(1) });
       assert.deepEqual(cached(db), ['this shop']);
       assert.deepEqual(cached(db, '/other/shop'), ['other shop']);
     },

@@ -302,7 +302,7 @@ const DETAIL_CASES: readonly Case[] = [
         lessons(db).map(({ use, seen }) => ({ use, seen })),
         [{ use: 2, seen: 4 }],
       );
-      tell(context, db, failed('npm test', { projectPath: '/work/bank', session: 's9' }));
+      tell(context, db, failed('npm test', { projectPath: '/home/dev/bank', session: 's9' }));
       assert.equal(lessons(db)[0]?.seen, 4);
     },
   },

@@ -41,9 +41,9 @@ const SEARCH = `CREATE VIRTUAL TABLE events_fts USING fts5(type, text, content='
   END;`;
 
 const EVENT_ROWS = `INSERT INTO events(type, ts, session_id, project, project_path, data) VALUES
-  ('prompt', '${time(-30)}', 'old', 'shop', '/work/shop', '{"text":"remember the old words","charCount":22}'),
-  ('tool_error', '${time(-20)}', 'old', 'shop', '/work/shop', '{"tool":"Bash","error":"Error: old trouble","errorRaw":"x"}'),
-  ('tool_use', '${time(-10)}', 'old', 'shop', '/work/shop', '{"tool":"Bash","meta":{"command":"npm"},"success":true}');`;
+  ('prompt', '${time(-30)}', 'old', 'shop', '/home/dev/shop', '{"text":"remember the old words","charCount":22}'),
+  ('tool_error', '${time(-20)}', 'old', 'shop', '/home/dev/shop', '{"tool":"Bash","error":"Error: old trouble","errorRaw":"x"}'),
+  ('tool_use', '${time(-10)}', 'old', 'shop', '/home/dev/shop', '{"tool":"Bash","meta":{"command":"npm"},"success":true}');`;
 const ERROR_ROWS = `INSERT INTO error_kb(ts, error_normalized, resolution, resolved_by, tool_sequence, use_count) VALUES
   ('${time(-20)}', 'Error: old trouble', '{"resolvedBy":"success_after_error","toolSequence":["Bash"]}',
    'success_after_error', '["Bash"]', 3);`;
@@ -73,7 +73,7 @@ export const PARTIALS: readonly Partial[] = [
   {
     what: 'events without ts',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, session_id TEXT NOT NULL, project_path TEXT,
-      data JSON NOT NULL); ${row('type, session_id, project_path, data', `'tool_error', 'old', '/work/shop', ${OLD_DATA}`)}`,
+      data JSON NOT NULL); ${row('type, session_id, project_path, data', `'tool_error', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
     events: 1,
     errors: 0,
   },
@@ -81,7 +81,7 @@ export const PARTIALS: readonly Partial[] = [
     what: 'events without id',
     sql: `CREATE TABLE events(type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL, project_path TEXT,
       data JSON NOT NULL);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}`,
+      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
     events: 1,
     errors: 0,
   },
@@ -98,7 +98,7 @@ export const PARTIALS: readonly Partial[] = [
     what: 'columns in another order',
     sql: `CREATE TABLE events(data JSON NOT NULL, project_path TEXT, session_id TEXT NOT NULL, ts TEXT NOT NULL,
       type TEXT NOT NULL, id INTEGER PRIMARY KEY, project TEXT); CREATE VIEW broken AS SELECT * FROM gone;
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}`,
+      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
     events: 1,
     errors: 0,
   },
@@ -106,14 +106,14 @@ export const PARTIALS: readonly Partial[] = [
     what: 'another NOT NULL column',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL,
       project_path TEXT, data JSON NOT NULL, host TEXT NOT NULL);
-      ${row('type, ts, session_id, project_path, data, host', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}, 'h'`)}`,
+      ${row('type, ts, session_id, project_path, data, host', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}, 'h'`)}`,
     events: 1,
     errors: 0,
   },
   {
     what: 'NULL in columns that must have a value, and a text id',
     sql: `CREATE TABLE events(id TEXT, type TEXT, ts TEXT, session_id TEXT, project TEXT, project_path TEXT, data JSON);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}
+      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}
       INSERT INTO events(data) VALUES (NULL), ('{"text":"no columns"}');
       CREATE TABLE error_kb(id INTEGER PRIMARY KEY, ts TEXT, error_normalized TEXT, resolution TEXT, project_path TEXT);
       INSERT INTO error_kb(error_normalized, resolution) VALUES ('Error: old trouble', '{}'), (NULL, NULL), (NULL, '{}')`,
@@ -124,7 +124,7 @@ export const PARTIALS: readonly Partial[] = [
     what: 'NULL in nullable columns of an otherwise complete table',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, v INTEGER, type TEXT, ts TEXT, session_id TEXT, project TEXT,
       project_path TEXT, data JSON); INSERT INTO events(type, data) VALUES (NULL, NULL);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}`,
+      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
     events: 2,
     errors: 0,
   },
@@ -132,7 +132,7 @@ export const PARTIALS: readonly Partial[] = [
     what: 'an unfitting UNIQUE and a CHECK in the table itself',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, v INTEGER, type TEXT NOT NULL CHECK(type IN ('tool_error')),
       ts TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, project TEXT, project_path TEXT, data JSON NOT NULL);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}
+      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}
       CREATE TABLE error_kb(id INTEGER PRIMARY KEY, ts TEXT NOT NULL, error_normalized TEXT NOT NULL UNIQUE,
       resolution TEXT); INSERT INTO error_kb VALUES (4, '${time(-9)}', 'Error: old trouble', '{}')`,
     events: 1,
@@ -142,7 +142,7 @@ export const PARTIALS: readonly Partial[] = [
     what: 'tables without rowid',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL,
       project_path TEXT, data JSON NOT NULL) WITHOUT ROWID;
-      ${row('id, type, ts, session_id, project_path, data', `7, 'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}`,
+      ${row('id, type, ts, session_id, project_path, data', `7, 'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
     events: 1,
     errors: 0,
   },
@@ -161,7 +161,7 @@ export const PARTIALS: readonly Partial[] = [
       CREATE VIEW broken AS SELECT * FROM gone; CREATE VIEW mirrored AS SELECT * FROM recent;
       CREATE TRIGGER copy AFTER INSERT ON mine BEGIN
         INSERT INTO events(type, ts, session_id, data) VALUES ('prompt', '${time(0)}', 's', '{}'); END;
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/work/shop', ${OLD_DATA}`)}`,
+      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
     events: 1,
     errors: 0,
   },
