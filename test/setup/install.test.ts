@@ -7,14 +7,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import type { CliContext } from '../../src/cli/context.ts';
 import { installCommand } from '../../src/cli/install.ts';
@@ -24,6 +23,7 @@ import { readManifest } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/sys/atomic-file.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
+import { putFile, treeOf } from '../support/tree.ts';
 
 let root = '';
 let home = '';
@@ -31,34 +31,13 @@ const state = (...names: string[]) => join(home, '.self-generation', ...names);
 const settingsPath = () => join(home, '.claude', 'settings.json');
 const settings = () => JSON.parse(readFileSync(settingsPath(), 'utf8'));
 
-function put(path: string, text: string | Buffer, mode = 0o644): string {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  chmodSync(path, mode);
-  return path;
-}
-
 beforeEach(() => {
   root = realPath(mkdtempSync(join(tmpdir(), 'install-')));
   home = join(root, 'home');
   mkdirSync(home);
-  put(join(root, 'dist', 'self-generation'), 'program 1', 0o755);
+  putFile(join(root, 'dist', 'self-generation'), 'program 1', 0o755);
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
-
-/** Everything below a directory: kind, mode and content of each path. */
-function tree(directory: string): Record<string, string> {
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
-  return Object.fromEntries(
-    ['', ...names].map((name) => {
-      const path = join(directory, name);
-      const stats = lstatSync(path);
-      const mode = (stats.mode & 0o7777).toString(8);
-      if (stats.isSymbolicLink()) return [name, `link to ${readlinkSync(path)}`];
-      return [name, stats.isDirectory() ? `directory ${mode}` : `file ${mode} ${readFileSync(path, 'utf8')}`];
-    }),
-  );
-}
 
 function options(changes: Partial<InstallOptions> = {}): InstallOptions {
   return {
@@ -96,7 +75,7 @@ describe('install()', () => {
   test('installs program, settings, config.json and manifest, all private', async () => {
     const report = await installed();
     expect(readFileSync(state('hooks', 'self-generation'), 'utf8')).toBe('program 1');
-    expect(tree(state())).toMatchObject({
+    expect(treeOf(state())).toMatchObject({
       '': 'directory 700',
       hooks: 'directory 700',
       data: 'directory 700',
@@ -124,20 +103,20 @@ describe('install()', () => {
 
   test('leaves the tree as it was, modes included, when uninstall follows', async () => {
     chmodSync(home, 0o755);
-    put(join(home, '.bashrc'), 'x');
-    const before = tree(home);
+    putFile(join(home, '.bashrc'), 'x');
+    const before = treeOf(home);
     await installed();
     removed();
-    expect(tree(home)).toEqual(before);
+    expect(treeOf(home)).toEqual(before);
   });
 
   test('changes nothing the second time and says so', async () => {
     await installed();
-    const before = tree(home);
+    const before = treeOf(home);
     const later = () => new Date('2027-01-01T00:00:00Z');
     const report = await installed({ now: later });
     expect(report.upToDate).toBe(true);
-    expect(tree(home)).toEqual(before);
+    expect(treeOf(home)).toEqual(before);
   });
 
   test('run from the installed program it copies nothing', async () => {
@@ -149,22 +128,22 @@ describe('install()', () => {
   });
 
   test('updates program and entries, and still restores the first settings', async () => {
-    put(settingsPath(), '{ "model" : "opus" }', 0o640);
-    const before = tree(home);
+    putFile(settingsPath(), '{ "model" : "opus" }', 0o640);
+    const before = treeOf(home);
     await installed({ clientVersion: '2.0.42' });
     expect(Object.keys(settings().hooks)).not.toContain('SubagentStart');
-    put(join(root, 'dist', 'self-generation'), 'program 2', 0o755);
+    putFile(join(root, 'dist', 'self-generation'), 'program 2', 0o755);
     const report = await installed({ now: () => new Date('2027-01-01T00:00:00Z') });
     expect(report.steps.find((step) => step.what === 'binary')).toMatchObject({ change: 'updated' });
     expect(readFileSync(state('hooks', 'self-generation'), 'utf8')).toBe('program 2');
     expect(settings().hooks.SubagentStart).toHaveLength(1);
     expect(settings().hooks.PreToolUse).toHaveLength(1);
     removed();
-    expect(tree(home)).toEqual(before);
+    expect(treeOf(home)).toEqual(before);
   });
 
   test('keeps what the user wrote between two installs', async () => {
-    put(settingsPath(), '{\n  "model": "opus"\n}\n');
+    putFile(settingsPath(), '{\n  "model": "opus"\n}\n');
     await installed({ clientVersion: '2.0.42' });
     writeFileSync(settingsPath(), readFileSync(settingsPath(), 'utf8').replace('"opus"', '"haiku"'));
     await installed();
@@ -174,7 +153,7 @@ describe('install()', () => {
 
   test('backs the settings up and keeps their mode', async () => {
     const text = '\uFEFF{\r\n\t// mine\r\n\t"a": 1,\r\n}\r\n';
-    put(settingsPath(), text, 0o644);
+    putFile(settingsPath(), text, 0o644);
     await installed();
     expect(readFileSync(state('backups', 'settings.20261120T094709123Z.json'), 'utf8')).toBe(text);
     expect(statSync(settingsPath()).mode & 0o777).toBe(0o644);
@@ -184,60 +163,60 @@ describe('install()', () => {
   });
 
   test('writes through a link into the dotfiles', async () => {
-    const real = put(join(root, 'dotfiles', 'claude.json'), '{}');
+    const real = putFile(join(root, 'dotfiles', 'claude.json'), '{}');
     mkdirSync(join(home, '.claude'));
     symlinkSync('../../dotfiles/claude.json', settingsPath());
-    const before = tree(root);
+    const before = treeOf(root);
     await installed();
     expect(lstatSync(settingsPath()).isSymbolicLink()).toBe(true);
     expect(JSON.parse(readFileSync(real, 'utf8')).hooks.SubagentStart).toHaveLength(1);
     removed();
-    expect(tree(root)).toEqual(before);
+    expect(treeOf(root)).toEqual(before);
   });
 
   test('makes and removes the target of a dangling link', async () => {
     mkdirSync(join(root, 'dotfiles'));
     mkdirSync(join(home, '.claude'));
     symlinkSync(join(root, 'dotfiles', 'claude.json'), settingsPath());
-    const before = tree(root);
+    const before = treeOf(root);
     await installed();
     expect(existsSync(join(root, 'dotfiles', 'claude.json'))).toBe(true);
     removed();
-    expect(tree(root)).toEqual(before);
+    expect(treeOf(root)).toEqual(before);
   });
 
   test('honours CLAUDE_CONFIG_DIR, and uninstall cleans each that was used', async () => {
-    const before = tree(home);
+    const before = treeOf(home);
     const env = { ...options().env, CLAUDE_CONFIG_DIR: join(home, 'deep', 'work') };
     await installed({ env });
     await installed();
     expect(existsSync(join(home, 'deep', 'work', 'settings.json'))).toBe(true);
     expect(existsSync(settingsPath())).toBe(true);
     removed();
-    expect(tree(home)).toEqual(before);
+    expect(treeOf(home)).toEqual(before);
   });
 
   test('closes open directories of an earlier version and uninstall opens them again', async () => {
-    put(state('data', 'old.txt'), 'x');
+    putFile(state('data', 'old.txt'), 'x');
     chmodSync(state(), 0o755);
     chmodSync(state('data'), 0o775);
-    const before = tree(home);
+    const before = treeOf(home);
     await installed();
-    expect(tree(home)['.self-generation']).toBe('directory 700');
+    expect(treeOf(home)['.self-generation']).toBe('directory 700');
     removed();
-    expect(tree(home)).toEqual(before);
+    expect(treeOf(home)).toEqual(before);
   });
 
   test('leaves an existing config.json alone', async () => {
-    put(state('config.json'), '{"language":"en"}', 0o640);
+    putFile(state('config.json'), '{"language":"en"}', 0o640);
     await installed();
     expect(readFileSync(state('config.json'), 'utf8')).toBe('{"language":"en"}');
   });
 
   test('gives context to the agents of user and project that can write', async () => {
-    put(join(home, '.claude', 'agents', 'fixer.md'), '---\nname: fixer\n---\n');
-    put(join(home, '.claude', 'agents', 'reader.md'), '---\nname: reader\ntools: Read\n---\n');
-    put(join(root, 'project', '.claude', 'agents', 'x.md'), '---\nname: painter\ntools: Edit\n---\n');
+    putFile(join(home, '.claude', 'agents', 'fixer.md'), '---\nname: fixer\n---\n');
+    putFile(join(home, '.claude', 'agents', 'reader.md'), '---\nname: reader\ntools: Read\n---\n');
+    putFile(join(root, 'project', '.claude', 'agents', 'x.md'), '---\nname: painter\ntools: Edit\n---\n');
     await installed();
     const config = JSON.parse(readFileSync(state('config.json'), 'utf8'));
     expect(config).toEqual({ subagentContext: { agents: ['general-purpose', 'fixer', 'painter'] } });
@@ -251,7 +230,7 @@ describe('install()', () => {
       UserPromptSubmit: [old('prompt-logger.mjs')],
       SubagentStop: [old('subagent-tracker.mjs')],
     };
-    put(settingsPath(), JSON.stringify({ hooks }));
+    putFile(settingsPath(), JSON.stringify({ hooks }));
     const report = await installed();
     expect(report.warnings).toEqual([
       'Replaced 2 hooks of an earlier self-generation, so that none runs twice.',
@@ -261,7 +240,7 @@ describe('install()', () => {
   });
 
   test('asks the client when no version is given', async () => {
-    put(join(root, 'bin', 'claude'), '#!/bin/sh\necho "2.1.140 (Claude Code)"\n', 0o755);
+    putFile(join(root, 'bin', 'claude'), '#!/bin/sh\necho "2.1.140 (Claude Code)"\n', 0o755);
     const { clientVersion: _given, ...rest } = options({ env: { HOME: home, PATH: `${root}/bin` } });
     const report = await install(rest);
     expect(report).toMatchObject({ kind: 'done', clientVersion: '2.1.140' });
@@ -280,7 +259,7 @@ describe('install()', () => {
 
   test('a home with a blank and a quote gives a command that a shell runs', async () => {
     const odd = join(root, "o'neil's home");
-    put(join(root, 'dist', 'self-generation'), '#!/bin/sh\necho "$0|$*"\n', 0o755);
+    putFile(join(root, 'dist', 'self-generation'), '#!/bin/sh\necho "$0|$*"\n', 0o755);
     await installed({ env: { HOME: odd, PATH: '/nowhere' }, clientVersion: '2.0.76' });
     const written = JSON.parse(readFileSync(join(odd, '.claude', 'settings.json'), 'utf8'));
     const { command } = written.hooks.SubagentStart[0].hooks[0];
@@ -293,13 +272,13 @@ describe('install()', () => {
   const refusals: [string, () => unknown, () => Partial<InstallOptions>, string][] = [
     [
       'broken settings',
-      () => put(settingsPath(), '{ "a": 1,, }'),
+      () => putFile(settingsPath(), '{ "a": 1,, }'),
       () => ({}),
       'line 1, column 10: not valid JSON',
     ],
     [
       'settings that are not UTF-8',
-      () => put(settingsPath(), Buffer.of(123, 255, 125)),
+      () => putFile(settingsPath(), Buffer.of(123, 255, 125)),
       () => ({}),
       'not a UTF-8 text',
     ],
@@ -318,19 +297,19 @@ describe('install()', () => {
     ],
     ['no HOME', nothing, () => ({ env: {} }), 'HOME is not set'],
     ['a program that is gone', nothing, () => ({ executablePath: join(root, 'gone') }), 'ENOENT'],
-    ['a file in the way', () => put(state('data'), 'x'), () => ({}), 'a file stands there'],
+    ['a file in the way', () => putFile(state('data'), 'x'), () => ({}), 'a file stands there'],
   ];
   for (const [name, prepare, changes, reason] of refusals) {
     test(`keeps every byte on ${name}`, async () => {
       prepare();
-      const before = tree(root);
+      const before = treeOf(root);
       expect(await refusal(changes())).toContain(reason);
-      expect(tree(root)).toEqual(before);
+      expect(treeOf(root)).toEqual(before);
     });
   }
 
   test('takes in what another program wrote meanwhile', async () => {
-    put(settingsPath(), '{"a": 1}');
+    putFile(settingsPath(), '{"a": 1}');
     let calls = 0;
     const now = () => {
       if (calls++ === 0) writeFileSync(settingsPath(), '{"a": 2}');
@@ -344,23 +323,23 @@ describe('install()', () => {
   });
 
   test('gives up when another program keeps writing, and undoes the rest', async () => {
-    put(settingsPath(), '{"a": 0}');
+    putFile(settingsPath(), '{"a": 0}');
     let calls = 0;
     const now = () => {
       writeFileSync(settingsPath(), `{"a": ${++calls}}`);
       return new Date('2026-11-20T09:47:09.123Z');
     };
-    const before = tree(home);
+    const before = treeOf(home);
     expect(await refusal({ now })).toContain('another program keeps changing the file');
     writeFileSync(settingsPath(), '{"a": 0}');
-    expect(tree(home)).toEqual(before);
+    expect(treeOf(home)).toEqual(before);
   });
 
   test('changes nothing in a dry run and tells the same steps', async () => {
-    put(settingsPath(), '{}');
-    const before = tree(root);
+    putFile(settingsPath(), '{}');
+    const before = treeOf(root);
     const dry = await installed({ dryRun: true });
-    expect(tree(root)).toEqual(before);
+    expect(treeOf(root)).toEqual(before);
     expect((await installed()).steps).toEqual(dry.steps);
   });
 
@@ -419,7 +398,7 @@ describe('installCommand()', () => {
   });
 
   test('says what failed and what to do', async () => {
-    put(settingsPath(), '{\n]');
+    putFile(settingsPath(), '{\n]');
     const { stderr, code } = await call();
     expect(stderr).toStartWith(`error: Cannot register hooks in "${settingsPath()}": line 2, column 1: `);
     expect(code).toBe(1);

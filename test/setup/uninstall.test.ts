@@ -1,18 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import type { CliContext } from '../../src/cli/context.ts';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
@@ -20,38 +18,20 @@ import { install } from '../../src/setup/install.ts';
 import { type UninstallReport, uninstall } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/sys/atomic-file.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
+import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';
 let home = '';
 const state = (...names: string[]) => join(home, '.self-generation', ...names);
 const settingsPath = () => join(home, '.claude', 'settings.json');
 
-function put(path: string, text: string): string {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  return path;
-}
-
 beforeEach(() => {
   root = realPath(mkdtempSync(join(tmpdir(), 'uninstall-')));
   home = join(root, 'home');
   mkdirSync(home);
-  put(join(root, 'dist', 'self-generation'), 'program');
+  putFile(join(root, 'dist', 'self-generation'), 'program');
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
-
-function tree(directory: string): Record<string, string> {
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
-  return Object.fromEntries(
-    names.map((name) => {
-      const path = join(directory, name);
-      const stats = lstatSync(path);
-      const mode = (stats.mode & 0o7777).toString(8);
-      if (stats.isSymbolicLink()) return [name, `link to ${readlinkSync(path)}`];
-      return [name, stats.isDirectory() ? `directory ${mode}` : `file ${mode} ${readFileSync(path, 'utf8')}`];
-    }),
-  );
-}
 
 type Env = Record<string, string>;
 const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
@@ -86,25 +66,25 @@ function reason(report: UninstallReport): string {
 
 /** What hooks and analyses leave behind. */
 function putData(): void {
-  put(state('data', 'self-gen.db'), 'learned');
-  put(state('spool', '1.json'), '{}');
-  put(state('heartbeats', 'SessionStart'), 'now');
-  put(state('logs', 'hooks.log'), 'log');
+  putFile(state('data', 'self-gen.db'), 'learned');
+  putFile(state('spool', '1.json'), '{}');
+  putFile(state('heartbeats', 'SessionStart'), 'now');
+  putFile(state('logs', 'hooks.log'), 'log');
 }
 
 describe('uninstall()', () => {
   test('does nothing where nothing is installed', () => {
-    const before = tree(root);
+    const before = treeBelow(root);
     expect(done(removed()).steps.every((step) => step.change === 'unchanged')).toBe(true);
     done(removed({ purge: true }));
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
   });
 
   test('keeps what was learned', async () => {
     await installed();
     putData();
     const report = done(removed());
-    expect(Object.keys(tree(home))).toEqual([
+    expect(Object.keys(treeBelow(home))).toEqual([
       '.self-generation',
       '.self-generation/data',
       '.self-generation/data/self-gen.db',
@@ -116,16 +96,16 @@ describe('uninstall()', () => {
   });
 
   test('with purge removes that too, also later', async () => {
-    const before = tree(home);
+    const before = treeBelow(home);
     await installed();
     putData();
     done(removed({ purge: true }));
-    expect(tree(home)).toEqual(before);
+    expect(treeBelow(home)).toEqual(before);
     await installed();
     putData();
     done(removed());
     done(removed({ purge: true }));
-    expect(tree(home)).toEqual(before);
+    expect(treeBelow(home)).toEqual(before);
   });
 
   test('keeps a config.json that the user has changed, and says so', async () => {
@@ -141,7 +121,7 @@ describe('uninstall()', () => {
   });
 
   test('edits settings that the user has changed since, with as few edits as possible', async () => {
-    put(settingsPath(), '{\n  "model": "opus"\n}\n');
+    putFile(settingsPath(), '{\n  "model": "opus"\n}\n');
     await installed();
     const text = readFileSync(settingsPath(), 'utf8');
     writeFileSync(settingsPath(), text.replace('{\n', '{\n  // mine\n  "theme" : "dark",\n'));
@@ -166,7 +146,7 @@ describe('uninstall()', () => {
   test('deletes a settings file of ours in which nothing else is left, and keeps a foreign .claude', async () => {
     await installed();
     writeFileSync(settingsPath(), JSON.stringify(JSON.parse(readFileSync(settingsPath(), 'utf8'))));
-    put(join(home, '.claude', 'history.jsonl'), 'x');
+    putFile(join(home, '.claude', 'history.jsonl'), 'x');
     done(removed());
     expect(readdirSync(join(home, '.claude'))).toEqual(['history.jsonl']);
   });
@@ -179,7 +159,7 @@ describe('uninstall()', () => {
   });
 
   test('edits instead of restoring when the backup was tampered with', async () => {
-    put(settingsPath(), '{"a": 1}');
+    putFile(settingsPath(), '{"a": 1}');
     await installed();
     writeFileSync(state('backups', 'settings.20261120T094709123Z.json'), '{"evil": 1}');
     done(removed());
@@ -187,7 +167,7 @@ describe('uninstall()', () => {
   });
 
   test('without a manifest takes out our entries and removes the program', async () => {
-    put(settingsPath(), '{"a": 1}');
+    putFile(settingsPath(), '{"a": 1}');
     await installed();
     rmSync(state('install.json'));
     done(removed());
@@ -198,18 +178,18 @@ describe('uninstall()', () => {
   test('removes nothing while the settings cannot be edited', async () => {
     await installed();
     writeFileSync(settingsPath(), '{ broken');
-    const before = tree(root);
+    const before = treeBelow(root);
     expect(reason(removed())).toContain('line 1, column 3: not valid JSON');
     expect(reason(removed({ purge: true }))).toContain(`take the hooks out of "${settingsPath()}"`);
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
   });
 
   test('leaves backups and files that are not from install', async () => {
     await installed();
-    put(state('backups', 'self-gen.db.1'), 'x');
-    put(state('hooks', 'mine.mjs'), 'x');
+    putFile(state('backups', 'self-gen.db.1'), 'x');
+    putFile(state('hooks', 'mine.mjs'), 'x');
     done(removed());
-    expect(Object.keys(tree(state()))).toEqual([
+    expect(Object.keys(treeBelow(state()))).toEqual([
       'backups',
       'backups/self-gen.db.1',
       'hooks',
@@ -220,7 +200,7 @@ describe('uninstall()', () => {
   test('puts the hooks of the predecessor back, but not with purge', async () => {
     const command = `node ${state('hooks', 'prompt-logger.mjs')}`;
     const text = JSON.stringify({ a: 1, hooks: { UserPromptSubmit: [{ hooks: [{ command }] }] } });
-    put(settingsPath(), text);
+    putFile(settingsPath(), text);
     await installed();
     expect(done(removed()).warnings[0]).toContain('registered again');
     expect(readFileSync(settingsPath(), 'utf8')).toBe(text);
@@ -230,17 +210,17 @@ describe('uninstall()', () => {
   });
 
   test('changes nothing in a dry run', async () => {
-    put(settingsPath(), '{"a": 1}');
+    putFile(settingsPath(), '{"a": 1}');
     await installed();
     putData();
-    const before = tree(root);
+    const before = treeBelow(root);
     expect(done(removed({ dryRun: true })).steps.some((step) => step.change === 'restored')).toBe(true);
     done(removed({ dryRun: true, purge: true }));
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
   });
 
   test('unlinks links without following them', async () => {
-    put(join(root, 'outside', 'precious'), 'x');
+    putFile(join(root, 'outside', 'precious'), 'x');
     await installed();
     putData();
     rmSync(state('heartbeats'), { recursive: true });
@@ -254,13 +234,13 @@ describe('uninstall()', () => {
 
 describe('uninstall() with purge', () => {
   const rows: [string, () => void, () => string, string][] = [
-    ['a file', () => put(state(), 'x'), state, 'not a directory'],
-    ['the home directory', () => put(join(home, 'config.json'), ''), () => home, 'more than our files'],
-    ['what holds it', () => put(join(root, 'config.json'), ''), () => root, 'more than our files'],
+    ['a file', () => putFile(state(), 'x'), state, 'not a directory'],
+    ['the home directory', () => putFile(join(home, 'config.json'), ''), () => home, 'more than our files'],
+    ['what holds it', () => putFile(join(root, 'config.json'), ''), () => root, 'more than our files'],
     ['the root', () => undefined, () => '/', 'more than our files'],
     [
       'a foreign directory',
-      () => put(join(root, 'app', 'x'), ''),
+      () => putFile(join(root, 'app', 'x'), ''),
       () => join(root, 'app'),
       'may not be ours',
     ],
@@ -268,19 +248,19 @@ describe('uninstall() with purge', () => {
   for (const [name, prepare, place, expected] of rows) {
     test(`refuses ${name}`, () => {
       prepare();
-      const before = tree(root);
+      const before = treeBelow(root);
       const env = { ...homeEnv(), SELF_GENERATION_HOME: place() };
       expect(reason(removed({ purge: true, env }))).toContain(expected);
-      expect(tree(root)).toEqual(before);
+      expect(treeBelow(root)).toEqual(before);
     });
   }
 
   test('refuses a link', () => {
-    put(join(root, 'elsewhere', 'config.json'), '');
+    putFile(join(root, 'elsewhere', 'config.json'), '');
     symlinkSync(join(root, 'elsewhere'), state());
-    const before = tree(root);
+    const before = treeBelow(root);
     expect(reason(removed({ purge: true }))).toContain('symbolic link');
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
   });
 
   test('takes only what is surely ours out of a directory that stood there before', async () => {
@@ -292,14 +272,14 @@ describe('uninstall() with purge', () => {
       'spool/mail',
       'backups/settings.json',
     ]) {
-      put(join(app, path), 'precious');
+      putFile(join(app, path), 'precious');
     }
-    const before = tree(root);
+    const before = treeBelow(root);
     const env = { ...homeEnv(), SELF_GENERATION_HOME: app };
     await installed(env);
-    put(join(app, 'data', 'self-gen.db'), 'learned');
+    putFile(join(app, 'data', 'self-gen.db'), 'learned');
     const report = done(removed({ purge: true, env }));
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
     expect(report.steps.at(-1)).toMatchObject({ change: 'removed' });
     const kept = report.steps.filter((step) => step.change === 'kept').map((step) => step.path);
     expect(kept.sort()).toEqual(['backups', 'data', 'logs', 'spool', 'src'].map((name) => join(app, name)));
@@ -308,21 +288,21 @@ describe('uninstall() with purge', () => {
   test('empties a directory that stood there empty', async () => {
     const place = join(root, 'place');
     mkdirSync(place);
-    const before = tree(root);
+    const before = treeBelow(root);
     const env = { ...homeEnv(), SELF_GENERATION_HOME: place };
     await installed(env);
-    put(join(place, 'spool', 'x'), 'x');
+    putFile(join(place, 'spool', 'x'), 'x');
     done(removed({ purge: true, env }));
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
   });
 
   test('removes a directory of any name that install made', async () => {
-    const before = tree(root);
+    const before = treeBelow(root);
     const env = { ...homeEnv(), SELF_GENERATION_HOME: join(root, 'new', 'place') };
     await installed(env);
-    put(join(root, 'new', 'place', 'later', 'x'), 'x');
+    putFile(join(root, 'new', 'place', 'later', 'x'), 'x');
     done(removed({ purge: true, env }));
-    expect(tree(root)).toEqual(before);
+    expect(treeBelow(root)).toEqual(before);
   });
 });
 
