@@ -57,9 +57,3 @@ export function hookByName(name: string): HookRegistration | undefined {
   for (const hook of HOOKS) if (hook.name === bare) return hook;
   return undefined;
 }
-
-/** The hook that serves this client event, or undefined. */
-export function hookByEvent(event: string): HookRegistration | undefined {
-  for (const hook of HOOKS) if (hook.event === event) return hook;
-  return undefined;
-}
