@@ -33,7 +33,14 @@ export type ToolError = {
  * locked and mean the same later.
  */
 export type Recording =
-  | { readonly kind: 'prompt'; readonly at: Origin; readonly text: string; readonly charCount: number }
+  | {
+      readonly kind: 'prompt';
+      readonly at: Origin;
+      readonly text: string;
+      readonly charCount: number;
+      /** The skill that the user called by a slash, when there is one of that name. */
+      readonly skill?: string | null;
+    }
   | {
       readonly kind: 'tool-use';
       readonly at: Origin;
@@ -52,6 +59,13 @@ export type Recording =
       readonly shownKbId: number | null;
       /** The client reports some failures twice: of the call, and in the summary of its batch. This is the latter. */
       readonly isSummary?: true;
+    }
+  | {
+      readonly kind: 'suggestions-shown';
+      readonly at: Origin;
+      readonly ids: readonly string[];
+      /** How old a cached analysis may be to count. */
+      readonly since: string;
     }
   | { readonly kind: 'subagent-stop'; readonly at: Origin }
   | { readonly kind: 'session-end'; readonly at: Origin; readonly reason: string };

@@ -10,7 +10,11 @@ export type StatePaths = {
   readonly database: string;
   /** Exists exactly while recordings wait for a writer that gets the lock. */
   readonly spool: string;
+  /** Notes of what sub-agents were given; exists while they wait to be taken in. */
+  readonly given: string;
   readonly hookLog: string;
+  /** Hook scripts that the user applied from suggestions. */
+  readonly scripts: string;
   /** One file per client event; its content is the time at which the event last came in. */
   readonly heartbeats: string;
   readonly backups: string;
@@ -37,7 +41,9 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     data: `${home}/data`,
     database: `${home}/data/self-gen.db`,
     spool: `${home}/spool`,
+    given: `${home}/given`,
     hookLog: `${home}/logs/hooks.log`,
+    scripts: `${home}/hooks/auto`,
     heartbeats: `${home}/heartbeats`,
     backups: `${home}/backups`,
   };

@@ -3,6 +3,7 @@ import { unreachable } from '../core/guards.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Db } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
+import { takeGiven } from '../store/given-contexts.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import { record } from '../store/record.ts';
 import { redactText, withoutSecrets } from '../store/redact-rows.ts';
@@ -32,6 +33,8 @@ export function serve(context: Unread, run: HookRun): Reply | undefined {
   const decision = attempt(run, () => decideEvent(context, forWriting, run));
   if (decision?.recording) keep(decision.recording, forWriting, run);
   else takeWaiting(run);
+  if (run.event.name === 'SubagentStop')
+    attempt(run, () => takeGiven(run.paths, run.now.getTime(), forWriting()));
   if (decision?.prune) {
     attempt(run, () => {
       pruneOldEvents(context.config.retentionDays, run.now, forWriting());

@@ -7,6 +7,7 @@ import {
 } from '../core/project.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
+import { noteGiven } from '../store/given-contexts.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
@@ -27,7 +28,10 @@ export async function runHook(run: HookRun): Promise<void> {
   const context = { config, now, project: projectOf(event, run.env) };
   if (event.name === 'SubagentStart') {
     const decision = await decideContext(event, context, run);
-    if (decision?.reply) await answer(decision.reply, run);
+    if (decision?.reply) {
+      await answer(decision.reply, run);
+      note(decision.reply, context.project, run);
+    }
     if (pathExists(paths.spool)) (await run.loadOthers()).takeWaiting(run);
   } else {
     const reply = (await run.loadOthers()).serve(context, run);
@@ -61,6 +65,17 @@ function projectOf(event: HookEvent, env: Environment): Project {
   if (given === null) return { name: getProjectName(null), path: null, spellings: [] };
   const path = canonicalProjectPath(given, { readTextFile, pathExists });
   return { name: getProjectName(path), path, spellings: projectPathSpellings(path, given) };
+}
+
+/** Which agent got what, for status. Only where we are installed: a reading hook creates nothing. */
+function note({ context: text }: Reply, project: Project, { event, paths, now }: HookRun): void {
+  const { sessionId, agentId, agentType } = event;
+  if (agentId === null || !pathExists(paths.home)) return;
+  const ts = now.toISOString();
+  noteGiven(
+    { ts, sessionId, agentId, agentType, project: project.name, projectPath: project.path ?? '', text },
+    paths,
+  );
 }
 
 async function answer(reply: Reply, run: HookRun): Promise<void> {

@@ -160,9 +160,25 @@ function projectRules({ project, now }: HookContext, { db, keep, clean }: Readin
     if (suggestion.type !== 'claude_md' || !isForProject(suggestion.project, project)) continue;
     const rule = suggestion.rule || suggestion.summary;
     if (typeof rule !== 'string' || rule.trim() === '' || !keep(rule)) continue;
+    if (isWithheld(suggestion.id, rule, db)) continue;
     if (rules.length < RULES_MAX) rules.push(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`);
   }
   return rules;
+}
+
+/**
+ * Whether the user has not agreed to this rule. What our own analysis proposed has to be applied first; a rule that
+ * somebody else put into the cache is taken as RA-403 says until it is dismissed.
+ */
+function isWithheld(id: unknown, rule: string, db: Db): boolean {
+  if (!db.shape.has('suggestions', 'status')) return false;
+  const row = db.sqlite.get(
+    `SELECT 1 FROM suggestions WHERE (id = ? OR (type = 'claude_md' AND text = ?))
+     AND status <> 'applied' AND (origin <> 'cache' OR status = 'dismissed') LIMIT 1`,
+    typeof id === 'string' ? id : '',
+    rule,
+  );
+  return row !== undefined;
 }
 
 function isForProject(wanted: unknown, project: Project): boolean {

@@ -6,9 +6,9 @@ import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { loadConfig } from '../store/config.ts';
 import type { HookLogEntry } from '../store/hook-log.ts';
-import { inspectDatabase, listWithheld, settleDatabase } from '../store/inspect.ts';
-import { record } from '../store/record.ts';
+import { inspectDatabase, listWithheld } from '../store/inspect.ts';
 import { pruneOldEvents } from '../store/retention.ts';
+import { writeDatabase } from '../store/use-database.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
 
 /** What `doctor` looks at in our own directory and in the environment. */
@@ -70,6 +70,7 @@ export function checkPermissions(paths: StatePaths, platform: string): Check {
     paths.home,
     paths.data,
     paths.spool,
+    paths.given,
     paths.backups,
     paths.database,
     paths.config,
@@ -141,8 +142,7 @@ export function settle(paths: StatePaths): Check {
   const waiting = countWaiting(paths);
   if (!existsSync(paths.database) && waiting === 0) return ok('spool', 'nothing waits to be recorded');
   try {
-    settleDatabase(paths, (db) => {
-      record([], paths, db);
+    writeDatabase(paths, (db) => {
       const { retentionDays } = loadConfig(paths);
       while (!pruneOldEvents(retentionDays, new Date(), db).isComplete);
     });

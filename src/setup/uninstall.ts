@@ -161,13 +161,13 @@ function removeInstalled({ place, manifest }: Scope, work: Work): void {
 }
 
 function reportKept({ place, manifest }: Scope, work: Work): void {
-  const { config, data, spool } = place.paths;
+  const { config, data, spool, given, scripts } = place.paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
     work.steps.push({ what: 'config', path: config, change: 'kept', note });
   }
-  for (const path of [data, spool]) {
+  for (const path of [data, spool, given, scripts]) {
     if (namesIn(path).length > 0) {
       work.steps.push({ what: 'data', path, change: 'kept', note: 'what was learned; --purge removes it' });
     }

@@ -1,3 +1,4 @@
+import { fingerprint } from '../core/fingerprint.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import type { ResolutionDetails } from '../core/resolution.ts';
 import { distinctiveTokens, errorSimilarity } from '../core/similarity.ts';
@@ -24,7 +25,7 @@ export function searchErrorKB(
   if (normalizedError === '' || !isInformative(normalizedError)) return null;
   const exact = findResolution(normalizedError, projectPath, db);
   if (exact) return exact;
-  if (!db.shape.has('error_kb_text', 'text')) return null;
+  if (!db.shape.has('error_kb_text', 'error')) return null;
   const byPrefix = nearest(normalizedError, prefixCandidates(normalizedError, db), PREFIX_LENGTH_RATIO_MIN);
   return byPrefix ?? nearest(normalizedError, wordCandidates(normalizedError, db), 0);
 }
@@ -52,8 +53,8 @@ function wordCandidates(normalizedError: string, db: Db): Row[] {
        WHERE id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ? LIMIT ?) AND typeof(resolution) = 'text'`,
       words
         .slice(0, count)
-        .map((word) => `"${word}"`)
-        .join(' '),
+        .map((word) => `error : "${word}"`)
+        .join(' AND '),
       CANDIDATES_MAX,
     );
     if (rows.length > 0) return rows;
@@ -105,8 +106,8 @@ export type Resolved = {
 };
 
 /**
- * Stores how an error was solved, or counts one more time and keeps the newer way (REQ-RA-003). Does nothing for an
- * error that says too little to be recognised.
+ * Stores how an error was solved, or counts one more time and keeps the newer way (REQ-RA-003); what a person wrote
+ * stays until a person writes again. Does nothing for an error that says too little to be recognised.
  */
 export function recordResolution(
   normalizedError: string,
@@ -114,43 +115,72 @@ export function recordResolution(
   { ts, projectPath, files, seenCount }: Resolved,
   db: Db,
 ): void {
-  if (!isInformative(normalizedError)) return;
+  if (!isInformative(normalizedError) || isForgotten(normalizedError, db)) return;
   const row = db.sqlite.get(
-    `INSERT INTO error_kb(ts, error_normalized, error_raw, resolution, resolved_by, tool_sequence, use_count,
-       last_used, project_path, seen_count)
-     VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
+    `INSERT INTO error_kb(ts, error_normalized, use_count, last_used, project_path, seen_count)
+     VALUES (?, ?, 1, ?, ?, ?)
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET
-       ts = excluded.ts, error_raw = excluded.error_raw, resolution = excluded.resolution,
-       resolved_by = excluded.resolved_by, tool_sequence = excluded.tool_sequence,
-       last_used = excluded.last_used, use_count = use_count + 1
+       ts = excluded.ts, last_used = excluded.last_used, use_count = use_count + 1
      RETURNING id`,
     ts,
     normalizedError,
-    details.errorRaw ?? null,
-    JSON.stringify(details),
-    details.resolvedBy ?? null,
-    JSON.stringify(details.toolSequence ?? []),
     ts,
     projectPath ?? '',
     seenCount,
   );
+  const id = Number(row?.id);
+  db.sqlite.run(
+    `UPDATE error_kb SET error_raw = COALESCE(?, error_raw), resolution = ?, resolved_by = ?, tool_sequence = ?
+     WHERE id = ? AND (resolved_by IS NOT 'user' OR ? = 'user')`,
+    details.errorRaw ?? null,
+    JSON.stringify(details),
+    details.resolvedBy ?? null,
+    JSON.stringify(details.toolSequence ?? []),
+    id,
+    details.resolvedBy ?? null,
+  );
+  linkFiles(id, projectPath, files, db);
+}
+
+export type Seen = {
+  readonly ts: string;
+  readonly projectPath: string | null;
+  readonly errorRaw: string;
+  /** Files it has to do with, relative to the project. */
+  readonly files: readonly string[];
+};
+
+/** Counts that an error happened: from its first time on it has a row, with or without a fix. */
+export function recordSeen(normalizedError: string, seen: Seen, db: Db): void {
+  if (!isInformative(normalizedError)) return;
+  const row = db.sqlite.get(
+    `INSERT INTO error_kb(ts, error_normalized, error_raw, project_path, seen_count) VALUES (?, ?, ?, ?, 1)
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET
+       seen_count = seen_count + 1, ts = CASE WHEN resolution IS NULL THEN excluded.ts ELSE ts END
+     RETURNING id, seen_count`,
+    seen.ts,
+    normalizedError,
+    seen.errorRaw,
+    seen.projectPath ?? '',
+  );
+  if (row?.seen_count === 1) linkFiles(Number(row.id), seen.projectPath, seen.files, db);
+}
+
+function linkFiles(kbId: number, projectPath: string | null, files: readonly string[], db: Db): void {
   for (const file of new Set(files)) {
     db.sqlite.run(
       'INSERT OR IGNORE INTO error_files(project_path, file, kb_id) VALUES (?, ?, ?)',
       projectPath ?? '',
       file,
-      Number(row?.id),
+      kbId,
     );
   }
 }
 
-/** Counts that a known error happened again. */
-export function countSeen(normalizedError: string, projectPath: string | null, db: Db): void {
-  db.sqlite.run(
-    'UPDATE error_kb SET seen_count = seen_count + 1 WHERE error_normalized = ? AND project_path = ?',
-    normalizedError,
-    projectPath ?? '',
-  );
+/** Whether a person wanted this error forgotten: then it is neither recorded nor told. */
+export function isForgotten(normalizedError: string, db: Db): boolean {
+  const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
+  return db.sqlite.get(sql, fingerprint(normalizedError)) !== undefined;
 }
 
 /** Counts that an agent was told the resolution. */

@@ -6,6 +6,7 @@ import { getDb } from './db.ts';
 import { queryEvents } from './events.ts';
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
 import { sqliteErrorCode } from './sqlite.ts';
+import { readDatabase } from './use-database.ts';
 
 /** Reading the database for a person: never on a hook's path. */
 
@@ -93,9 +94,7 @@ const LOOKED_AT_MAX = 500;
 
 /** Stored texts that agents are not given because they are shaped like instructions. */
 export function listWithheld(paths: StatePaths): Withheld[] {
-  const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-  if (db === undefined) return [];
-  try {
+  const withheld = readDatabase(paths, (db) => {
     const errors = queryEvents({ type: 'tool_error', limit: LOOKED_AT_MAX }, db).map((event) =>
       String(event.error),
     );
@@ -107,12 +106,11 @@ export function listWithheld(paths: StatePaths): Withheld[] {
           )
           .map((row) => resolutionText(String(row.resolution)))
       : [];
-    const withheld = (source: Withheld['source'], texts: string[]) =>
+    const shaped = (source: Withheld['source'], texts: string[]) =>
       [...new Set(texts)].filter(isInstructionShaped).map((text) => ({ source, text }));
-    return [...withheld('error', errors), ...withheld('fix', fixes)];
-  } finally {
-    db.sqlite.close();
-  }
+    return [...shaped('error', errors), ...shaped('fix', fixes)];
+  });
+  return withheld ?? [];
 }
 
 export type KnownFix = {
@@ -126,10 +124,8 @@ export type KnownFix = {
 
 /** The fixes that were used last. */
 export function listNewestFixes(paths: StatePaths, limit: number): KnownFix[] {
-  const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-  if (db === undefined) return [];
-  try {
-    if (schemaVersion(db.sqlite) !== SCHEMA_VERSION) return [];
+  const fixes = readDatabase(paths, (db) => {
+    if (!db.isOwn) return [];
     return db.sqlite
       .all(
         'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY last_used DESC, id DESC LIMIT ?',
@@ -143,20 +139,6 @@ export function listNewestFixes(paths: StatePaths, limit: number): KnownFix[] {
         seen: Number(row.seen_count),
         shown: Number(row.shown_count),
       }));
-  } finally {
-    db.sqlite.close();
-  }
-}
-
-/**
- * Takes in what waits in the spool and brings an older database up to date, however large. Throws with the reason
- * when that is not possible.
- */
-export function settleDatabase(paths: StatePaths, settle: (db: Db) => void): void {
-  const db = getDb(paths, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
-  try {
-    settle(db);
-  } finally {
-    db.sqlite.close();
-  }
+  });
+  return fixes ?? [];
 }

@@ -2,13 +2,14 @@ import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
 import { adoptTables } from './adopt.ts';
 import foundation from './schema/001-foundation.sql' with { type: 'text' };
+import learning from './schema/002-learning.sql' with { type: 'text' };
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
 import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
 
 const BACKUP_TIMEOUT_MS = 1000;
 
 /** The migration with index n leads from schema version n to n + 1. */
-const MIGRATIONS: readonly string[] = [foundation];
+const MIGRATIONS: readonly string[] = [foundation, learning];
 
 /** A database that this process may not migrate now; what was to be written has to wait. */
 export class MigrationDeferred extends Error {}
@@ -111,12 +112,11 @@ function backUp(paths: StatePaths, version: number): string {
   return file;
 }
 
-/** Fills the search indexes with rows that were there before their triggers. */
+/** Fills the search index with rows that were there before its trigger. */
 function indexAdoptedText(sqlite: Sqlite): void {
   sqlite.exec(`
     INSERT INTO event_text(rowid, text)
       SELECT id, COALESCE(json_extract(data, '$.text'), json_extract(data, '$.error')) FROM events
       WHERE json_valid(data) AND COALESCE(json_extract(data, '$.text'), json_extract(data, '$.error')) IS NOT NULL;
-    INSERT INTO error_kb_text(rowid, text) SELECT id, error_normalized FROM error_kb;
   `);
 }

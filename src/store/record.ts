@@ -2,12 +2,13 @@ import { unreachable } from '../core/guards.ts';
 import type { Recording, ToolError } from '../core/recording.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
-import { countSeen, countShown } from './error-kb.ts';
+import { countShown, isForgotten, recordSeen } from './error-kb.ts';
 import { type EventType, insertEvent } from './events.ts';
 import { openError, resolveErrors } from './open-errors.ts';
 import { summarizeSession } from './session-summary.ts';
 import { takeSpool } from './spool.ts';
 import { sqliteErrorCode } from './sqlite.ts';
+import { markShown, registerCached } from './suggestions.ts';
 
 /**
  * Writes what a hook wants to be remembered, and before it whatever still waits in the spool, in one transaction.
@@ -40,6 +41,12 @@ function apply(recording: Recording, db: Db): void {
   switch (recording.kind) {
     case 'prompt':
       append(recording, 'prompt', { text: recording.text, charCount: recording.charCount }, db);
+      if (recording.skill) append(recording, 'skill_used', { skillName: recording.skill }, db);
+      return;
+    case 'suggestions-shown':
+      // Those that another implementation left in the cache have no row before they are announced.
+      registerCached(recording.since, db);
+      markShown(recording.ids, db);
       return;
     case 'tool-use':
       applyToolUse(recording, db);
@@ -72,6 +79,8 @@ function apply(recording: Recording, db: Db): void {
 function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): void {
   const { tool, meta, toolUseId, command, file, at } = recording;
   const ran = command?.writesFile ? `${command.family} >` : command?.family;
+  const { skill } = meta;
+  if (typeof skill === 'string') append(recording, 'skill_used', { skillName: skill }, db);
   const data = { tool, meta, success: true, toolUseId, agentId: at.agentId, command: ran, file };
   const id = append(recording, 'tool_use', data, db);
   resolveErrors(id, recording, db);
@@ -83,6 +92,7 @@ function applyToolError(
   db: Db,
 ): void {
   const { at, isSummary } = recording;
+  if (isForgotten(error.error, db)) return;
   if (isSummary && error.toolUseId !== null && isRecorded(at.sessionId, error.toolUseId, db)) return;
   const data = {
     tool: error.tool,
@@ -96,7 +106,8 @@ function applyToolError(
   };
   const id = append(recording, 'tool_error', data, db);
   openError(id, at, error, db);
-  countSeen(error.error, at.projectPath, db);
+  const files = [error.file, ...error.mentionedFiles].filter((file) => file !== null);
+  recordSeen(error.error, { ts: at.ts, projectPath: at.projectPath, errorRaw: error.errorRaw, files }, db);
 }
 
 const CALLS_LOOKED_AT = 256;

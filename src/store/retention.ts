@@ -13,7 +13,13 @@ const TABLES: readonly { name: string; time: string; factor: number }[] = [
   { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
   { name: 'analysis_cache', time: 'ts', factor: 4 },
   { name: 'feedback', time: 'ts', factor: 12 },
+  { name: 'suggestions', time: 'COALESCE(decided_ts, last_ts)', factor: 12 },
+  { name: 'analysis_runs', time: 'ts', factor: 4 },
+  { name: 'given_contexts', time: 'ts', factor: 1 },
 ];
+
+/** Of the tables that have no rowid. */
+const KEYS: Readonly<Record<string, string>> = { spool_taken: 'name', suggestions: 'id' };
 
 export type Pruned = { readonly removed: number; readonly isComplete: boolean };
 
@@ -33,7 +39,7 @@ export function pruneOldEvents(
     let isComplete = true;
     for (const { name, time, factor } of TABLES) {
       const before = new Date(now.getTime() - retentionDays * factor * MS_PER_DAY).toISOString();
-      const key = name === 'spool_taken' ? 'name' : 'rowid';
+      const key = KEYS[name] ?? 'rowid';
       const changes = db.sqlite.run(
         `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${time} < ? LIMIT ?)`,
         before,

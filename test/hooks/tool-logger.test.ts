@@ -18,7 +18,7 @@ function eventsAfter(...inputs: Payload[]) {
   }
   const fixes = readRows(
     home.paths,
-    'SELECT error_normalized, resolved_by, use_count, resolution FROM error_kb',
+    'SELECT error_normalized, resolved_by, use_count, resolution FROM error_kb WHERE resolution IS NOT NULL',
   );
   return { events: readEvents(home.paths), fixes };
 }

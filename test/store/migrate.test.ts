@@ -78,3 +78,35 @@ async function migrationMs(): Promise<number> {
   expect(code, output).toBe(0);
   return performance.now() - startedMs;
 }
+
+test('getDb() brings a database of the first schema to the present one: its errors can be searched and learned from', () => {
+  home = mkdtempSync(`${tmpdir()}/store-first-`);
+  const paths = pathsIn(home);
+  const first = getDb(paths, { mode: 'write', busyTimeoutMs: 1000 });
+  // What the first schema had, and not more.
+  first.sqlite.exec(`DROP TRIGGER error_kb_text_update; DROP TRIGGER error_files_text_insert;
+    DROP TRIGGER error_kb_text_insert; DROP TABLE error_kb_text;
+    DROP TABLE suggestions; DROP TABLE analysis_runs; DROP TABLE given_contexts; DROP TABLE forgotten_errors;
+    DROP TABLE imports;
+    CREATE VIRTUAL TABLE error_kb_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
+    CREATE TRIGGER error_kb_text_insert AFTER INSERT ON error_kb BEGIN
+      INSERT INTO error_kb_text(rowid, text) VALUES (NEW.id, NEW.error_normalized);
+    END;
+    INSERT INTO error_kb(ts, error_normalized, error_raw, resolution)
+      VALUES ('${time(0)}', 'engine stalled at <PATH>', 'engine stalled at /home/dev/a.c', '{"summary":"edited a.c"}');
+    INSERT INTO error_files VALUES ('', 'src/a.c', 1);
+    PRAGMA user_version = 1`);
+  first.sqlite.close();
+  const db = getDb(paths, { mode: 'write', busyTimeoutMs: 1000 });
+  const row = db.sqlite.get('SELECT * FROM error_kb_text WHERE error_kb_text MATCH \'files : "a c"\'');
+  expect(row).toEqual({
+    error: 'engine stalled at <PATH>',
+    raw: 'engine stalled at /home/dev/a.c',
+    fix: 'edited a.c',
+    files: 'src/a.c',
+  });
+  expect(count(db, 'suggestions')).toBe(0);
+  checkIntegrity(db);
+  db.sqlite.close();
+  expect(readdirSync(paths.backups).filter((name) => name.startsWith('self-gen.v1.'))).toHaveLength(1);
+});

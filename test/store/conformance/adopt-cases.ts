@@ -118,7 +118,7 @@ const PREDECESSOR_CASES: readonly Case[] = [
       writeOldDatabase(paths, PREDECESSOR);
       const before = dump(paths.database);
       const db = context.open();
-      assert.equal(userVersion(db.sqlite), 1);
+      assert.equal(userVersion(db.sqlite), 2);
       assert.deepEqual(
         queryEvents({ search: 'old' }, db).map((event) => event.type),
         ['tool_error', 'prompt'],
@@ -396,7 +396,7 @@ const LIMIT_CASES: readonly Case[] = [
       const before = dump(context.paths.database);
       const refusal = (error: unknown) =>
         error instanceof MigrationDeferred &&
-        /schema version is 99.*knows 1.*Update self-generation/.test(error.message);
+        /schema version is 99.*knows 2.*Update self-generation/.test(error.message);
       assert.throws(() => context.open(), refusal);
       assert.equal(dump(context.paths.database), before);
       const reading = context.read();

@@ -17,7 +17,7 @@ type Lesson = Record<string, unknown> & {
 };
 
 function lessons(db: Db): Lesson[] {
-  return db.sqlite.all('SELECT * FROM error_kb ORDER BY id').map((row) => ({
+  return db.sqlite.all('SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY id').map((row) => ({
     ...(parseJson(String(row.resolution)) as Record<string, unknown>),
     error: String(row.error_normalized),
     use: Number(row.use_count),

@@ -1,0 +1,115 @@
+import { fingerprint } from './fingerprint.ts';
+import { isRecord, type Json, readString } from './guards.ts';
+import { cleanText, cutText, oneLine } from './text.ts';
+
+/** What an analysis may propose: a command for the user, a rule for CLAUDE.md, or a hook. */
+export const SUGGESTION_TYPES = ['skill', 'claude_md', 'hook'] as const;
+export type SuggestionType = (typeof SUGGESTION_TYPES)[number];
+
+/** `new` was never announced, `shown` was; the user decides between `applied` and `dismissed`. */
+export const SUGGESTION_STATUSES = ['new', 'shown', 'applied', 'dismissed', 'expired'] as const;
+export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
+
+/** What depends on the type. `errors`: the normalised errors that a rule is to prevent. */
+export type SuggestionDetails = {
+  readonly skillName?: string;
+  readonly hookEvent?: string;
+  readonly hookMatcher?: string;
+  readonly errors?: readonly string[];
+};
+
+/** A suggestion as an analysis makes it; the model wrote it, so it is data until the user applies it. */
+export type Proposal = {
+  readonly type: SuggestionType;
+  /** One line. */
+  readonly summary: string;
+  readonly evidence: string;
+  /** What would be applied: the rule, the skill's instructions, the hook's code. */
+  readonly text: string;
+  readonly priority: number;
+  readonly details: SuggestionDetails;
+};
+
+/** A proposal with its history. */
+export type Suggestion = Proposal & {
+  readonly id: string;
+  /** When it was first and last proposed, ISO. */
+  readonly ts: string;
+  readonly lastTs: string;
+  /** `all` for suggestions that are not about one project; then the path is empty. */
+  readonly project: string;
+  readonly projectPath: string;
+  /** `cache`: found in analysis_cache, left there by another implementation. */
+  readonly origin: 'analysis' | 'cache';
+  readonly status: SuggestionStatus;
+  readonly decidedTs: string | null;
+  readonly why: string | null;
+  /** What apply did, as apply wrote it. */
+  readonly applied: unknown;
+};
+
+const SUMMARY_LENGTH_MAX = 300;
+const EVIDENCE_LENGTH_MAX = 500;
+const RULE_LENGTH_MAX = 400;
+export const SUGGESTION_TEXT_LENGTH_MAX = 16_384;
+
+/** The same proposal for the same project has the same id, however often and in whatever order it is made. */
+export function suggestionId(proposal: Proposal, projectPath: string): string {
+  const { type, text, details } = proposal;
+  const key = type === 'skill' ? (details.skillName ?? '') : comparable(text);
+  return `s${fingerprint([projectPath, type, details.hookEvent ?? '', key].join('\n')).padStart(9, '0')}`;
+}
+
+/** Without case, punctuation and spacing, which models change from one answer to the next. */
+function comparable(text: string): string {
+  return (
+    text
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu)
+      ?.join(' ') ?? ''
+  );
+}
+
+/** A suggestion as it stands in analysis_cache, in the shape of any implementation; undefined when it is none. */
+export function readProposal(value: unknown): Proposal | undefined {
+  if (!isRecord(value)) return undefined;
+  const type = SUGGESTION_TYPES.find((one) => one === value.type);
+  const text = type && suggestedText(type, value);
+  const summary =
+    line(value, 'summary', SUMMARY_LENGTH_MAX) || cutText(oneLine(text ?? ''), SUMMARY_LENGTH_MAX);
+  if (type === undefined || !text || summary === '') return undefined;
+  const { priority } = value;
+  return {
+    type,
+    summary,
+    evidence: line(value, 'evidence', EVIDENCE_LENGTH_MAX),
+    text,
+    priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : 0,
+    details: readDetails(value),
+  };
+}
+
+function suggestedText(type: SuggestionType, value: Json): string {
+  if (type === 'claude_md')
+    return line(value, 'rule', RULE_LENGTH_MAX) || line(value, 'summary', RULE_LENGTH_MAX);
+  const text = type === 'skill' ? readString(value, 'action') : readString(value, 'hookCode');
+  return cutText(cleanText(text ?? ''), SUGGESTION_TEXT_LENGTH_MAX);
+}
+
+/** The fields that are there; `details` itself is read back with the same function. */
+export function readDetails(value: Json): SuggestionDetails {
+  const skillName = line(value, 'skillName', 64);
+  const hookEvent = line(value, 'hookEvent', 64);
+  const hookMatcher = line(value, 'hookMatcher', 200);
+  const errors = Array.isArray(value.errors) ? value.errors.filter((one) => typeof one === 'string') : [];
+  return {
+    ...(skillName && { skillName }),
+    ...(hookEvent && { hookEvent }),
+    ...(hookMatcher && { hookMatcher }),
+    ...(errors.length > 0 && { errors: errors.slice(0, 10).map((error) => cutText(error, 200)) }),
+  };
+}
+
+function line(value: Json, key: string, lengthMax: number): string {
+  return cutText(oneLine(readString(value, key) ?? ''), lengthMax);
+}
