@@ -12,8 +12,11 @@ export type Config = {
     readonly excludeAgents: readonly string[];
   };
   readonly analysisOnSessionEnd: boolean;
+  readonly analysisCli: 'claude' | 'codex' | 'gemini' | 'opencode';
   readonly analysisModel: string;
   readonly analysisDays: number;
+  readonly analysisDailyBudgetUsd: number;
+  readonly analysisMinIntervalMinutes: number;
   readonly analysisCacheMaxAgeHours: number;
 };
 
@@ -38,7 +41,9 @@ const NAMES = {
   expected: 'a list of non-empty names',
 };
 
-function days(most: number) {
+const ANALYSIS_CLIS = ['claude', 'codex', 'gemini', 'opencode'];
+
+function positive(most: number) {
   return {
     accepts: (value: unknown) =>
       typeof value === 'number' && Number.isFinite(value) && value > 0 && value <= most,
@@ -67,7 +72,7 @@ export const CONFIG_FIELDS: readonly Field[] = [
     ...BOOLEAN,
     description: 'false stores [REDACTED] instead of what you typed',
   },
-  { key: 'retentionDays', default: 90, ...days(36500), description: 'how long recorded events are kept' },
+  { key: 'retentionDays', default: 90, ...positive(36500), description: 'how long recorded events are kept' },
   {
     key: 'subagentContext.agents',
     default: [],
@@ -84,20 +89,39 @@ export const CONFIG_FIELDS: readonly Field[] = [
     key: 'analysisOnSessionEnd',
     default: false,
     ...BOOLEAN,
-    description: 'reserved for the analysis of the log',
+    description: 'true analyses the log after a session: a call to a model, within the budget below',
+  },
+  {
+    key: 'analysisCli',
+    default: 'claude',
+    accepts: (value) => typeof value === 'string' && ANALYSIS_CLIS.includes(value),
+    expected: '"claude", "codex", "gemini" or "opencode"',
+    description: 'the program that analyses the log',
   },
   {
     key: 'analysisModel',
     default: 'sonnet',
     accepts: (value) => typeof value === 'string' && value.trim() !== '',
     expected: 'the name of a model',
-    description: 'reserved for the analysis of the log',
+    description: 'the model that analyses the log; the default is for claude, the others choose their own',
   },
-  { key: 'analysisDays', default: 7, ...days(365), description: 'reserved for the analysis of the log' },
+  { key: 'analysisDays', default: 7, ...positive(365), description: 'how many days of the log are analysed' },
+  {
+    key: 'analysisDailyBudgetUsd',
+    default: 1,
+    ...positive(1000),
+    description: 'what all analyses of a day may cost together, in USD',
+  },
+  {
+    key: 'analysisMinIntervalMinutes',
+    default: 60,
+    ...positive(10_080),
+    description: 'how long no session of a project starts another analysis of it',
+  },
   {
     key: 'analysisCacheMaxAgeHours',
     default: 24,
-    ...days(8760),
+    ...positive(8760),
     description: 'how old an analysis may be to be announced when a session starts',
   },
 ];

@@ -19,6 +19,11 @@ const KOREAN = {
   bashErrorPath: (tools: string) => `   이전 해결 경로: ${tools}`,
   analysisHeading: '[Self-Generation] AI 패턴 분석 결과:',
   analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
+  applyAdvice: '사용자가 승인하면 `self-generation apply <id>`로 적용하세요.',
+  dismissAdvice: '사용자가 거부하면 `self-generation dismiss <id>`로 기록하세요.',
+  fittingSkill: (name: string, scope: 'global' | 'project') =>
+    `[Self-Generation] 이 작업과 관련된 커스텀 스킬이 있습니다: \`/${name}\` (${scope === 'global' ? '전역' : '프로젝트'} 스킬)`,
+  fittingSkillAdvice: '사용자에게 이 스킬 사용을 제안해주세요.',
   previousSession: (time: string) => `[Self-Generation] 이전 세션 컨텍스트 (${time}):`,
   previousCounts: (prompts: number, tools: number) => `- 프롬프트 ${prompts}개, 도구 ${tools}회 사용`,
   previousPrompts: (prompts: string) => `- 이전 세션 마지막 작업: ${prompts}`,
@@ -51,6 +56,11 @@ const ENGLISH: Messages = {
   bashErrorPath: (tools) => `   Earlier path to the fix: ${tools}`,
   analysisHeading: '[Self-Generation] Results of the pattern analysis:',
   analysisAdvice: 'Please tell the user about these suggestions.',
+  applyAdvice: 'If the user agrees, `self-generation apply <id>` applies it.',
+  dismissAdvice: 'If the user refuses, `self-generation dismiss <id>` keeps that.',
+  fittingSkill: (name, scope) =>
+    `[Self-Generation] There is a custom skill for this: \`/${name}\` (${scope})`,
+  fittingSkillAdvice: 'Please propose it to the user.',
   previousSession: (time) => `[Self-Generation] Previous session (${time}):`,
   previousCounts: (prompts, tools) => `- Prompts: ${prompts}, tool calls: ${tools}`,
   previousPrompts: (prompts) => `- Last tasks: ${prompts}`,

@@ -16,6 +16,8 @@ export type SuggestionDetails = {
   readonly hookEvent?: string;
   readonly hookMatcher?: string;
   readonly errors?: readonly string[];
+  /** Prompts, in the user's words, that a skill is for. */
+  readonly examples?: readonly string[];
 };
 
 /** A suggestion as an analysis makes it; the model wrote it, so it is data until the user applies it. */
@@ -101,13 +103,23 @@ export function readDetails(value: Json): SuggestionDetails {
   const skillName = line(value, 'skillName', 64);
   const hookEvent = line(value, 'hookEvent', 64);
   const hookMatcher = line(value, 'hookMatcher', 200);
-  const errors = Array.isArray(value.errors) ? value.errors.filter((one) => typeof one === 'string') : [];
+  const errors = texts(value.errors, 10, 200);
+  const examples = texts(value.examples, 5, 200);
   return {
     ...(skillName && { skillName }),
     ...(hookEvent && { hookEvent }),
     ...(hookMatcher && { hookMatcher }),
-    ...(errors.length > 0 && { errors: errors.slice(0, 10).map((error) => cutText(error, 200)) }),
+    ...(errors.length > 0 && { errors }),
+    ...(examples.length > 0 && { examples }),
   };
+}
+
+function texts(value: unknown, most: number, lengthMax: number): string[] {
+  const list = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  return list
+    .map((one) => cutText(oneLine(one), lengthMax))
+    .filter((one) => one !== '')
+    .slice(0, most);
 }
 
 function line(value: Json, key: string, lengthMax: number): string {

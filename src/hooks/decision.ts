@@ -1,6 +1,7 @@
 import type { Config } from '../core/config.ts';
 import type { HookEventName } from '../core/hook-names.ts';
 import type { Origin, Recording } from '../core/recording.ts';
+import type { Skill } from '../core/skill.ts';
 import type { Db } from '../store/connection.ts';
 import type { HookEvent } from './event.ts';
 
@@ -13,7 +14,12 @@ export type Decision = {
   readonly recording?: Recording;
   /** Old rows are removed after the recording. */
   readonly prune?: true;
+  /** The log is analysed by a process of its own, which nobody waits for. */
+  readonly launch?: Launch;
 };
+
+/** An analysis of this project's log. */
+export type Launch = { readonly kind: 'analysis'; readonly projectPath: string };
 
 export const NOTHING: Decision = {};
 
@@ -33,6 +39,12 @@ export type HookContext = {
   readonly knowledge: () => Db | undefined;
   /** Takes secrets out of texts of a database that an earlier implementation made. */
   readonly clean?: (text: string) => string;
+};
+
+/** What the hooks that nobody waits for in the hottest moment may look at besides. */
+export type FullContext = HookContext & {
+  /** The user's own skills, read from their files at each call. */
+  readonly skills: () => readonly Skill[];
 };
 
 /** Where and when the event happened. */

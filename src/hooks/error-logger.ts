@@ -1,10 +1,10 @@
+import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
 import { resolutionText } from '../core/resolution.ts';
 import { searchErrorKB } from '../store/error-kb.ts';
 import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { inertText } from './inert-text.ts';
 import { toolError } from './tool-call.ts';
 
 const FIX_LENGTH_MAX = 300;

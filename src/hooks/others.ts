@@ -1,5 +1,6 @@
 import { pathExists } from '#runtime';
 import { unreachable } from '../core/guards.ts';
+import { getProjectPath } from '../core/project.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Db } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
@@ -8,8 +9,9 @@ import { logHookFailure } from '../store/hook-log.ts';
 import { record } from '../store/record.ts';
 import { redactText, withoutSecrets } from '../store/redact-rows.ts';
 import { pruneBackups, pruneOldEvents } from '../store/retention.ts';
+import { loadSkills, skillPlaces } from '../store/skill-files.ts';
 import { isSpoolWaiting, spool } from '../store/spool.ts';
-import { type Decision, type HookContext, NOTHING, type Reply } from './decision.ts';
+import { type Decision, type FullContext, type Launch, NOTHING, type Reply } from './decision.ts';
 import { decidePostToolBatch, decidePostToolUseFailure } from './error-logger.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
 import { attempt, decideOnData, type HookRun, messageOf, type Others, type Unread } from './invocation.ts';
@@ -41,6 +43,8 @@ export function serve(context: Unread, run: HookRun): Reply | undefined {
       pruneBackups(context.config.retentionDays, run.now, run.paths);
     });
   }
+  const { launch } = decision ?? {};
+  if (launch) attempt(run, () => launchDetached(launch, run));
   return decision?.reply;
 }
 
@@ -75,16 +79,17 @@ export function takeWaiting(run: HookRun): void {
 
 /** A hook that records anyway reads through the connection that it writes with. */
 function decideEvent(context: Unread, forWriting: () => Db, run: HookRun): Decision {
-  const { event, paths } = run;
+  const { event, paths, env } = run;
+  const skills = () => loadSkills(skillPlaces(env, getProjectPath(event.cwd, env)));
   if (event.name !== 'PostToolUseFailure') {
-    return decideOnData((open) => decide(event, { ...context, knowledge: safely(open) }), run);
+    return decideOnData((open) => decide(event, { ...context, skills, knowledge: safely(open) }), run);
   }
   const knowledge = () => (pathExists(paths.database) ? attempt(run, forWriting) : undefined);
-  return decide(event, { ...context, knowledge });
+  return decide(event, { ...context, skills, knowledge });
 }
 
 /** What the event calls for. Reads through the context, changes nothing. */
-export function decide(event: HookEvent, context: HookContext): Decision {
+export function decide(event: HookEvent, context: FullContext): Decision {
   switch (event.name) {
     case 'UserPromptSubmit':
       return decideUserPromptSubmit(event, context);
@@ -133,6 +138,26 @@ function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
     const outcome = isKept ? 'Cannot record now, kept in the spool' : 'Cannot record, the event is lost';
     logHookFailure(run.event.name, `${outcome}: ${messageOf(error)}`, run.paths, run.now);
   }
+}
+
+/**
+ * Starts the installed program, in its own session and with nothing of ours to hold: a child that kept standard output
+ * open would cost the client's answer.
+ */
+function launchDetached({ projectPath }: Launch, { paths }: HookRun): void {
+  const isProgram = typeof Bun !== 'undefined' && Bun.isStandaloneExecutable;
+  const program = pathExists(paths.binary) ? paths.binary : isProgram ? process.execPath : undefined;
+  if (program === undefined) throw new Error(`Cannot start the analysis: there is no "${paths.binary}"`);
+  const child = process
+    .getBuiltinModule('node:child_process')
+    .spawn(program, ['analyze', '--session-end', '--project', projectPath], {
+      cwd: paths.home,
+      detached: true,
+      stdio: 'ignore',
+      windowsHide: true,
+    });
+  child.on('error', () => {}); // The ledger has no row then, which is what status shows.
+  child.unref();
 }
 
 ({ serve, decideOnForeignData, takeWaiting }) satisfies Others;

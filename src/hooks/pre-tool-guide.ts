@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from '../core/guards.ts';
+import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
 import { resolutionText } from '../core/resolution.ts';
@@ -9,7 +10,6 @@ import { findResolution, type KnownError } from '../store/find-resolution.ts';
 import { queryOpenErrors } from '../store/open-errors.ts';
 import { type Decision, type HookContext, NOTHING } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { inertText } from './inert-text.ts';
 import { toolFile } from './tool-call.ts';
 
 const FILE_ERRORS_MAX = 2;

@@ -7,7 +7,7 @@ import {
 } from '../core/project.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
-import { noteGiven } from '../store/given-contexts.ts';
+import { noteGiven } from '../store/given-note.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';

@@ -1,47 +1,85 @@
 import { isRecord, type Json } from '../core/guards.ts';
+import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
+import { readProposal, suggestionId } from '../core/suggestion.ts';
 import { getCachedAnalysis } from '../store/analysis-cache.ts';
 import type { Db } from '../store/connection.ts';
 import { queryEvents } from '../store/events.ts';
-import { type Decision, type HookContext, NOTHING } from './decision.ts';
+import { listSuggestions, unseenIds } from '../store/suggestions.ts';
+import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { inertText } from './inert-text.ts';
 
 const CONTEXT_LENGTH_MAX = 2000;
 const ITEM_LENGTH_MAX = 200;
 const SUGGESTIONS_MAX = 3;
+/** So that all of them fit: none is announced a second time. */
+const SUMMARY_LENGTH_MAX = 150;
 const PROMPTS_MAX = 2;
 const ERRORS_MAX = 2;
 const RESUME_ERRORS_MAX = 8;
 const TOOLS_MAX = 3;
+const MS_PER_HOUR = 3_600_000;
 
-/** SessionStart: announces suggestions and says where the project's last session stopped (REQ-SSH-002…007). */
+/**
+ * SessionStart: announces suggestions that nobody has seen, once, and says where the project's last session stopped
+ * (REQ-SSH-002…007).
+ */
 export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: HookContext): Decision {
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
   const messages = messagesIn(context.config.language);
+  const announced = newSuggestions(context, db);
   const parts = [
-    suggestionLines(context, messages, db),
+    suggestionLines(announced, messages),
     previousSessionLines(event.source, context, messages, db),
   ];
   const text = parts
     .filter((lines) => lines.length > 0)
     .map((lines) => withinLength(lines, CONTEXT_LENGTH_MAX / 2))
     .join('\n\n');
-  return text === '' ? NOTHING : { reply: { event: 'SessionStart', context: text } };
+  if (text === '') return NOTHING;
+  const reply = { event: 'SessionStart', context: text } as const;
+  if (announced.length === 0) return { reply };
+  const ids = announced.map(({ id }) => id);
+  const since = cacheSince(context);
+  return { reply, recording: { kind: 'suggestions-shown', at: originOf(event, context), ids, since } };
 }
 
-function suggestionLines({ config, project, now }: HookContext, messages: Messages, db: Db): string[] {
+type Announced = { readonly id: string; readonly type: string; readonly summary: string };
+
+/** New ones of our own analyses, and what another implementation has left in the cache. */
+function newSuggestions(context: HookContext, db: Db): Announced[] {
+  const { config, project, now } = context;
+  const own = listSuggestions({ project, statuses: ['new'] }, db);
   const query = { projectPath: project.path, now };
   const analysis = getCachedAnalysis(config.analysisCacheMaxAgeHours, project.name, query, db);
-  const shown = (analysis?.suggestions ?? [])
-    .filter((suggestion) => !isInstructionShaped(String(suggestion.summary)))
-    .slice(0, SUGGESTIONS_MAX)
-    .map(
-      (suggestion) => `- [${item(suggestion.type)}] ${item(suggestion.summary)} [id: ${item(suggestion.id)}]`,
-    );
-  return shown.length === 0 ? [] : [messages.analysisHeading, ...shown, messages.analysisAdvice];
+  const cached = (analysis?.suggestions ?? []).flatMap((suggestion) => {
+    const proposal = readProposal(suggestion);
+    return proposal ? [{ ...proposal, id: suggestionId(proposal, analysis?.projectPath ?? '') }] : [];
+  });
+  const known = new Set(own.map(({ id }) => id));
+  const unseen = unseenIds(
+    cached.map(({ id }) => id).filter((id) => !known.has(id)),
+    db,
+  );
+  return [...own, ...cached.filter(({ id }) => unseen.includes(id))]
+    .filter(({ summary }) => !isInstructionShaped(summary))
+    .slice(0, SUGGESTIONS_MAX);
+}
+
+function cacheSince({ config, now }: HookContext): string {
+  return new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
+}
+
+function suggestionLines(announced: readonly Announced[], messages: Messages): string[] {
+  if (announced.length === 0) return [];
+  const lines = announced.map(
+    ({ id, type, summary }) =>
+      `- [${item(type)}] ${inertText(summary, SUMMARY_LENGTH_MAX)} [id: ${item(id)}]`,
+  );
+  const { analysisHeading, analysisAdvice, applyAdvice, dismissAdvice } = messages;
+  return [analysisHeading, ...lines, analysisAdvice, applyAdvice, dismissAdvice];
 }
 
 function previousSessionLines(

@@ -1,3 +1,4 @@
+import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
 import { isInformative } from '../core/normalize-error.ts';
@@ -9,7 +10,6 @@ import { queryEvents, type StoredEvent } from '../store/events.ts';
 import { findResolution } from '../store/find-resolution.ts';
 import { type Decision, type HookContext, NOTHING, type Project } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { inertText } from './inert-text.ts';
 
 /** Agents that work on code (RA-401). `config.subagentContext` adds and removes names. */
 const CODE_AGENTS = [

@@ -28,6 +28,8 @@ export function toolMeta({ tool, input }: Call): Json {
     return file === undefined ? {} : { file: maskSensitivePath(bounded(file)) };
   }
   if (tool === 'Grep' || tool === 'Glob') return definedOnly({ pattern: boundedField(input, 'pattern') });
+  if (tool === 'Skill')
+    return definedOnly({ skill: boundedField(input, 'skill') ?? boundedField(input, 'command') });
   if (isAgentTool(tool)) {
     return definedOnly({
       agentType: boundedField(input, 'subagent_type'),

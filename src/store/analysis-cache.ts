@@ -2,10 +2,15 @@ import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
-/** A suggestion of an analysis; the model wrote it, so nothing about it is certain. */
-export type Suggestion = Json;
+/** A suggestion as a model wrote it: nothing about it is certain. */
+export type CachedSuggestion = Json;
 
-export type Analysis = { readonly ts: string; readonly suggestions: readonly Suggestion[] };
+export type Analysis = {
+  readonly ts: string;
+  /** Empty when the row belongs to no path. */
+  readonly projectPath: string;
+  readonly suggestions: readonly CachedSuggestion[];
+};
 
 export type CachedAnalysisQuery = { readonly projectPath: string | null; readonly now: Date };
 
@@ -26,7 +31,7 @@ export function getCachedAnalysis(
   const since = new Date(now.getTime() - hours * MS_PER_HOUR).toISOString();
   const name = db.shape.has('analysis_cache', 'project') ? 'project' : "'all'";
   const path = db.shape.has('analysis_cache', 'project_path') ? 'project_path' : 'NULL';
-  const statement = `SELECT ts, analysis FROM analysis_cache
+  const statement = `SELECT ts, analysis, ${path} AS path FROM analysis_cache
     WHERE ${name} = ? AND ts >= ? AND (${path} IS NULL OR ${path} = ?) ORDER BY ts DESC, rowid DESC LIMIT ?`;
   for (const wanted of [project, 'all']) {
     for (const row of db.sqlite.all(statement, wanted, since, projectPath, ROWS_MAX)) {
@@ -38,10 +43,45 @@ export function getCachedAnalysis(
 }
 
 /** A row that holds no analysis, somebody else's or damaged, does not hide the one before it. */
-function readAnalysis({ ts, analysis }: Row): Analysis | undefined {
+function readAnalysis({ ts, analysis, path }: Row): Analysis | undefined {
   const parsed = typeof analysis === 'string' ? parseJson(analysis) : undefined;
   if (!isRecord(parsed) || !Array.isArray(parsed.suggestions)) return undefined;
-  const suggestions: Suggestion[] = [];
+  const suggestions: CachedSuggestion[] = [];
   for (const suggestion of parsed.suggestions) if (isRecord(suggestion)) suggestions.push(suggestion);
-  return { ts: String(ts), suggestions };
+  return { ts: String(ts), projectPath: typeof path === 'string' ? path : '', suggestions };
+}
+
+/** What was sent, by which a stored answer is found again. */
+export type AnalysisKey = {
+  /** The project's display name, or `all`. */
+  readonly project: string;
+  readonly projectPath: string | null;
+  readonly days: number;
+  /** Of everything that was sent: two projects of one name never have the same. */
+  readonly inputHash: string;
+};
+
+/** The stored answer to exactly this input, as JSON text. */
+export function findAnalysis({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
+  const row = db.sqlite.get(
+    'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
+    project,
+    days,
+    inputHash,
+  );
+  return row === undefined ? undefined : String(row.analysis);
+}
+
+/** Stores an answer, or makes the stored one the newest again (REQ-AA-002). */
+export function saveAnalysis(key: AnalysisKey, analysis: string, ts: string, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT(project, days, input_hash) DO UPDATE SET ts = excluded.ts, analysis = excluded.analysis`,
+    ts,
+    key.project,
+    key.days,
+    key.inputHash,
+    analysis,
+    key.projectPath,
+  );
 }

@@ -1,55 +1,51 @@
-import { pathExists, writeMark } from '#runtime';
+import { pathExists, readTextFile } from '#runtime';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
+import type { GivenContext } from './given-note.ts';
 import type { Row } from './sqlite.ts';
 
-/**
- * Which sub-agent was given what. SubagentStart must not wait for the database, so it leaves a note in a file, and the
- * next hook that may write takes it in. A note is no event: it may be lost when the machine fails in that moment.
- */
-export type GivenContext = {
-  readonly ts: string;
-  readonly sessionId: string;
-  readonly agentId: string;
-  readonly agentType: string | null;
-  readonly project: string;
-  readonly projectPath: string;
-  readonly text: string;
-};
+/** Which sub-agent was given what: the notes that SubagentStart left, taken in by who may write. */
 
 const NOTE_AGE_MAX_MS = 60_000;
-
-/**
- * Leaves the note, in one of 4,096 files that the end of the agent's id chooses: where nobody ever takes notes in, the
- * disk does not fill. Never throws.
- */
-export function noteGiven(given: GivenContext, paths: StatePaths): void {
-  let slot = '';
-  for (const letter of given.agentId.slice(-3)) slot += '0123456789abcdef'.includes(letter) ? letter : '0';
-  writeMark(`${paths.given}/${slot}.json`, JSON.stringify(given));
-}
 
 /** Takes the notes into the database. Throws what SQLite throws; the notes are kept then. */
 export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
   if (!pathExists(paths.given)) return;
   const fs = process.getBuiltinModule('node:fs');
-  const done: string[] = [];
+  const notes = readNotes(paths);
   db.sqlite.transaction(() => {
-    for (const name of fs.readdirSync(paths.given)) {
-      const file = `${paths.given}/${name}`;
-      const given = readNote(fs.readFileSync(file, 'utf8'));
-      const isFresh = nowMs - fs.statSync(file).mtimeMs < NOTE_AGE_MAX_MS;
-      if (given !== undefined) insert(given, db);
-      if (given !== undefined || !isFresh) done.push(file); // Else it may be being written.
-    }
+    for (const { given } of notes) if (given !== undefined) insert(given, db);
   });
-  for (const file of done) fs.rmSync(file, { force: true });
+  for (const { file, given, writtenMs } of notes) {
+    // One that cannot be read may be being written.
+    if (given !== undefined || nowMs - writtenMs > NOTE_AGE_MAX_MS) fs.rmSync(file, { force: true });
+  }
   try {
     fs.rmdirSync(paths.given);
   } catch {
     // Another note came in meanwhile.
   }
+}
+
+/** What waits to be taken in. */
+export function waitingGiven(paths: StatePaths): GivenContext[] {
+  return readNotes(paths).flatMap(({ given }) => given ?? []);
+}
+
+type Note = { readonly file: string; readonly given: GivenContext | undefined; readonly writtenMs: number };
+
+function readNotes(paths: StatePaths): Note[] {
+  if (!pathExists(paths.given)) return [];
+  const fs = process.getBuiltinModule('node:fs');
+  const notes: Note[] = [];
+  for (const name of fs.readdirSync(paths.given)) {
+    const file = `${paths.given}/${name}`;
+    const writtenMs = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    // Another process may just have taken it in.
+    if (writtenMs !== undefined) notes.push({ file, writtenMs, given: readNote(readTextFile(file) ?? '') });
+  }
+  return notes;
 }
 
 function insert(given: GivenContext, db: Db): void {

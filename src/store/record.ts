@@ -6,7 +6,7 @@ import { countShown, isForgotten, recordSeen } from './error-kb.ts';
 import { type EventType, insertEvent } from './events.ts';
 import { openError, resolveErrors } from './open-errors.ts';
 import { summarizeSession } from './session-summary.ts';
-import { takeSpool } from './spool.ts';
+import { type TakenSpool, takeSpool } from './spool.ts';
 import { sqliteErrorCode } from './sqlite.ts';
 import { markShown, registerCached } from './suggestions.ts';
 
@@ -16,12 +16,18 @@ import { markShown, registerCached } from './suggestions.ts';
  */
 export function record(recordings: readonly Recording[], paths: StatePaths, db: Db): void {
   const spool = db.sqlite.transaction(() => {
-    const taken = takeSpool(paths, db);
-    for (const recording of taken.recordings) applyWaiting(recording, db);
+    const taken = applySpool(paths, db);
     for (const recording of recordings) apply(recording, db);
     return taken;
   });
   spool.discard();
+}
+
+/** Writes what waits in the spool, inside the caller's transaction; after its commit the files are to be discarded. */
+export function applySpool(paths: StatePaths, db: Db): TakenSpool {
+  const taken = takeSpool(paths, db);
+  for (const recording of taken.recordings) applyWaiting(recording, db);
+  return taken;
 }
 
 /** A waiting recording that cannot be applied, from another version or damaged, must not block all that follow. */
@@ -37,10 +43,16 @@ function applyWaiting(recording: Recording, db: Db): void {
   db.sqlite.exec('RELEASE waiting');
 }
 
-function apply(recording: Recording, db: Db): void {
+/** Writes one recording inside the caller's transaction. */
+export function apply(recording: Recording, db: Db): void {
   switch (recording.kind) {
     case 'prompt':
-      append(recording, 'prompt', { text: recording.text, charCount: recording.charCount }, db);
+      append(
+        recording,
+        'prompt',
+        { text: recording.text, charCount: recording.charCount, skillHint: recording.skillHint },
+        db,
+      );
       if (recording.skill) append(recording, 'skill_used', { skillName: recording.skill }, db);
       return;
     case 'suggestions-shown':

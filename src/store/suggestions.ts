@@ -80,6 +80,7 @@ export type SuggestionFilter = {
 
 /** Suggestions, the most important first; the order is the same as long as nothing is added. */
 export function listSuggestions({ project, statuses, limit }: SuggestionFilter, db: Db): Suggestion[] {
+  if (!db.shape.has('suggestions', 'status')) return [];
   const wanted = statuses ?? SUGGESTION_STATUSES;
   const paths = project?.spellings ?? [];
   // A row without a path is known by its project's name, as in analysis_cache.
@@ -105,6 +106,15 @@ export function findSuggestions(idPrefix: string, db: Db): Suggestion[] {
     .all('SELECT * FROM suggestions WHERE id >= ? AND id < ? ORDER BY id', idPrefix, `${idPrefix}\u{10ffff}`)
     .map(readSuggestion)
     .filter((suggestion) => suggestion !== undefined);
+}
+
+/** Those among these ids that nobody has seen: they are new, or in no row at all. */
+export function unseenIds(ids: readonly string[], db: Db): string[] {
+  if (!db.shape.has('suggestions', 'status')) return [...ids];
+  return ids.filter((id) => {
+    const row = db.sqlite.get('SELECT status FROM suggestions WHERE id = ?', id);
+    return row === undefined || row.status === 'new';
+  });
 }
 
 /** The new ones among these have been announced. */

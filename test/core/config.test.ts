@@ -21,8 +21,11 @@ test('parseConfig() gives the defaults when the document is empty', () => {
     retentionDays: 90,
     subagentContext: { agents: [], excludeAgents: [] },
     analysisOnSessionEnd: false,
+    analysisCli: 'claude',
     analysisModel: 'sonnet',
     analysisDays: 7,
+    analysisDailyBudgetUsd: 1,
+    analysisMinIntervalMinutes: 60,
     analysisCacheMaxAgeHours: 24,
   });
 });

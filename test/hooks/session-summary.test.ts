@@ -1,11 +1,11 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { decide } from '../../src/hooks/others.ts';
 import { decideSessionEnd } from '../../src/hooks/session-summary.ts';
 import { readEvents, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';
 import { runHookProcess } from '../support/hook-process.ts';
-import { bashFailure, bashSuccess, type Payload, payload, prompt } from '../support/payloads.ts';
+import { bashFailure, bashSuccess, type Payload, PROJECT, payload, prompt } from '../support/payloads.ts';
 import { seedErrors } from '../support/seed.ts';
 
 function summaryAfter(...inputs: Payload[]): Payload | undefined {
@@ -78,4 +78,30 @@ test('the end of a session forgets what is older than the retention', async () =
   ]);
   await runHookProcess(payload('session-end'), { home: home.path });
   expect(readEvents(home.paths, 'tool_error').map((event) => event.data.error)).toEqual(['a younger error']);
+});
+
+describe('decideSessionEnd() starts an analysis', () => {
+  const launched = (prompts: number, config: Payload, end: Payload = {}) => {
+    using home = temporaryHome();
+    using work = bench(home, { config });
+    for (let n = 0; n < prompts; n++) {
+      const event = parseHookEvent(prompt(`prompt ${n}`));
+      if (event) work.keep(decide(event, work.context));
+    }
+    return decideSessionEnd(eventOf('SessionEnd', payload('session-end', end)), work.context).launch;
+  };
+  const on = { analysisOnSessionEnd: true };
+
+  test('of the project, when the user has switched that on and there were three prompts', () => {
+    expect(launched(3, on)).toEqual({ kind: 'analysis', projectPath: PROJECT });
+  });
+
+  const rows: [string, number, Payload, Payload][] = [
+    ['as long as nobody has switched it on', 5, {}, {}],
+    ['after two prompts', 2, on, {}],
+    ['when the session was only cleared', 5, on, { reason: 'clear' }],
+  ];
+  for (const [when, prompts, config, end] of rows) {
+    test(`and none ${when}`, () => expect(launched(prompts, config, end)).toBeUndefined());
+  }
 });

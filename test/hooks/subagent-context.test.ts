@@ -2,12 +2,19 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync } from 'node:fs';
 import fc from 'fast-check';
 import { parseConfig } from '../../src/core/config.ts';
+import { readProposal } from '../../src/core/suggestion.ts';
 import { composeContext, decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
+import {
+  decideSuggestion,
+  findSuggestions,
+  saveProposals,
+  type Verdict,
+} from '../../src/store/suggestions.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { contextOf, runHookProcess, runProgram } from '../support/hook-process.ts';
 import { agentStart, bashFailure, PROJECT } from '../support/payloads.ts';
-import { rule, seedAnalysis, seedErrors, seedFixes } from '../support/seed.ts';
+import { isoBeforeNow, rule, seedAnalysis, seedErrors, seedFixes, withDatabase } from '../support/seed.ts';
 
 const ERRORS = '이 프로젝트의 최근 에러 패턴:';
 const RULES = '적용할 프로젝트 규칙:';
@@ -260,6 +267,53 @@ describe('composeContext()', () => {
       { seed: 2 },
     );
   });
+});
+
+describe('decideSubagentStart() and what the user decided', () => {
+  /** A rule as our own analysis stores it, and as the user left it. */
+  function proposed(
+    home: Home,
+    text: string,
+    origin: 'analysis' | 'cache',
+    verdicts: readonly Verdict[],
+  ): void {
+    const cached = { type: 'claude_md', rule: text, summary: `about ${text}`, project: 'app' };
+    const proposal = readProposal(cached);
+    if (proposal === undefined) throw new Error('Cannot propose this');
+    withDatabase(home.paths, (db) => {
+      const scope = { project: 'app', projectPath: origin === 'cache' ? '' : PROJECT };
+      const [id = ''] = saveProposals([proposal], { ...scope, ts: isoBeforeNow(60), origin }, db);
+      const [suggestion] = findSuggestions(id, db);
+      for (const verdict of verdicts)
+        if (suggestion) decideSuggestion(suggestion, verdict, isoBeforeNow(1), db);
+      db.sqlite.run(
+        'INSERT INTO analysis_cache(ts, project, days, analysis, project_path) VALUES (?, ?, 7, ?, ?)',
+        isoBeforeNow(60),
+        'app',
+        JSON.stringify({ suggestions: [origin === 'cache' ? cached : { ...cached, id }] }),
+        scope.projectPath || null,
+      );
+    });
+  }
+  const applied: Verdict = { kind: 'applied', applied: {} };
+  const dismissed: Verdict = { kind: 'dismissed', why: null };
+
+  const rows: [string, 'analysis' | 'cache', Verdict[], boolean][] = [
+    ['a rule that our analysis proposed and nobody agreed to', 'analysis', [], false],
+    ['one that was applied', 'analysis', [applied], true],
+    ['one that was dismissed', 'analysis', [dismissed], false],
+    ['one that was applied and taken back', 'analysis', [applied, { kind: 'undone' }], false],
+    ['a rule that somebody else put into the cache', 'cache', [], true],
+    ['one of those that was dismissed', 'cache', [dismissed], false],
+    ['one of those that was applied', 'cache', [applied], true],
+  ];
+  for (const [what, origin, verdicts, isTold] of rows) {
+    test(`${isTold ? 'tells' : 'keeps back'} ${what}`, () => {
+      using home = temporaryHome();
+      proposed(home, 'Use pnpm', origin, verdicts);
+      expect(contextIn(home)).toBe(isTold ? `${RULES}\n- Use pnpm` : undefined);
+    });
+  }
 });
 
 async function makeRepository(repository: string, worktree: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { parseConfig } from '../../src/core/config.ts';
-import type { HookContext } from '../../src/hooks/decision.ts';
+import type { Skill } from '../../src/core/skill.ts';
+import type { FullContext, HookContext } from '../../src/hooks/decision.ts';
 import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
@@ -9,7 +10,7 @@ import { type Payload, PROJECT } from './payloads.ts';
 
 /** What a decision is made from, on the real database of a temporary home. Closes what it opened. */
 export type Bench = Disposable & {
-  readonly context: HookContext;
+  readonly context: FullContext;
   /** Records what decisions call for, as run.ts does. */
   readonly keep: (...decisions: { recording?: Parameters<typeof record>[0][number] }[]) => void;
 };
@@ -18,13 +19,14 @@ export type BenchOptions = {
   readonly config?: Payload;
   readonly project?: HookContext['project'];
   readonly now?: Date;
+  readonly skills?: readonly Skill[];
 };
 
 export const APP = { name: 'app', path: PROJECT, spellings: [PROJECT] };
 
 export function bench(
   home: Home,
-  { config = {}, project = APP, now = new Date() }: BenchOptions = {},
+  { config = {}, project = APP, now = new Date(), skills = [] }: BenchOptions = {},
 ): Bench {
   const opened: Db[] = [];
   const knowledge = () => {
@@ -33,7 +35,7 @@ export function bench(
     return db;
   };
   return {
-    context: { config: parseConfig(config).config, now, project, knowledge },
+    context: { config: parseConfig(config).config, now, project, knowledge, skills: () => skills },
     keep: (...decisions) => {
       const db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
       for (const { recording } of decisions) if (recording) record([recording], home.paths, db);

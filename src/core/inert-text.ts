@@ -1,4 +1,4 @@
-import { cutText, oneLine } from '../core/text.ts';
+import { cutText, oneLine } from './text.ts';
 
 /**
  * Logged text as it may stand in an agent's context: on one line and unable to open or close a frame of the

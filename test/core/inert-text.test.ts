@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { inertText } from '../../src/hooks/inert-text.ts';
+import { inertText } from '../../src/core/inert-text.ts';
 
 const rows: [text: string, inert: string][] = [
   ['plain text', 'plain text'],
