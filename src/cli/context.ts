@@ -1,5 +1,7 @@
 import { Command } from 'commander';
-import type { Environment } from '../core/state-paths.ts';
+import type { Config } from '../core/config.ts';
+import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import { loadConfig } from '../store/config.ts';
 
 /** The world as a command sees it: everything that it reads or changes beside files comes in here. */
 export type CliContext = {
@@ -15,6 +17,10 @@ export type CliContext = {
   readonly isCompiled: boolean;
   /** Whether output may be coloured: NO_COLOR and a pipe say no. */
   readonly colour: boolean;
+  /** Whether somebody sits at a terminal who can be asked. */
+  readonly isInteractive: boolean;
+  /** Asks a question that is answered with yes or no. */
+  readonly confirm: (question: string) => Promise<boolean>;
   readonly setExitCode: (code: number) => void;
   readonly now: () => Date;
   readonly cwd: string;
@@ -25,6 +31,7 @@ export const PROGRAM = 'self-generation';
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_NOT_FOUND = 3;
+export const EXIT_LIMIT = 5;
 
 /** A failure has to say what failed, why, and what to do. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';
@@ -44,6 +51,20 @@ export function newCommand(path: string, context: CliContext): Command {
       if (error.exitCode !== 0) context.setExitCode(EXIT_USAGE);
       throw error;
     });
+}
+
+/** Where everything of the user is, and the settings. */
+export type CliState = { readonly paths: StatePaths; readonly config: Config };
+
+/** Runs a command that needs a home directory; without one it fails and says so. `action`: what it wanted to do. */
+export async function withState(
+  context: CliContext,
+  action: string,
+  act: (state: CliState) => void | Promise<void>,
+): Promise<void> {
+  const paths = statePaths(context.env, context.platform);
+  if (paths === undefined) fail(context, EXIT_FAILED, `${action}: ${NO_HOME}`);
+  else await act({ paths, config: loadConfig(paths) });
 }
 
 /** `error: Cannot <what>.` on standard error, and the exit code. */

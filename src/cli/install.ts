@@ -1,18 +1,29 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { existsSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
+import { statePaths } from '../core/state-paths.ts';
 import { parseClientVersion } from '../setup/client-version.ts';
 import { type InstallReport, install } from '../setup/install.ts';
 import type { SetupProblem, SetupStep } from '../setup/steps.ts';
 import { runCommand } from '../sys/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 
-type Flags = { readonly clientVersion?: string; readonly dryRun?: true; readonly json?: true };
+type Flags = {
+  readonly clientVersion?: string;
+  readonly analyse?: 'yes' | 'no';
+  readonly dryRun?: true;
+  readonly json?: true;
+};
+
+const ANALYSIS_QUESTION =
+  'May a model be asked after a session what could be learned from its log? See "analyze --help".';
 
 const EXAMPLES = `
 Examples:
   $ self-generation install                            install, repair or update
   $ self-generation install --dry-run                  show what would be changed
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
+  $ self-generation install --analyse yes              analyse the log after sessions, without being asked
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
 
 Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;
@@ -22,10 +33,14 @@ export function installCommand(context: CliContext): Command {
   return newCommand('install', context)
     .description('install the program and register its hooks in Claude Code')
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
+    .addOption(
+      new Option('--analyse <ANSWER>', 'whether a model may be asked after a session').choices(['yes', 'no']),
+    )
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
+      const analysisOnSessionEnd = await askForAnalysis(flags, context);
       const report = await install({
         env: context.env,
         platform: context.platform,
@@ -33,6 +48,7 @@ export function installCommand(context: CliContext): Command {
         isCompiled: context.isCompiled,
         projectDirectory: context.cwd,
         dryRun: flags.dryRun === true,
+        ...(analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd }),
         ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
         run: runCommand,
         now: context.now,
@@ -41,6 +57,15 @@ export function installCommand(context: CliContext): Command {
       else printReport(report, flags, context);
       if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
     });
+}
+
+/** What the user says to it, where somebody can be asked and has not decided before. */
+async function askForAnalysis(flags: Flags, context: CliContext): Promise<boolean | undefined> {
+  if (flags.analyse !== undefined) return flags.analyse === 'yes';
+  const paths = statePaths(context.env, context.platform);
+  const isFirst = paths !== undefined && !existsSync(paths.config);
+  if (!isFirst || !context.isInteractive || flags.json || flags.dryRun) return undefined;
+  return context.confirm(ANALYSIS_QUESTION);
 }
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */

@@ -1,11 +1,18 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
+import { analyzeCommand } from './analyze.ts';
+import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
+import { confirmOnTerminal } from './confirm.ts';
 import { type CliContext, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
+import { dismissCommand } from './dismiss.ts';
 import { doctorCommand } from './doctor.ts';
 import { hookCommand } from './hook.ts';
+import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
 import { statusCommand } from './status.ts';
+import { suggestionsCommand } from './suggestions.ts';
+import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { VERSION } from './version.ts';
 
@@ -15,7 +22,7 @@ Examples:
   $ self-generation doctor      check that they work
   $ self-generation status      see what has been learned
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
 
 /** No file of ours is for other users' eyes; SQLite's are made with this as well. */
 const PRIVATE_UMASK = 0o077;
@@ -56,6 +63,12 @@ function program(context: CliContext) {
   root.addCommand(uninstallCommand(context));
   root.addCommand(doctorCommand(context));
   root.addCommand(statusCommand(context));
+  root.addCommand(analyzeCommand(context));
+  root.addCommand(suggestionsCommand(context));
+  root.addCommand(applyCommand(context));
+  root.addCommand(dismissCommand(context));
+  root.addCommand(undoCommand(context));
+  root.addCommand(importCommand(context));
   root.addCommand(configCommand(context));
   root.addCommand(hookCommand(context));
   return root;
@@ -75,6 +88,8 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     executablePath: process.execPath,
     isCompiled: Bun.isStandaloneExecutable,
     colour: wantsColour(env, stdout.isTTY === true),
+    isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
+    confirm: confirmOnTerminal,
     setExitCode,
     now: () => new Date(),
     cwd: process.cwd(),

@@ -5,7 +5,14 @@ import { cutText, oneLine } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
 import { countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
-import { type DatabaseState, inspectDatabase, type KnownFix, listNewestFixes } from '../store/inspect.ts';
+import {
+  type DatabaseState,
+  inspectDatabase,
+  inspectLearning,
+  type KnownFix,
+  type LearningState,
+  listNewestFixes,
+} from '../store/inspect.ts';
 import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
 import { newTable } from './table.ts';
 
@@ -18,9 +25,11 @@ type Status = {
   readonly waiting: number;
   readonly lastSeen: Readonly<Record<string, string | null>>;
   readonly newestFixes: readonly KnownFix[];
+  readonly learning: LearningState;
 };
 
 const FIXES_SHOWN = 5;
+const LEARNING_SHOWN = 5;
 const TEXT_LENGTH_MAX = 60;
 
 const EXAMPLES = `
@@ -59,8 +68,15 @@ function readStatus(context: CliContext): Status | undefined {
     database,
     waiting: countWaiting(paths),
     lastSeen: readHeartbeats(paths),
+    learning: isReadable(database) ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
   };
+}
+
+const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
+
+function isReadable({ kind }: DatabaseState): boolean {
+  return kind === 'sound' || kind === 'absent';
 }
 
 function printStatus(status: Status, context: CliContext): void {
@@ -82,6 +98,7 @@ function printStatus(status: Status, context: CliContext): void {
       printCounts(status.database, print);
   }
   if (status.newestFixes.length > 0) printFixes(status.newestFixes, context);
+  printLearning(status.learning, context);
 }
 
 function printCounts(
@@ -100,6 +117,38 @@ function printFixes(fixes: readonly KnownFix[], context: CliContext): void {
     table.push([short(fix.error), short(fix.fix), String(fix.solved), String(fix.seen), String(fix.shown)]);
   }
   context.stdout(`\nNewest fixes\n${table.toString()}\n`);
+}
+
+/** What the analyses cost and proposed, and which sub-agent was given what. */
+function printLearning({ runs, suggestions, given }: LearningState, context: CliContext): void {
+  const waiting = (suggestions.new ?? 0) + (suggestions.shown ?? 0);
+  if (waiting > 0) {
+    const see = 'See "self-generation suggestions".';
+    context.stdout(`\n${counted(waiting, 'suggestion')} waiting for your decision. ${see}\n`);
+  }
+  if (runs.length > 0) {
+    const table = newTable(['analysis', 'project', 'with', 'result', 'USD'], context);
+    for (const run of runs) {
+      const proposed = run.suggestionCount === null ? '' : counted(run.suggestionCount, 'suggestion');
+      const result = run.status === 'done' ? proposed : `${run.status}${run.reason ? `: ${run.reason}` : ''}`;
+      const client = run.model === null ? run.cli : `${run.cli} ${run.model}`;
+      table.push([
+        run.ts.slice(0, 16),
+        short(run.project),
+        short(client),
+        short(result),
+        run.costUsd?.toFixed(4) ?? '?',
+      ]);
+    }
+    context.stdout(`\nNewest analyses\n${table.toString()}\n`);
+  }
+  if (given.length > 0) {
+    const table = newTable(['sub-agent', 'type', 'project', 'was given'], context);
+    for (const { ts, agentType, project, text } of given) {
+      table.push([ts.slice(0, 19), short(agentType ?? '?'), short(project), short(text)]);
+    }
+    context.stdout(`\nWhat sub-agents were given\n${table.toString()}\n`);
+  }
 }
 
 function short(text: string): string {

@@ -43,6 +43,8 @@ export type InstallOptions = {
   /** Where the user is: its `.claude/agents` are read. */
   readonly projectDirectory: string;
   readonly dryRun: boolean;
+  /** What the user answered; it is written where there are no settings yet. */
+  readonly analysisOnSessionEnd?: boolean;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string;
   readonly run: RunCommand;
@@ -81,7 +83,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const ownsHome = isMissingOrEmpty(place.paths.home);
     const directories = makeDirectories(place, work);
     copyBinary(options.executablePath, place.paths.binary, work);
-    const configWritten = writeConfig(place, options.projectDirectory, work);
+    const configWritten = writeConfig(place, options, work);
     const settings = editSettings({ place, registration, earlier, work, now: options.now });
     if (settings.kind === 'failed') {
       rollBack(work);
@@ -89,11 +91,13 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     saveManifest(place, { ownsHome, directories, configWritten, settings, now: options.now }, work);
-    const noAgents = work.steps.some((step) => step.note === NO_AGENTS);
+    const ignored = work.steps.flatMap(({ note }) =>
+      note === NO_AGENTS || note === ANALYSIS_KEPT ? [note] : [],
+    );
     const warnings = [
       ...clientWarnings(client),
       ...settings.notes.map(describeNote),
-      ...(noAgents ? [`${place.paths.config}: ${NO_AGENTS}`] : []),
+      ...ignored.map((note) => `${place.paths.config}: ${note}`),
     ];
     const upToDate = work.steps.every((step) => step.change === 'unchanged' || step.change === 'kept');
     return { kind: 'done', steps: work.steps, warnings, events: features.events, clientVersion, upToDate };
@@ -164,23 +168,32 @@ function copyBinary(source: string, target: string, work: Work): void {
 /** What a plain Claude Code needs, whose agents have none of the built-in names. */
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
+/** Settings that are there are the user's: an answer does not change them. */
+const ANALYSIS_KEPT = 'as you have it: self-generation config set analysisOnSessionEnd true';
+
 function namesAgents(configPath: string): boolean {
   const value = parseJson(readFileSync(configPath, 'utf8'));
   return isRecord(value) && readPath(value, 'subagentContext.agents') !== undefined;
 }
 
 /** The text that was written, or undefined when the user has a config.json already. */
-function writeConfig(place: Place, projectDirectory: string, work: Work): string | undefined {
+function writeConfig(
+  place: Place,
+  { projectDirectory, analysisOnSessionEnd }: InstallOptions,
+  work: Work,
+): string | undefined {
   const path = place.paths.config;
   if (existsSync(path)) {
-    const note = namesAgents(path) ? undefined : NO_AGENTS;
+    const ignored = analysisOnSessionEnd === undefined ? undefined : ANALYSIS_KEPT;
+    const note = namesAgents(path) ? ignored : NO_AGENTS;
     work.steps.push({ what: 'config', path, change: 'unchanged', ...(note === undefined ? {} : { note }) });
     return undefined;
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
   const own = writingAgents(directories.flatMap(readAgentFiles));
   const agents = [...new Set(['general-purpose', ...own])];
-  const text = `${JSON.stringify({ subagentContext: { agents } }, null, 2)}\n`;
+  const analysis = analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd };
+  const text = `${JSON.stringify({ subagentContext: { agents }, ...analysis }, null, 2)}\n`;
   work.steps.push({ what: 'config', path, change: 'created', note: `for ${agents.join(', ')}` });
   if (work.dryRun) return text;
   writeFileAtomic(path, text, { mode: 0o600 });

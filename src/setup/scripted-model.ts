@@ -30,6 +30,8 @@ export type ModelRequest =
 
 export type ScriptedModelOptions = {
   readonly script: Script;
+  /** The answer to a request that belongs to no conversation; without it that is "ok". */
+  readonly auxiliary?: (body: Json) => Turn;
   /** Called when a request has come in completely, before it is answered. */
   readonly onRequest?: (request: ModelRequest) => void;
 };
@@ -124,7 +126,7 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, servin
   const body = isRecord(parsed) ? parsed : {};
   const request = recognise(body);
   record(request);
-  const turn = turnOf(serving.script, request);
+  const turn = turnOf(serving, request);
   if (turn.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, turn.delayMs));
   switch (turn.kind) {
     case 'error':
@@ -189,7 +191,8 @@ function records(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-function turnOf(script: Script, request: ModelRequest): Turn {
+function turnOf({ script, auxiliary }: ScriptedModelOptions, request: ModelRequest): Turn {
+  if (request.kind === 'auxiliary' && auxiliary !== undefined) return auxiliary(request.body);
   if (request.kind !== 'turn') return answer(say('ok'));
   const turns = Object.hasOwn(script, request.conversation) ? script[request.conversation] : undefined;
   return turns?.[request.turn] ?? answer(say('The script has no further turn.'));

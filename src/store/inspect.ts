@@ -1,9 +1,12 @@
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { resolutionText } from '../core/resolution.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { type AnalysisRun, listRuns } from './analysis-runs.ts';
 import type { Db } from './connection.ts';
 import { getDb } from './db.ts';
 import { queryEvents } from './events.ts';
+import { listGiven, waitingGiven } from './given-contexts.ts';
+import type { GivenContext } from './given-note.ts';
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
 import { sqliteErrorCode } from './sqlite.ts';
 import { readDatabase } from './use-database.ts';
@@ -111,6 +114,37 @@ export function listWithheld(paths: StatePaths): Withheld[] {
     return [...shaped('error', errors), ...shaped('fix', fixes)];
   });
   return withheld ?? [];
+}
+
+/** What the learning loop has done lately. */
+export type LearningState = {
+  readonly runs: readonly AnalysisRun[];
+  /** How many suggestions have each status. */
+  readonly suggestions: Readonly<Record<string, number>>;
+  readonly given: readonly GivenContext[];
+};
+
+/** The newest analyses, and which sub-agent was given what, also where no writer has taken that in yet. */
+export function inspectLearning(paths: StatePaths, limit: number): LearningState {
+  const waiting = waitingGiven(paths);
+  const stored = readDatabase(paths, (db) => {
+    if (!db.isOwn) return undefined;
+    const counts = db.sqlite.all(
+      'SELECT status, COUNT(*) AS n FROM suggestions GROUP BY status ORDER BY status',
+    );
+    return {
+      runs: listRuns(limit, db),
+      suggestions: Object.fromEntries(counts.map((row) => [String(row.status), Number(row.n)])),
+      given: listGiven(limit, db),
+    };
+  });
+  const known = new Set(stored?.given.map(({ agentId }) => agentId));
+  const given = [...waiting.filter(({ agentId }) => !known.has(agentId)), ...(stored?.given ?? [])];
+  return {
+    runs: stored?.runs ?? [],
+    suggestions: stored?.suggestions ?? {},
+    given: given.sort((left, right) => (left.ts < right.ts ? 1 : -1)).slice(0, limit),
+  };
 }
 
 export type KnownFix = {

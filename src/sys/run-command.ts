@@ -7,6 +7,8 @@ export type CommandOptions = {
   readonly cwd?: string;
   /** Given to the program, which then sees the end of its input; without it the input is empty. */
   readonly stdin?: string;
+  /** Ends the program early, as the time limit does. */
+  readonly signal?: AbortSignal;
 };
 
 /** How a program ended. `failed` means that it could not be started or that a signal from elsewhere ended it. */
@@ -43,24 +45,29 @@ export function runCommand(
     const stdout = collect(child.stdout);
     const stderr = collect(child.stderr);
     const timers: NodeJS.Timeout[] = [];
-    let timedOut = false;
+    let ending: 'timed-out' | 'aborted' | undefined;
     const settle = (result: CommandResult) => {
       for (const timer of timers) clearTimeout(timer);
-      if (timedOut) signalGroup(child, 'SIGKILL'); // Descendants that outlived the program.
+      options.signal?.removeEventListener('abort', abort);
+      if (ending !== undefined) signalGroup(child, 'SIGKILL'); // Descendants that outlived the program.
       child.stdout?.destroy();
       child.stderr?.destroy();
-      resolve(timedOut ? { kind: 'timed-out' } : result);
+      if (ending === 'aborted') resolve({ kind: 'failed', reason: 'it was interrupted' });
+      else resolve(ending === 'timed-out' ? { kind: 'timed-out' } : result);
     };
     const finish = () => settle(ended(child, stdout(), stderr()));
     child.once('error', (error) => settle({ kind: 'failed', reason: error.message }));
-    child.once('exit', () => timers.push(setTimeout(finish, timedOut ? 0 : DRAIN_MS)));
+    child.once('exit', () => timers.push(setTimeout(finish, ending === undefined ? DRAIN_MS : 0)));
     child.once('close', finish);
-    const stop = () => {
-      timedOut = true;
+    const stop = (why: 'timed-out' | 'aborted') => {
+      ending ??= why;
       signalGroup(child, 'SIGTERM');
       timers.push(setTimeout(finish, KILL_DELAY_MS));
     };
-    timers.push(setTimeout(stop, options.timeoutMs));
+    const abort = () => stop('aborted');
+    timers.push(setTimeout(() => stop('timed-out'), options.timeoutMs));
+    options.signal?.addEventListener('abort', abort);
+    if (options.signal?.aborted) abort();
     child.stdin?.on('error', () => {}); // A program need not read its input.
     child.stdin?.end(options.stdin ?? '');
   });

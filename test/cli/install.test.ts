@@ -1,12 +1,55 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { installCommand } from '../../src/cli/install.ts';
 import { HOOKS } from '../../src/core/hook-names.ts';
-import { temporaryHome } from '../support/home.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
-import { call } from './call.ts';
+import { call, callHere } from './call.ts';
 
 const INSTALL = ['install', '--client-version', '2.1.328'];
 const NO_CHANGE = 'Already installed, up to date.\n';
+
+/** What stands in config.json after an install in this process, and what was asked. */
+async function installedWith(home: Home, words: readonly string[], answer?: boolean) {
+  const asked: string[] = [];
+  const confirm = async (question: string) => {
+    asked.push(question);
+    return answer === true;
+  };
+  const env = { HOME: home.path, PATH: '/nowhere' };
+  const changes = { env, isInteractive: answer !== undefined, confirm };
+  const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
+  const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
+  return { ...result, asked: asked.length, analysis: JSON.parse(text).analysisOnSessionEnd };
+}
+
+describe('install asks whether the log may be analysed after sessions', () => {
+  const rows: [string, string[], boolean | undefined, { asked: number; analysis?: boolean }][] = [
+    ['and takes a yes', [], true, { asked: 1, analysis: true }],
+    ['and takes a no', [], false, { asked: 1, analysis: false }],
+    ['not where nobody can answer, and leaves it off', [], undefined, { asked: 0 }],
+    ['not when the answer is given', ['--analyse', 'yes'], false, { asked: 0, analysis: true }],
+    ['not in a dry run', ['--dry-run'], true, { asked: 0 }],
+    ['not when a program reads the report', ['--json'], true, { asked: 0 }],
+  ];
+  for (const [how, words, answer, expected] of rows) {
+    test(how, async () => {
+      using home = temporaryHome();
+      expect(await installedWith(home, words, answer)).toMatchObject({ code: 0, ...expected });
+      if (expected.analysis === undefined)
+        expect((await installedWith(home, words, answer)).analysis).toBeUndefined();
+    });
+  }
+
+  test('not a second time, and changes no settings that are there', async () => {
+    using home = temporaryHome();
+    await installedWith(home, [], false);
+    expect(await installedWith(home, [], true)).toMatchObject({ asked: 0, analysis: false });
+    const { stderr, analysis } = await installedWith(home, ['--analyse', 'yes']);
+    expect(analysis).toBe(false);
+    expect(stderr).toContain('self-generation config set analysisOnSessionEnd true');
+  });
+});
 
 describe('install', () => {
   test('installs itself, says what it did and where to check, then that nothing is left to do', async () => {

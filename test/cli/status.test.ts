@@ -2,7 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { statusCommand } from '../../src/cli/status.ts';
 import { HOOKS } from '../../src/core/hook-names.ts';
+import { claimRun, endRun } from '../../src/store/analysis-runs.ts';
+import { saveProposals } from '../../src/store/suggestions.ts';
+import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
+import { PROJECT } from '../support/payloads.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
 import { call, callHere } from './call.ts';
 
@@ -54,6 +58,66 @@ describe('status', () => {
     });
     expect(value.newestFixes).toHaveLength(2);
     expect(Object.keys(value.lastSeen)).toEqual(HOOKS.map((hook) => hook.event));
+  });
+
+  test('shows what sub-agents were given, what analyses cost or why they failed, and what waits for a decision', async () => {
+    using home = temporaryHome();
+    learned(home);
+    writeDatabase(home.paths, (db) => {
+      const run = {
+        ts: '2026-11-20T09:00:00.000Z',
+        pid: 1,
+        trigger: 'command',
+        days: 7,
+        cli: 'claude',
+      } as const;
+      const limits = {
+        staleBefore: '',
+        notSince: null,
+        budgetSince: '',
+        budgetUsd: 9,
+        runsMax: 9,
+        isAlive: () => false,
+      };
+      const end = { ts: run.ts, promptBytes: 1, inputTokens: 1, outputTokens: 1 };
+      for (const result of [
+        { status: 'done', reason: null, model: 'sonnet', costUsd: 0.1234, suggestionCount: 2 },
+        { status: 'failed', reason: 'Invalid API key', model: null, costUsd: null, suggestionCount: null },
+      ] as const) {
+        const claim = claimRun({ ...run, project: 'app', projectPath: PROJECT, model: null }, limits, db);
+        if (claim.kind === 'claimed') endRun(claim.id, { ...end, ...result }, db);
+      }
+      const proposal = {
+        type: 'claude_md',
+        summary: 's',
+        evidence: '',
+        text: 't',
+        priority: 0,
+        details: {},
+      } as const;
+      saveProposals([proposal], { ts: run.ts, project: 'app', projectPath: PROJECT, origin: 'analysis' }, db);
+    });
+    const note = {
+      sessionId: 's',
+      agentId: 'abc',
+      agentType: 'executor',
+      project: 'app',
+      text: 'recent errors:\n- \u001b[31mx',
+    };
+    home.put('.self-generation/given/abc.json', JSON.stringify({ ts: '2026-11-20T09:00:00.000Z', ...note }));
+    const { stdout, code } = await status(home);
+    expect(code).toBe(0);
+    expect(stdout).toContain('1 suggestion waiting for your decision.');
+    expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude sonnet +2 suggestions +0\.1234 *\n/);
+    expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude +failed: Invalid API key +\? *\n/);
+    expect(stdout).toMatch(/\n2026-11-20T09:00:00 +executor +app +recent errors: - x *\n/);
+    expect(stdout).not.toContain('\x1b');
+    const { learning } = JSON.parse((await status(home, '--json')).stdout);
+    expect(learning).toMatchObject({
+      runs: [{ status: 'failed' }, { status: 'done', costUsd: 0.1234 }],
+      suggestions: { new: 1 },
+      given: [{ agentId: 'abc', text: note.text }],
+    });
   });
 
   test('says when hooks are switched off and when recordings wait', async () => {

@@ -365,6 +365,8 @@ describe('installCommand()', () => {
       now,
       isCompiled: true,
       colour: false,
+      isInteractive: false,
+      confirm: async () => false,
       cwd: root,
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),

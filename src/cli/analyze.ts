@@ -1,0 +1,189 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import pc from 'picocolors';
+import { CLIENT_NAMES, type ClientName } from '../clients/one-shot.ts';
+import { oneLine } from '../core/text.ts';
+import type { AnalysisScope } from '../learn/analysis-data.ts';
+import {
+  type AnalyzeOptions,
+  type AnalyzeOutcome,
+  analyze,
+  PROMPTS_MIN,
+  prepareAnalysis,
+} from '../learn/analyze.ts';
+import { writeDatabase } from '../store/use-database.ts';
+import { isAlive } from '../sys/process.ts';
+import { runCommand } from '../sys/run-command.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT_FAILED,
+  EXIT_LIMIT,
+  fail,
+  newCommand,
+  withState,
+} from './context.ts';
+import { findScope } from './project.ts';
+
+type Flags = {
+  readonly days?: number;
+  readonly project?: string;
+  readonly dryRun?: true;
+  readonly cli?: ClientName;
+  readonly model?: string;
+  readonly budget?: number;
+  readonly sessionEnd?: true;
+  readonly json?: true;
+};
+
+const EXAMPLES = `
+Nothing is sent before you call this, and what is sent is what --dry-run prints: your prompts, errors and the order of
+tools of some days, without secrets, without file contents. The client runs without tools, in an empty directory, with
+every hook off. Its answer is a list of suggestions; none of them does anything before you apply it.
+
+Examples:
+  $ self-generation analyze --dry-run            print what would leave this machine, send nothing
+  $ self-generation analyze                      this project, the last 7 days
+  $ self-generation analyze --project all --days 30
+  $ self-generation analyze --cli codex --model gpt-5.5
+  $ self-generation analyze --budget 0.20        at most 0.20 USD, where the client can be told
+  $ self-generation suggestions                  what came of it
+
+Exit codes: 0 done or too little to analyse, 1 failed, 2 wrong usage, 3 no such project, 5 running already, too soon, or over the budget.`;
+
+/** `analyze`: asks a model what could be learned from the log. */
+export function analyzeCommand(context: CliContext): Command {
+  return newCommand('analyze', context)
+    .description('ask a model for rules, skills and hooks that the log suggests')
+    .option('--days <N>', 'how many days of the log', readPositive)
+    .option('--project <P>', 'a project by its path or name, or "all"; otherwise the one you are in')
+    .addOption(new Option('--cli <NAME>', 'the program that asks the model').choices(CLIENT_NAMES))
+    .option('--model <NAME>', 'the model')
+    .option('--budget <USD>', 'what this analysis may cost', readPositive)
+    .option('--dry-run', 'print what would be sent, and send nothing')
+    .option('--json', 'print as JSON')
+    .addOption(new Option('--session-end', 'started by the end of a session').hideHelp())
+    .addHelpText('after', EXAMPLES)
+    .action((flags: Flags) => withState(context, 'analyse', (state) => run(flags, state, context)));
+}
+
+async function run(flags: Flags, { paths, config }: CliState, context: CliContext): Promise<void> {
+  const scope = findScope(flags.project, paths, context);
+  if (scope === undefined) return;
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  const options: AnalyzeOptions = {
+    env: context.env,
+    paths,
+    config,
+    scope,
+    days: flags.days ?? config.analysisDays,
+    cli: flags.cli ?? config.analysisCli,
+    model: flags.model,
+    budgetUsd: flags.budget,
+    trigger: flags.sessionEnd ? 'session-end' : 'command',
+    now: context.now,
+    pid: process.pid,
+    isAlive,
+    run: runCommand,
+    signal: interrupt.signal,
+    onProgress: (what) => (flags.json ? undefined : context.progress(what)),
+  };
+  if (flags.dryRun) {
+    printDryRun(options, flags, context);
+    return;
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  try {
+    const outcome = await analyze(options);
+    context.progress('');
+    report(outcome, options, flags, context);
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.removeListener(signal, stop);
+  }
+}
+
+function printDryRun(options: AnalyzeOptions, flags: Flags, context: CliContext): void {
+  const { prompt, promptCount } = writeDatabase(options.paths, (db) => prepareAnalysis(options, db));
+  const bytes = Buffer.byteLength(prompt.text);
+  if (flags.json) {
+    context.stdout(
+      `${JSON.stringify({ cli: options.cli, bytes, promptCount, prompt: prompt.text }, null, 2)}\n`,
+    );
+    return;
+  }
+  context.stdout(prompt.text);
+  context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${options.cli}.\n`);
+  if (promptCount < PROMPTS_MIN) context.stderr(`${tooLittle(promptCount)}\n`);
+}
+
+function tooLittle(promptCount: number): string {
+  return `Too little to analyse: ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed.`;
+}
+
+function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, context: CliContext): void {
+  if (flags.json) context.stdout(`${JSON.stringify(outcome, null, 2)}\n`);
+  switch (outcome.kind) {
+    case 'done':
+      if (!flags.json) printDone(outcome, options.scope, context);
+      return;
+    case 'insufficient':
+      if (!flags.json) context.stdout(`${tooLittle(outcome.promptCount)}\n`);
+      return;
+    case 'refused':
+      if (flags.json) context.setExitCode(EXIT_LIMIT);
+      else fail(context, EXIT_LIMIT, `analyse now: ${refusal(outcome)}`);
+      return;
+    case 'failed':
+      if (flags.json) context.setExitCode(EXIT_FAILED);
+      else
+        fail(
+          context,
+          EXIT_FAILED,
+          `analyse: ${oneLine(outcome.reason)}. "self-generation status" keeps the record`,
+        );
+  }
+}
+
+function refusal({ why, spentUsd, budgetUsd }: Extract<AnalyzeOutcome, { kind: 'refused' }>): string {
+  switch (why) {
+    case 'running':
+      return 'another analysis is running; wait for its end';
+    case 'too-soon':
+      return 'this project was analysed a short while ago (analysisMinIntervalMinutes)';
+    case 'budget':
+      return `${spentUsd.toFixed(2)} USD were spent in 24 hours, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
+  }
+}
+
+function printDone(
+  { answer, suggestions, isCached, usage, dropped }: Extract<AnalyzeOutcome, { kind: 'done' }>,
+  scope: AnalysisScope,
+  context: CliContext,
+): void {
+  const { bold, dim, yellow } = pc.createColors(context.colour);
+  const print = (text = '') => context.stdout(`${text}\n`);
+  print(bold(`Analysis of ${scope.kind === 'project' ? scope.name : 'all projects'}`));
+  if (isCached) print(dim('Nothing has changed since it was asked last; nothing was sent.'));
+  if (answer.clusters.length > 0) print('\nRecurring prompts');
+  for (const { count, intent, summary } of answer.clusters)
+    print(`  ${count} × ${oneLine(intent)}: ${oneLine(summary)}`);
+  if (answer.workflows.length > 0) print('\nRecurring sequences of tools');
+  for (const { count, pattern, purpose } of answer.workflows)
+    print(`  ${count} × ${oneLine(pattern)} ${dim(oneLine(purpose))}`);
+  if (answer.errorPatterns.length > 0) print('\nRecurring errors');
+  for (const { count, pattern } of answer.errorPatterns) print(`  ${count} × ${oneLine(pattern)}`);
+  print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
+  for (const { id, type, status, summary } of suggestions) {
+    print(`  ${bold(id)}  [${type}] ${oneLine(summary)}${status === 'new' ? '' : dim(` (${status})`)}`);
+  }
+  if (suggestions.length > 0)
+    print(dim('\nSee "self-generation suggestions"; "self-generation apply ID" shows a diff first.'));
+  for (const problem of dropped) context.stderr(`${yellow('left out:')} ${oneLine(problem)}\n`);
+  if (usage.costUsd !== null) print(dim(`${usage.costUsd.toFixed(4)} USD`));
+}
+
+function readPositive(value: string): number {
+  const number = Number(value);
+  if (!(number > 0 && number <= 3650)) throw new InvalidArgumentError('It has to be a number above 0.');
+  return number;
+}

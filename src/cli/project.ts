@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../core/project.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import type { AnalysisScope } from '../learn/analysis-data.ts';
+import { listProjects } from '../store/projects.ts';
+import { readDatabase } from '../store/use-database.ts';
+import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
+import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
+
+/** A project as the hooks know it: by one path for all worktrees of a repository. */
+export type CliProject = {
+  readonly name: string;
+  readonly path: string;
+  readonly spellings: readonly string[];
+};
+
+const PROJECTS_NAMED_MAX = 8;
+
+/** The project of a directory. */
+export function projectAt(directory: string): CliProject {
+  const path = canonicalProjectPath(directory, { readTextFile, pathExists });
+  return { name: getProjectName(path), path, spellings: projectPathSpellings(path, directory) };
+}
+
+/**
+ * What `--project` means: nothing is where the user is, `all` is everything, a path is that directory, and a name is a
+ * project of which something is recorded. Undefined after saying why it is none of these.
+ */
+export function findScope(
+  wanted: string | undefined,
+  paths: StatePaths,
+  context: CliContext,
+): AnalysisScope | undefined {
+  if (wanted === 'all') return { kind: 'all' };
+  const isPath = wanted !== undefined && (/[\\/]/.test(wanted) || existsSync(resolve(context.cwd, wanted)));
+  if (wanted === undefined || isPath) {
+    const { name, path } = projectAt(resolve(context.cwd, wanted ?? '.'));
+    return { kind: 'project', name, path };
+  }
+  const known = readDatabase(paths, listProjects) ?? [];
+  const found = known.filter(({ name }) => name === wanted);
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return { kind: 'project', name: only.name, path: only.path };
+  const candidates = (found.length > 1 ? found : known).slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
+  const reason = found.length > 1 ? 'more than one has this name' : 'nothing is recorded of it';
+  const hint = candidates.length > 0 ? `. Give a path: ${candidates.join(', ')}` : '';
+  fail(context, EXIT_NOT_FOUND, `find the project "${wanted}": ${reason}${hint}`);
+  return undefined;
+}

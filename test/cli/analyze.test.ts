@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { analyzeCommand } from '../../src/cli/analyze.ts';
+import { insertEvent } from '../../src/store/events.ts';
+import { makeFakeClient } from '../learn/fake-client.ts';
+import { type Home, readRows, temporaryHome } from '../support/home.ts';
+import { BINARY } from '../support/program.ts';
+import { isoBeforeNow, withDatabase } from '../support/seed.ts';
+import { call, callHere } from './call.ts';
+
+const SHOP = '/home/dev/shop';
+const SUGGESTIONS = [
+  { type: 'claude_md', summary: 'Set the \u001b[31mport', rule: 'Set the port first.' },
+  { type: 'skill', summary: 'Deploy', skillName: 'deploy', action: 'Deploy it.' },
+];
+const ANSWER = JSON.stringify({
+  clusters: [{ summary: 'deploys', intent: 'setup', count: 4 }],
+  workflows: [{ pattern: 'Read → Edit', count: 3, purpose: 'fixing', sessions: 2 }],
+  errorPatterns: [{ pattern: 'no port', count: 2 }],
+  suggestions: SUGGESTIONS,
+});
+
+function record(home: Home, projectPath = SHOP, prompts = 5): void {
+  withDatabase(home.paths, (db) => {
+    const where = { sessionId: 's', project: projectPath.split('/').at(-1) ?? '', projectPath };
+    for (let n = 0; n < prompts; n++) {
+      insertEvent(
+        { ...where, type: 'prompt', ts: isoBeforeNow(100 - n), data: { text: `${projectPath} ${n}` } },
+        db,
+      );
+    }
+  });
+}
+
+const analyze = (home: Home, words: readonly string[], cwd = SHOP) => {
+  const { directory } = makeFakeClient(home.path, [{ text: ANSWER }]);
+  const env = { HOME: home.path, PATH: `${directory}:${process.env.PATH}` };
+  return callHere(analyzeCommand, words, { env, cwd, now: () => new Date() });
+};
+
+describe('analyze', () => {
+  test('--dry-run prints what would be sent, sends nothing and keeps nothing of it', async () => {
+    using home = temporaryHome();
+    record(home);
+    const { stdout, stderr, code } = await analyze(home, ['--dry-run']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`"text": "${SHOP} 4"`)]);
+    expect(stderr).toContain('bytes; nothing was sent.');
+    expect(readRows(home.paths, 'SELECT * FROM analysis_runs')).toEqual([]);
+    expect(existsSync(`${home.path}/fake-state/stdin-1`)).toBe(false);
+    const json = JSON.parse((await analyze(home, ['--dry-run', '--json'])).stdout);
+    expect(json).toMatchObject({
+      cli: 'claude',
+      promptCount: 5,
+      prompt: stdout,
+      bytes: Buffer.byteLength(stdout),
+    });
+  });
+
+  test('prints what recurs and what is proposed, without escape sequences of the model', async () => {
+    using home = temporaryHome();
+    record(home);
+    const { stdout, stderr, code } = await analyze(home, []);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Analysis of shop\n/);
+    for (const line of ['4 × setup: deploys', '3 × Read → Edit fixing', '2 × no port'])
+      expect(stdout).toContain(`  ${line}`);
+    expect(stdout).toMatch(/ {2}s[0-9a-z]{9,11} {2}\[claude_md\] Set the port\n/);
+    expect(stdout).not.toContain('\u001b');
+    expect((await analyze(home, [])).stdout).toContain('nothing was sent');
+  });
+
+  test('gives the whole outcome as JSON', async () => {
+    using home = temporaryHome();
+    record(home);
+    const outcome = JSON.parse((await analyze(home, ['--json'])).stdout);
+    expect(outcome).toMatchObject({
+      kind: 'done',
+      isCached: false,
+      usage: { costUsd: 0.01 },
+      suggestions: [{}, {}],
+    });
+    expect(Object.keys(outcome.suggestions[0])).toEqual(
+      expect.arrayContaining(['id', 'type', 'status', 'summary', 'evidence']),
+    );
+  });
+
+  test('says that there is too little to analyse, which is no failure', async () => {
+    using home = temporaryHome();
+    record(home, SHOP, 2);
+    expect(await analyze(home, [])).toEqual({
+      stdout: 'Too little to analyse: 2 prompts recorded, 5 are needed.\n',
+      stderr: '',
+      code: 0,
+    });
+  });
+
+  test('takes a project by its name, and all of them', async () => {
+    using home = temporaryHome();
+    record(home);
+    record(home, '/home/dev/other');
+    expect((await analyze(home, ['--dry-run', '--project', 'other'])).stdout).not.toContain(`${SHOP} 4`);
+    const all = (await analyze(home, ['--dry-run', '--project', 'all'])).stdout;
+    expect(all).toContain(`${SHOP} 4`);
+    expect(all).toContain('/home/dev/other 4');
+    expect((await analyze(home, ['--dry-run', '--project', SHOP], '/home/dev')).stdout).toContain(
+      `${SHOP} 4`,
+    );
+  });
+
+  test('gives 3 for a project that it does not know, or knows twice, and names what there is', async () => {
+    using home = temporaryHome();
+    record(home);
+    record(home, '/home/dev/old/shop');
+    const unknown = await analyze(home, ['--project', 'nothing']);
+    expect([unknown.code, unknown.stdout]).toEqual([3, '']);
+    expect(unknown.stderr).toContain(
+      `error: Cannot find the project "nothing": nothing is recorded of it. Give a path: `,
+    );
+    const twice = await analyze(home, ['--project', 'shop']);
+    expect([twice.code, twice.stderr]).toEqual([3, expect.stringContaining('more than one has this name')]);
+  });
+
+  test('gives 5 when the budget is spent', async () => {
+    using home = temporaryHome();
+    record(home);
+    home.writeConfig({ analysisDailyBudgetUsd: 0.01 });
+    await analyze(home, []);
+    record(home, SHOP, 1);
+    const { code, stderr } = await analyze(home, []);
+    expect([code, stderr]).toEqual([
+      5,
+      'error: Cannot analyse now: 0.01 USD were spent in 24 hours, 0.01 are allowed (analysisDailyBudgetUsd).\n',
+    ]);
+  });
+
+  test('gives 1 and the reason when the client cannot be run', async () => {
+    using home = temporaryHome();
+    record(home);
+    const { code, stderr } = await callHere(analyzeCommand, [], {
+      env: { HOME: home.path, PATH: '/nowhere' },
+      cwd: SHOP,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^error: Cannot analyse: .*claude.*"self-generation status" keeps the record\.\n$/,
+    );
+  });
+
+  for (const words of [
+    ['--days', '0'],
+    ['--days', 'many'],
+    ['--budget', '-1'],
+    ['--cli', 'cursor'],
+    ['--frob'],
+  ]) {
+    test(`gives 2 for ${words.join(' ')}`, async () => {
+      using home = temporaryHome();
+      expect((await analyze(home, words)).code).toBe(2);
+    });
+  }
+
+  test('is what the built program does when it is killed, and goes on afterwards', async () => {
+    using home = temporaryHome();
+    record(home);
+    const { directory, calls } = makeFakeClient(home.path, ['hang']);
+    const path = `${directory}:${process.env.PATH}`;
+    const env = { PATH: path, HOME: home.path };
+    const first = Bun.spawn([BINARY, 'analyze', '--project', SHOP], {
+      env,
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'ignore',
+    });
+    while (calls().length === 0) await Bun.sleep(10);
+    expect((await call(home, ['analyze', '--project', SHOP], { env })).exitCode).toBe(5);
+    first.kill('SIGKILL');
+    await first.exited;
+    makeFakeClient(home.path, [{ text: ANSWER }]);
+    Bun.spawnSync(['pkill', '-KILL', '-f', directory]);
+    const again = await call(home, ['analyze', '--project', SHOP], { env });
+    expect([again.exitCode, again.stderr]).toEqual([0, '']);
+    expect(readRows(home.paths, 'SELECT status, reason FROM analysis_runs ORDER BY id')).toEqual([
+      { status: 'failed', reason: 'ended without a word' },
+      { status: 'done', reason: null },
+    ]);
+  });
+});

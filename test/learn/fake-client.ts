@@ -1,0 +1,84 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A `claude` that answers, fails or hangs as it is told; the real one is in test/clients. */
+export type FakeClient = {
+  /** For the PATH. */
+  readonly directory: string;
+  /** What it was given, call by call. */
+  readonly calls: () => readonly FakeCall[];
+};
+
+export type FakeCall = {
+  readonly stdin: string;
+  readonly args: string;
+  readonly env: string;
+  readonly where: string;
+};
+
+/** `text`: an answer as Claude Code wraps it. `raw`: what else it may print. `hang`: it ignores the request to end. */
+export type FakeTurn =
+  | { readonly text: string; readonly costUsd?: number }
+  | { readonly raw: string; readonly exitCode: number }
+  | 'hang';
+
+/** Makes the program; the last turn is repeated. */
+export function makeFakeClient(root: string, turns: readonly FakeTurn[]): FakeClient {
+  const directory = join(root, 'fake-bin');
+  const state = join(root, 'fake-state');
+  for (const path of [directory, state]) mkdirSync(path, { recursive: true });
+  turns.forEach((turn, index) => {
+    const last = index === turns.length - 1 ? 'last' : `${index + 1}`;
+    writeFileSync(join(state, `turn-${last}`), bodyOf(turn));
+    writeFileSync(
+      join(state, `code-${last}`),
+      typeof turn === 'object' && 'raw' in turn ? `${turn.exitCode}` : '0',
+    );
+  });
+  const program = join(directory, 'claude');
+  writeFileSync(
+    program,
+    `#!/bin/sh
+S='${state}'
+n=$(( $(ls "$S" | grep -c '^stdin-') + 1 ))
+cat > "$S/stdin-$n"
+printf '%s\\n' "$@" > "$S/args-$n"
+env > "$S/env-$n"
+{ pwd; ls -A; stat -c %a .; } > "$S/where-$n"
+t=$n; [ -e "$S/turn-$t" ] || t=last
+if grep -q '^hang$' "$S/turn-$t"; then trap '' TERM INT; echo $$ > "$S/pid"; sleep 600 & wait; wait; fi
+cat "$S/turn-$t"
+exit "$(cat "$S/code-$t")"
+`,
+  );
+  chmodSync(program, 0o755);
+  const read = (name: string) => readFileSync(join(state, name), 'utf8');
+  const calls = () =>
+    readdirSync(state)
+      .filter((name) => name.startsWith('where-'))
+      .map((name) => Number(name.slice('where-'.length)))
+      .sort((left, right) => left - right)
+      .map((n) => ({
+        stdin: read(`stdin-${n}`),
+        args: read(`args-${n}`),
+        env: read(`env-${n}`),
+        where: existsSync(join(state, `where-${n}`)) ? read(`where-${n}`) : '',
+      }));
+  return { directory, calls };
+}
+
+function bodyOf(turn: FakeTurn): string {
+  if (turn === 'hang') return 'hang\n';
+  if ('raw' in turn) return turn.raw;
+  return JSON.stringify({
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    num_turns: 1,
+    stop_reason: 'end_turn',
+    result: turn.text,
+    total_cost_usd: turn.costUsd ?? 0.01,
+    usage: { input_tokens: 100, output_tokens: 10 },
+    modelUsage: { 'claude-sonnet-5-5': { outputTokens: 10 } },
+  });
+}

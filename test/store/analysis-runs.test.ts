@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { claimRun, endRun, listRuns, type RunEnd, type RunLimits } from '../../src/store/analysis-runs.ts';
+import type { Db } from '../../src/store/connection.ts';
+import { getDb } from '../../src/store/db.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+
+const NOW = '2026-11-20T12:00:00.000Z';
+const REQUEST = {
+  ts: NOW,
+  pid: 42,
+  trigger: 'command',
+  project: 'shop',
+  projectPath: '/home/dev/shop',
+  days: 7,
+  cli: 'claude',
+  model: 'sonnet',
+} as const;
+const LIMITS: RunLimits = {
+  staleBefore: '2026-11-20T11:45:00.000Z',
+  notSince: null,
+  budgetSince: '2026-11-19T12:00:00.000Z',
+  budgetUsd: 1,
+  runsMax: 24,
+  isAlive: () => true,
+};
+const DONE: RunEnd = {
+  ts: NOW,
+  status: 'done',
+  reason: null,
+  model: 'claude-sonnet-5-5',
+  promptBytes: 1000,
+  inputTokens: 300,
+  outputTokens: 50,
+  costUsd: 0.25,
+  suggestionCount: 2,
+};
+
+let home: Home;
+let db: Db;
+beforeEach(() => {
+  home = temporaryHome();
+  db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
+});
+afterEach(() => {
+  db.sqlite.close();
+  home[Symbol.dispose]();
+});
+
+function claim(request: Partial<typeof REQUEST> | { ts: string } = {}, limits: Partial<RunLimits> = {}) {
+  return claimRun({ ...REQUEST, ...request }, { ...LIMITS, ...limits }, db);
+}
+
+function claimed(...args: Parameters<typeof claim>): number {
+  const result = claim(...args);
+  if (result.kind === 'refused') throw new Error(result.why);
+  return result.id;
+}
+
+describe('claimRun()', () => {
+  test('lets one analysis run at a time', () => {
+    const id = claimed();
+    expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
+    endRun(id, DONE, db);
+    expect(claim()).toMatchObject({ kind: 'claimed', budgetLeftUsd: 0.75 });
+  });
+
+  test('takes a run whose process is gone, or that began too long ago, for ended', () => {
+    claimed();
+    expect(claim({}, { isAlive: () => false }).kind).toBe('claimed');
+    expect(claim({ ts: '2026-11-20T13:00:00.000Z' }, { staleBefore: '2026-11-20T12:45:00.000Z' }).kind).toBe(
+      'claimed',
+    );
+    expect(listRuns(9, db).map(({ status, reason }) => [status, reason])).toEqual([
+      ['running', null],
+      ['failed', 'ended without a word'],
+      ['failed', 'ended without a word'],
+    ]);
+  });
+
+  test('refuses another analysis of the same project too soon, failed ones counted, and not of another one', () => {
+    endRun(claimed(), { ...DONE, status: 'failed' }, db);
+    const soon = { notSince: '2026-11-20T11:00:00.000Z' };
+    expect(claim({}, soon)).toMatchObject({ kind: 'refused', why: 'too-soon' });
+    expect(claim({ projectPath: '/home/dev/other' } as never, soon).kind).toBe('claimed');
+  });
+
+  test('refuses when the costs of the day have come to the budget', () => {
+    for (let run = 0; run < 4; run++) endRun(claimed(), DONE, db);
+    expect(claim()).toEqual({ kind: 'refused', why: 'budget', spentUsd: 1 });
+    expect(claim({}, { budgetSince: '2026-11-20T12:00:00.001Z' }).kind).toBe('claimed');
+  });
+
+  test('refuses after so many runs of a day, for clients that do not say what they cost', () => {
+    for (let run = 0; run < 3; run++) endRun(claimed(), { ...DONE, costUsd: null }, db);
+    expect(claim({}, { runsMax: 3 })).toEqual({ kind: 'refused', why: 'budget', spentUsd: 0 });
+  });
+});
+
+describe('endRun()', () => {
+  test('keeps what it cost, or why it failed, for status', () => {
+    endRun(claimed(), DONE, db);
+    endRun(
+      claimed(),
+      { ...DONE, status: 'failed', reason: 'no answer', costUsd: null, suggestionCount: null },
+      db,
+    );
+    expect(listRuns(1, db)).toMatchObject([{ status: 'failed', reason: 'no answer', costUsd: null }]);
+    expect(listRuns(9, db)[1]).toMatchObject({
+      status: 'done',
+      model: 'claude-sonnet-5-5',
+      promptBytes: 1000,
+      inputTokens: 300,
+      outputTokens: 50,
+      costUsd: 0.25,
+      suggestionCount: 2,
+      endedTs: NOW,
+    });
+  });
+});
