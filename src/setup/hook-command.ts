@@ -20,20 +20,33 @@ export type Invocation = {
   readonly platform: string;
 };
 
-/** Whose entry this is, or undefined when it is somebody else's. */
-export type Recognised = { readonly kind: 'ours' | 'predecessor'; readonly name: HookName };
+/** One of the product's own hooks, in today's form or as the predecessor registered it. */
+export type RecognisedHook = { readonly kind: 'ours' | 'predecessor'; readonly name: HookName };
+/** A hook that the user applied from a suggestion; the id is the suggestion's. */
+export type RecognisedScript = { readonly kind: 'script'; readonly id: string };
+export type Recognised = RecognisedHook | RecognisedScript;
 
-/** Whose entry of a group's `hooks` this is. Whole commands are compared, never parts of them. */
+/** What a suggestion's id looks like: nothing that means something in a path or to a shell. */
+export const SCRIPT_ID = /^s[0-9a-z]{9,11}$/;
+/** The names of the scripts in their directory. */
+export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
+
+/**
+ * Whose entry of a group's `hooks` this is, or undefined when it is somebody else's. Whole commands are compared, never
+ * parts of them.
+ */
 export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undefined {
   if (!isRecord(entry) || typeof entry.command !== 'string') return undefined;
   if (entry.type !== undefined && entry.type !== 'command') return undefined;
   const words = wordsOf(entry.command, entry.args, owner);
   const samePath = (left: string, right: string) => spelling(left, owner) === spelling(right, owner);
   const known = (name: string | undefined) => HOOKS.find((hook) => hook.name === name)?.name;
-  const [program = '', first = '', second] = words;
-  const ownName = first === 'hook' && words.length === 3 ? known(second) : undefined;
-  if (ownName !== undefined && owner.binaries.some((binary) => samePath(binary, program))) {
-    return { kind: 'ours', name: ownName };
+  const [program = '', first = '', second, third = ''] = words;
+  if (first === 'hook' && owner.binaries.some((binary) => samePath(binary, program))) {
+    const name = words.length === 3 ? known(second) : undefined;
+    if (name !== undefined) return { kind: 'ours', name };
+    const isScript = words.length === 4 && second === 'script' && SCRIPT_ID.test(third);
+    if (isScript) return { kind: 'script', id: third };
   }
   const [, directory, script] = /^(.*)[\\/]([a-z-]+)\.mjs$/.exec(words.slice(1).join(' ')) ?? [];
   const scriptName = program === 'node' && directory !== undefined ? known(script) : undefined;
@@ -79,11 +92,23 @@ function spelling(path: string, owner: Owner): string {
 }
 
 /** The entry as it has to stand in the file. */
-export function wantedEntry(hook: HookRegistration, { binary, form, platform }: Invocation): Json {
-  const exec = { type: 'command', command: binary, args: ['hook', hook.name], timeout: hook.timeoutSeconds };
-  if (form === 'exec') return exec;
+export function wantedEntry(
+  hook: Pick<HookRegistration, 'name' | 'timeoutSeconds'>,
+  invocation: Invocation,
+): Json {
+  return entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
+}
+
+/** The entry that runs the script of this suggestion. */
+export function scriptEntry(id: string, timeoutSeconds: number, invocation: Invocation): Json {
+  return entryOf(['hook', 'script', id], timeoutSeconds, invocation);
+}
+
+/** `args`: words that no shell would take apart. */
+function entryOf(args: readonly string[], timeout: number, { binary, form, platform }: Invocation): Json {
+  if (form === 'exec') return { type: 'command', command: binary, args, timeout };
   // On Windows the line is read by a POSIX shell or by cmd.exe: both take forward slashes inside double quotes.
   const quoted =
     platform === 'win32' ? `"${binary.replaceAll('\\', '/')}"` : `'${binary.replaceAll("'", `'\\''`)}'`;
-  return { type: 'command', command: `${quoted} hook ${hook.name}`, timeout: hook.timeoutSeconds };
+  return { type: 'command', command: [quoted, ...args].join(' '), timeout };
 }

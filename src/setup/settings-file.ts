@@ -1,7 +1,14 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
-import type { HookRegistration } from '../core/hook-names.ts';
-import { type Invocation, type Owner, type Recognised, recogniseEntry, wantedEntry } from './hook-command.ts';
+import type { HookEventName, HookRegistration } from '../core/hook-names.ts';
+import {
+  type Invocation,
+  type Owner,
+  type RecognisedHook,
+  recogniseEntry,
+  scriptEntry,
+  wantedEntry,
+} from './hook-command.ts';
 import {
   appendTo,
   type Document,
@@ -34,7 +41,7 @@ export type UnregisterResult =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
-export type FoundEntry = Recognised & { readonly event: string };
+export type FoundEntry = RecognisedHook & { readonly event: string };
 
 export type InspectResult =
   | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
@@ -44,7 +51,9 @@ type Parsed =
   | ({ readonly kind: 'parsed' } & Document)
   | { readonly kind: 'refused'; readonly reason: string };
 type Entry = { readonly event: string; readonly group: Node; readonly node: Node };
-type OwnEntry = Entry & Recognised;
+type OwnEntry = Entry & RecognisedHook;
+/** Where an entry stands. */
+type Spot = Pick<HookRegistration, 'event' | 'matcher'>;
 
 const BOM = '\uFEFF';
 /** Each step adds, rewrites or removes one entry, so a real file needs a few dozen. */
@@ -99,6 +108,52 @@ export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolea
   throw new Error(`Cannot unregister hooks: more than ${STEPS_MAX} edits`);
 }
 
+/** The script of an applied suggestion, as the client is to run it. */
+export type ScriptRegistration = {
+  readonly id: string;
+  readonly event: HookEventName;
+  readonly matcher?: string;
+  readonly timeoutSeconds: number;
+};
+
+/**
+ * The settings text with one more entry, which runs this script, in the form that our own hook of that event has. A
+ * client whose settings lack that hook may not know the event, and would then ignore the whole file. Never throws on bad
+ * text.
+ */
+export function registerScript(
+  text: string,
+  script: ScriptRegistration,
+  owner: Owner & Pick<Invocation, 'binary'>,
+): RegisterResult {
+  const bom = text.startsWith(BOM) ? BOM : '';
+  const parsed = parseSettings(text.slice(bom.length).trim() === '' ? '{}' : text.slice(bom.length));
+  if (parsed.kind === 'refused') return parsed;
+  const objection = objectionTo(parsed, [script]);
+  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  const model = ownEntries(parsed.root, owner).find(
+    ({ kind, event }) => kind === 'ours' && event === script.event,
+  );
+  if (model === undefined)
+    return { kind: 'refused', reason: `no hook of ours stands under "${script.event}"` };
+  const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
+  const wanted = scriptEntry(script.id, script.timeoutSeconds, { ...owner, form });
+  const standing = entriesOf(parsed.root).filter(({ node }) => isScript(jsonOf(node), script.id, owner));
+  const notes = isDisabled(parsed) ? [{ kind: 'hooks-disabled' } as const] : [];
+  if (standing.length === 0)
+    return { kind: 'edited', text: bom + appendGroup(parsed, script, wanted), notes };
+  const isSame = standing.every(({ event, group }) => event === script.event && matcherFits(group, script));
+  return isSame
+    ? { kind: 'unchanged', notes }
+    : { kind: 'refused', reason: 'it is registered already, for something else' };
+}
+
+/** Whether an entry runs the script of this suggestion. */
+export function isScript(entry: unknown, id: string, owner: Owner): boolean {
+  const found = recogniseEntry(entry, owner);
+  return found?.kind === 'script' && found.id === id;
+}
+
 /** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
 export function inspectHooks(text: string, owner: Owner): InspectResult {
   const bare = text.startsWith(BOM) ? text.slice(BOM.length) : text;
@@ -129,20 +184,20 @@ function nextText(document: Document, registration: Registration): string | unde
   return superfluous && removeNode(document.text, withEmptyHolders(superfluous.node));
 }
 
-function isCurrent(entry: OwnEntry, hook: HookRegistration, wanted: Json): boolean {
+function isCurrent(entry: OwnEntry, hook: Spot, wanted: Json): boolean {
   const value = jsonOf(entry.node);
   const same = (key: string) => isRecord(value) && JSON.stringify(value[key]) === JSON.stringify(wanted[key]);
   return matcherFits(entry.group, hook) && ['type', 'command', 'args', 'timeout'].every(same);
 }
 
 /** An absent matcher, an empty one and `*` mean the same. */
-function matcherFits(group: Node, hook: HookRegistration): boolean {
+function matcherFits(group: Node, hook: Spot): boolean {
   const matcher = jsonOf(propertyValue(group, 'matcher'));
   if (hook.matcher !== undefined) return matcher === hook.matcher;
   return matcher === undefined || matcher === '' || matcher === '*';
 }
 
-function rewrite(document: Document, entry: OwnEntry, hook: HookRegistration, wanted: Json): string {
+function rewrite(document: Document, entry: OwnEntry, hook: Spot, wanted: Json): string {
   const {
     type: _type,
     command: _command,
@@ -156,7 +211,7 @@ function rewrite(document: Document, entry: OwnEntry, hook: HookRegistration, wa
   return replaceNode(document, entry.group, { ...groupOf(hook, renewed), ...rest });
 }
 
-function appendGroup(document: Document, hook: HookRegistration, wanted: Json): string {
+function appendGroup(document: Document, hook: Spot, wanted: Json): string {
   const group = groupOf(hook, wanted);
   const hooks = propertyValue(document.root, 'hooks');
   if (hooks === undefined)
@@ -167,7 +222,7 @@ function appendGroup(document: Document, hook: HookRegistration, wanted: Json): 
     : appendTo(document, event, { value: group });
 }
 
-function groupOf(hook: HookRegistration, entry: Json): Json {
+function groupOf(hook: Spot, entry: Json): Json {
   return { ...(hook.matcher === undefined ? {} : { matcher: hook.matcher }), hooks: [entry] };
 }
 
@@ -186,7 +241,7 @@ function isDisabled({ root }: Document): boolean {
 }
 
 /** Why hooks cannot be added to this document without guessing what its author means, or undefined. */
-function objectionTo({ root, text }: Document, hooks: readonly HookRegistration[]): string | undefined {
+function objectionTo({ root, text }: Document, hooks: readonly Spot[]): string | undefined {
   const twice = (object: Node, key: string) =>
     properties(object).filter((property) => keyOf(property) === key)[1];
   const at = (node: Node) => place(text, node.offset);
@@ -248,10 +303,11 @@ function entriesOf(root: Node): Entry[] {
     );
 }
 
+/** What the user applied from a suggestion is no entry of ours to keep in order. */
 function ownEntries(root: Node, owner: Owner): OwnEntry[] {
   return entriesOf(root).flatMap((entry) => {
     const recognised = recogniseEntry(jsonOf(entry.node), owner);
-    return recognised === undefined ? [] : [{ ...entry, ...recognised }];
+    return recognised === undefined || recognised.kind === 'script' ? [] : [{ ...entry, ...recognised }];
   });
 }
 

@@ -13,7 +13,7 @@ import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath, resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
-import { type Owner, recogniseEntry } from './hook-command.ts';
+import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { type Manifest, readManifest, type SettingsRecord, sha256 } from './manifest.ts';
 import { locate, ownerOf, type Place, readSettings } from './place.ts';
 import { type UnregisterResult, unregisterHooks } from './settings-file.ts';
@@ -42,6 +42,8 @@ type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; r
 
 const ENTRIES_MAX = 10_000;
 const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
+/** Copies of files from before install, apply or undo changed them. */
+const BACKUP_NAMES = /^(settings|apply-settings|apply-CLAUDE)\.\d{8}T\d{9}Z(-\d+)?\.(json|md)$/;
 const LOG_NAMES = /^hooks\.log(\.|$)/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -103,7 +105,7 @@ function planOne(
   // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
   const isOurs = (entry: unknown) => {
     const kind = recogniseEntry(entry, owner)?.kind;
-    return kind === 'ours' || (purge && kind === 'predecessor');
+    return kind === 'ours' || kind === 'script' || (purge && kind === 'predecessor');
   };
   if (writtenSha256 === sha256(textNow)) {
     if (before?.kind === 'absent') return { kind: 'delete', path, textNow };
@@ -152,7 +154,9 @@ function applySettings(plan: SettingsPlan, work: Work): void {
 function removeInstalled({ place, manifest }: Scope, work: Work): void {
   const { paths } = place;
   remove(paths.binary, 'binary', work);
-  removeNamed(paths.backups, /^settings\.\d{8}T\d{9}Z(-\d+)?\.json$/, 'backup', work);
+  removeNamed(paths.scripts, SCRIPT_FILE, 'script', work);
+  if (!work.dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
+  removeNamed(paths.backups, BACKUP_NAMES, 'backup', work);
   removeNamed(paths.heartbeats, EVENT_NAMES, 'data', work);
   removeNamed(dirname(paths.hookLog), LOG_NAMES, 'data', work);
   const config = fileText(paths.config);
@@ -214,8 +218,7 @@ function restoreDirectories({ place, manifest }: Scope, work: Work): void {
   if (work.dryRun) return;
   const created = manifest?.createdDirectories ?? ourDirectories(place.paths);
   for (const path of created.toReversed()) {
-    const isEmptyDirectory = statOf(path)?.isDirectory() === true && namesIn(path).length === 0;
-    if (!isEmptyDirectory) continue;
+    if (!isEmptyDirectory(path)) continue;
     rmdirSync(path);
     work.steps.push({ what: 'directory', path, change: 'removed' });
   }
@@ -249,6 +252,10 @@ function statOf(path: string): Stats | undefined {
 
 function namesIn(directory: string): string[] {
   return statOf(directory)?.isDirectory() === true ? readdirSync(directory).slice(0, ENTRIES_MAX) : [];
+}
+
+function isEmptyDirectory(path: string): boolean {
+  return statOf(path)?.isDirectory() === true && namesIn(path).length === 0;
 }
 
 function fileText(path: string): string | undefined {

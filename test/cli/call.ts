@@ -39,6 +39,8 @@ export async function callHere(
     executablePath: BINARY,
     isCompiled: true,
     colour: false,
+    isInteractive: false,
+    confirm: async () => false,
     setExitCode: (given) => {
       code = given;
     },

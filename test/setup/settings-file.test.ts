@@ -5,9 +5,12 @@ import { HOOKS, type HookRegistration } from '../../src/core/hook-names.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
   inspectHooks,
+  isScript,
   type RegisterResult,
   type Registration,
   registerHooks,
+  registerScript,
+  type ScriptRegistration,
   unregisterHooks,
 } from '../../src/setup/settings-file.ts';
 
@@ -303,6 +306,80 @@ describe('inspectHooks()', () => {
     expect(inspect(' \n')).toEqual({ kind: 'read', entries: [], isDisabled: false });
     expect(inspect('{,}')).toMatchObject({ kind: 'refused' });
   });
+});
+
+const SCRIPT: ScriptRegistration = {
+  id: 's0a1b2c3d4',
+  event: 'UserPromptSubmit',
+  timeoutSeconds: 10,
+};
+
+describe('registerScript()', () => {
+  const withScript = (text: string, script = SCRIPT, changes: Partial<Registration> = {}) => {
+    const result = registerScript(text, script, registration(changes));
+    if (result.kind !== 'edited') throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
+    expect(registerScript(result.text, script, registration(changes)).kind).toBe('unchanged');
+    return result.text;
+  };
+  const last = (text: string) => (hooksOf(text).UserPromptSubmit as unknown[]).at(-1);
+
+  test('adds one group, in the form of our own hook of that event', () => {
+    const script = { type: 'command', command: BINARY, args: ['hook', 'script', SCRIPT.id], timeout: 10 };
+    expect(last(withScript(edited('{}')))).toEqual({ hooks: [script] });
+    expect(last(withScript(edited('{}'), { ...SCRIPT, matcher: 'a|b' }))).toEqual({
+      matcher: 'a|b',
+      hooks: [script],
+    });
+    const shell = { type: 'command', command: `'${BINARY}' hook script ${SCRIPT.id}`, timeout: 10 };
+    expect(last(withScript(edited('{}', { form: 'shell' })))).toEqual({ hooks: [shell] });
+  });
+
+  test('keeps the mark at the beginning, comments and line ends, and goes without a trace', () => {
+    const before = edited('\uFEFF{ // mine\r\n\t"model": "opus",\r\n}\r\n');
+    const text = withScript(before);
+    expect(text).toStartWith('\uFEFF{ // mine\r\n\t"model": "opus"');
+    const isOwn = (found: unknown) => isScript(found, SCRIPT.id, registration());
+    expect(unregisterHooks(text, isOwn)).toEqual({ kind: 'edited', text: before });
+    expect(unregisterHooks(text, (found) => isScript(found, 's000000000', registration())).kind).toBe(
+      'unchanged',
+    );
+  });
+
+  test('is not touched when the hooks are registered again, moved or taken out', () => {
+    const text = withScript(edited('{}'));
+    expect(registerHooks(text, registration()).kind).toBe('unchanged');
+    const shell = edited(text, { form: 'shell' });
+    expect(JSON.stringify(hooksOf(shell))).toContain(`"script","${SCRIPT.id}"`);
+    expect(inspectHooks(text, registration())).toMatchObject({
+      entries: [{ event: 'UserPromptSubmit', kind: 'ours', name: 'prompt-logger' }],
+    });
+    expect(JSON.stringify(hooksOf(unregistered(text)))).toContain(SCRIPT.id);
+  });
+
+  const refused: [string, string, ScriptRegistration, string][] = [
+    ['no hook of ours', '{"hooks": {"UserPromptSubmit": []}}', SCRIPT, 'no hook of ours stands under'],
+    ['an empty file', '', SCRIPT, 'no hook of ours'],
+    [
+      'no hook of ours under that event',
+      edited('{}'),
+      { ...SCRIPT, event: 'SessionEnd' },
+      'under "SessionEnd"',
+    ],
+    ['broken JSON', '{', SCRIPT, 'not valid JSON'],
+    ['hooks that are no object', '{"hooks": 5}', SCRIPT, 'is not an object'],
+    [
+      'the same script under another event',
+      withScript(edited('{}', { hooks: [...FIRST, ...GUIDE] })),
+      { ...SCRIPT, event: 'PreToolUse' },
+      'for something else',
+    ],
+  ];
+  for (const [name, text, script, reason] of refused) {
+    test(`refuses ${name}`, () => {
+      const result = registerScript(text, script, registration());
+      expect(result.kind === 'refused' && result.reason).toContain(reason);
+    });
+  }
 });
 
 /** A JSONC text for a value: any indentation, comments and trailing commas that the format allows. */

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { applyCommand } from '../../src/cli/apply.ts';
+import { dismissCommand } from '../../src/cli/dismiss.ts';
+import { type Home, readEvents, temporaryHome } from '../support/home.ts';
+import { SECRETS } from '../support/made-up.ts';
+import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
+import { callHere } from './call.ts';
+
+const worldOf = (home: Home) => ({ env: { HOME: home.path }, cwd: `${home.path}/app` });
+const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, worldOf(home));
+
+describe('dismiss', () => {
+  test('records the reason on one line', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, RULE);
+    const { stdout, stderr, code } = await call(home, ['1', '--why', ' we use\npnpm ']);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    expect(stdout).toBe(`Dismissed: Use bun. "self-generation undo ${id}" makes it wait again.\n`);
+    expect(storedSuggestion(home, id)).toMatchObject({
+      status: 'dismissed',
+      why: 'we use pnpm',
+      decidedTs: '2026-11-20T09:47:09.123Z',
+    });
+    expect(feedbackOf(home)).toEqual([`rejected ${id}`]);
+    expect(readEvents(home.paths)).toEqual([]);
+  });
+
+  test('keeps no secret and at most 300 characters of it', async () => {
+    using home = temporaryHome();
+    for (const { text, secret } of SECRETS) {
+      const { id } = seedSuggestion(home, {
+        ...RULE,
+        rule: `Not ${SECRETS.findIndex((one) => one.text === text)}`,
+      });
+      await call(home, [id, '--why', `${'x '.repeat(100)}${text} ${'y '.repeat(200)}`]);
+      const { why } = storedSuggestion(home, id);
+      expect(why).not.toContain(secret.slice(0, 12));
+      expect(why?.length).toBeLessThanOrEqual(300);
+    }
+  });
+
+  test('needs no reason', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, RULE);
+    expect(JSON.parse((await call(home, [id, '--json'])).stdout)).toEqual({
+      kind: 'dismissed',
+      id,
+      type: 'claude_md',
+      why: null,
+    });
+  });
+
+  test('refuses what is applied, and what is dismissed already', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const { id } = seedSuggestion(home, SKILL);
+    await callHere(applyCommand, [id, '--yes'], worldOf(home));
+    expect(await call(home, [id])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: Cannot dismiss ${id}: it is applied; run "self-generation undo ${id}" first.\n`,
+    });
+    expect(feedbackOf(home)).toEqual([`accepted ${id}`]);
+    const other = seedSuggestion(home, RULE);
+    await call(home, [other.id]);
+    const again = await call(home, [other.id, '--json']);
+    expect(again).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(again.stdout)).toMatchObject({ kind: 'refused', reason: 'it is dismissed already' });
+  });
+
+  test('gives 3 for what does not exist, and stores nothing', async () => {
+    using home = temporaryHome();
+    seedSuggestion(home, RULE);
+    for (const word of ['anything', '7', 's000000000']) expect((await call(home, [word])).code).toBe(3);
+    expect(feedbackOf(home)).toEqual([]);
+    expect((await call(home, ['x'])).code).toBe(2);
+    expect((await call(home, [])).code).toBe(2);
+  });
+});

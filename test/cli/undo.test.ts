@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'bun:test';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { applyCommand } from '../../src/cli/apply.ts';
+import type { CliContext } from '../../src/cli/context.ts';
+import { dismissCommand } from '../../src/cli/dismiss.ts';
+import { undoCommand } from '../../src/cli/undo.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+import { feedbackOf, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
+import { callHere } from './call.ts';
+
+const worldOf = (home: Home, changes: Partial<CliContext> = {}) => ({
+  env: { HOME: home.path },
+  cwd: `${home.path}/app`,
+  ...changes,
+});
+const call = (home: Home, words: readonly string[], changes: Partial<CliContext> = {}) =>
+  callHere(undoCommand, words, worldOf(home, changes));
+
+/** A home with one applied skill. */
+async function applied(): Promise<{ home: Home; id: string; path: string }> {
+  const home = temporaryHome();
+  mkdirSync(`${home.path}/app`);
+  const { id } = seedSuggestion(home, SKILL, { project: 'app', projectPath: `${home.path}/app` });
+  const { code } = await callHere(applyCommand, ['1', '--yes'], worldOf(home));
+  expect(code).toBe(0);
+  return { home, id, path: `${home.path}/app/.claude/commands/release-it.md` };
+}
+
+describe('undo', () => {
+  test('shows what goes, asks and takes it back', async () => {
+    const { home, id, path } = await applied();
+    using _ = home;
+    const confirm = async (question: string) => question === 'Take this back?';
+    const { stdout, stderr, code } = await call(home, [id.slice(0, 5)], { isInteractive: true, confirm });
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    expect(stdout).toContain(`--- ${path}\n+++ /dev/null\n`);
+    expect(stdout).toEndWith('Undone: "Release" waits for a decision again.\n');
+    expect(existsSync(`${home.path}/app/.claude`)).toBe(false);
+    expect(storedSuggestion(home, id)).toMatchObject({ status: 'shown', applied: null });
+    expect(feedbackOf(home)).toEqual([`accepted ${id}`, `undone ${id}`]);
+  });
+
+  test('changes nothing without an answer, or when the answer is no', async () => {
+    const { home, id, path } = await applied();
+    using _ = home;
+    const nobody = await call(home, [id]);
+    expect(nobody.code).toBe(1);
+    expect(nobody.stderr).toContain('nobody can be asked here. Pass --yes');
+    expect((await call(home, [id], { isInteractive: true })).code).toBe(1);
+    const json = await call(home, [id, '--json']);
+    expect(json).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'not-confirmed', id });
+    expect(existsSync(path)).toBe(true);
+    expect(storedSuggestion(home, id).status).toBe('applied');
+  });
+
+  test('says what to do about what was edited since', async () => {
+    const { home, id, path } = await applied();
+    using _ = home;
+    appendFileSync(path, 'mine\n');
+    const { stderr, code } = await call(home, [id, '--yes']);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `"${path}" was changed since; remove it by hand, or keep it, and then run this again`,
+    );
+    expect(existsSync(path)).toBe(true);
+    const json = await call(home, [id, '--yes', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'refused' });
+    expect(json).toMatchObject({ code: 1, stderr: '' });
+  });
+
+  test('needs no answer where no file is changed', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const { id } = seedSuggestion(home, SKILL);
+    await callHere(dismissCommand, [id], worldOf(home));
+    const { stdout, code } = await call(home, [id, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ kind: 'undone', id, type: 'skill', diff: '', notes: [] });
+    expect(storedSuggestion(home, id).status).toBe('shown');
+  });
+
+  test('gives 1 for what waits, 3 for what is unknown and 2 for a wrong call', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const { id } = seedSuggestion(home, SKILL);
+    expect((await call(home, [id])).stderr).toBe(`error: Cannot undo ${id}: it waits for your decision.\n`);
+    expect((await call(home, [id])).code).toBe(1);
+    expect((await call(home, ['s000000000'])).code).toBe(3);
+    expect((await call(home, [])).code).toBe(2);
+  });
+});

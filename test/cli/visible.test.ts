@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'bun:test';
+import { stripVTControlCharacters } from 'node:util';
+import type { CliContext } from '../../src/cli/context.ts';
+import { colouredDiff, visible } from '../../src/cli/visible.ts';
+
+describe('visible()', () => {
+  const rows: [string, string][] = [
+    ['plain\ttext\nof two lines', 'plain\ttext\nof two lines'],
+    ['한글 👩‍💻', '한글 👩‍💻'],
+    ['Windows\r\nlines', 'Windows\nlines'],
+    ['over\rwritten', 'over<U+000D>written'],
+    ['\x1b[2Jcleared', '<U+001B>[2Jcleared'],
+    ['\x9b2Jcleared', '<U+009B>2Jcleared'],
+    ['a\0b\u202ec\u200bd', 'a<U+0000>b<U+202E>c<U+200B>d'],
+    ['half \ud83d', 'half <U+D83D>'],
+  ];
+  for (const [text, shown] of rows) {
+    test(`shows ${JSON.stringify(text)}`, () => expect(visible(text)).toBe(shown));
+  }
+});
+
+describe('colouredDiff()', () => {
+  const diff = '--- a\n+++ b\n@@ -1,1 +1,2 @@\n same\n-\x1b[31mold\n+new\n';
+  const inColour = (colour: boolean) => colouredDiff(diff, { colour } as CliContext);
+
+  test('paints lines by what they say, and nothing without colour', () => {
+    expect(inColour(false)).toBe(visible(diff));
+    expect(stripVTControlCharacters(inColour(true))).toBe(visible(diff));
+    expect(inColour(true)).toContain('\x1b[32m+new\x1b[39m');
+    expect(inColour(true)).toContain('\x1b[31m-<U+001B>[31mold\x1b[39m');
+  });
+});
