@@ -44,15 +44,19 @@ export function skillNameOf({ details }: Pick<Suggestion, 'details'>): SkillName
 export function objectionToSkill({
   text,
   evidence,
-}: Pick<Suggestion, 'text' | 'evidence'>): string | undefined {
+  details,
+}: Pick<Suggestion, 'text' | 'evidence' | 'details'>): string | undefined {
   if (text.trim() === '') return 'it has no instructions';
   if (text.length > SUGGESTION_TEXT_LENGTH_MAX)
     return `it has more than ${SUGGESTION_TEXT_LENGTH_MAX} characters`;
   if (cleanText(text) !== text) return 'it has control or invisible characters';
   if (/!`|```!/.test(text)) return 'it would run a shell command each time it is called (!`…`)';
   if (/(?:^|[\s("'])@(?:~|\/)/m.test(text)) return 'it names a file outside the project with "@"';
+  if (/<!--/.test([evidence, ...(details.examples ?? [])].join()))
+    return 'it has a comment where none belongs';
   if (/<!--\s*\/?self-generation/i.test(text)) return 'it has our own mark in it';
-  if (isInstructionShaped(evidence) || piecesOf(text).some(isInstructionShaped))
+  const shown = [evidence, ...(details.examples ?? [])];
+  if ([...shown, ...piecesOf(text)].some(isInstructionShaped))
     return 'it reads like an instruction to ignore, fetch, send, delete or hide something';
   return undefined;
 }
@@ -77,26 +81,29 @@ const TEXTS = {
   },
   en: {
     origin: 'A skill made from a pattern that the analysis of the log found.',
-    pattern: '## Detected pattern',
+    pattern: '## Detected patterns',
     instructions: '## Instructions',
   },
 } as const;
 
-/** What stands in the command's file. The comment at its end says where it came from. */
+/**
+ * What stands in the command's file. The patterns are the user's own words, by which the skill is proposed later; the
+ * comment at the end says where it came from.
+ */
 export function skillFile(
   name: string,
-  { id, evidence, text }: Pick<Suggestion, 'id' | 'evidence' | 'text'>,
+  { id, evidence, text, details }: Pick<Suggestion, 'id' | 'evidence' | 'text' | 'details'>,
   language: Language,
 ): string {
   const { origin, pattern, instructions } = TEXTS[language];
-  const shown = oneLine(evidence);
+  const patterns = (details.examples ?? [evidence]).map(oneLine).filter((one) => one !== '');
   return [
     `# /${name}`,
     '',
     origin,
     '',
     pattern,
-    ...(shown === '' ? [] : [`- ${shown}`]),
+    ...patterns.map((one) => `- ${one}`),
     '',
     instructions,
     '',
