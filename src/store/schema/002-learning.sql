@@ -72,6 +72,9 @@ CREATE TABLE IF NOT EXISTS imports (
   head TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- A project's errors for a person, newest first.
+CREATE INDEX IF NOT EXISTS idx_error_kb_project ON error_kb(project_path, ts);
+
 -- The search index of errors, now over everything that a person may remember of one.
 DROP TRIGGER IF EXISTS error_kb_text_insert;
 DROP TABLE IF EXISTS error_kb_text;

@@ -1,0 +1,135 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInformative } from '../core/normalize-error.ts';
+import { redactSecrets } from '../core/redact.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { counted } from '../setup/check.ts';
+import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
+import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
+import { resolveError } from '../store/resolve-error.ts';
+import { writeDatabase } from '../store/use-database.ts';
+import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, withState } from './context.ts';
+import { notFound, printJson, readErrors } from './error-access.ts';
+import { toldOf } from './error-report.ts';
+
+const FIX_LENGTH_MAX = 300;
+const FIX_SCANNED_MAX = 8192;
+
+export type ResolveFlags = { readonly stdin?: true; readonly json?: true };
+/** Where a text comes from: words of the call, or standard input. */
+export type TextSource = {
+  readonly words: readonly string[];
+  readonly readInput: (bytesMax: number) => Promise<string>;
+};
+
+/** `errors resolve`: a person's own words for what solves an error. */
+export function resolve(
+  id: number,
+  { words, readInput }: TextSource,
+  flags: ResolveFlags,
+  context: CliContext,
+): Promise<void> {
+  return withState(context, `resolve error ${id}`, async ({ paths }) => {
+    if (flags.stdin && words.length > 0)
+      return fail(
+        context,
+        EXIT_USAGE,
+        `resolve error ${id}: give the text as words or with --stdin, not both`,
+      );
+    const text = flags.stdin ? await readInput(FIX_SCANNED_MAX) : words.join(' ');
+    const whole = oneLine(redactSecrets(cleanText(cutText(text, FIX_SCANNED_MAX))));
+    if (whole === '')
+      return fail(context, EXIT_USAGE, `resolve error ${id}: say what solves it, or use --stdin`);
+    const summary = cutText(whole, FIX_LENGTH_MAX);
+    const entry = findEntry(id, paths);
+    if (entry === undefined) return notFound(id, context);
+    const why = refusal(entry, summary);
+    if (why !== undefined) return fail(context, EXIT_FAILED, `resolve error ${id}: ${why}`);
+    const ts = context.now().toISOString();
+    if (!writeDatabase(paths, (db) => resolveError(id, { summary, ts }, db))) return notFound(id, context);
+    const agents = toldOf({ error: entry.error, fix: summary });
+    if (flags.json) return printJson({ id, fix: summary, agents }, context);
+    context.stdout(`Error ${id} is solved by: ${summary}\n`);
+    if (whole.length > summary.length)
+      context.stderr(`warning: the text was cut to ${FIX_LENGTH_MAX} characters\n`);
+    if (agents.reason !== null) context.stderr(`warning: agents are told ${agents.told}: ${agents.reason}\n`);
+  });
+}
+
+function refusal({ error }: ErrorEntry, summary: string): string | undefined {
+  if (!isInformative(error)) return 'it says too little to be recognised again';
+  if (isInstructionShaped(summary))
+    return 'the text is shaped like an instruction to its reader, so agents would never be told. Say what was done';
+  return undefined;
+}
+
+export type ForgetFlags = { readonly yes?: true; readonly json?: true };
+
+/** `errors forget`: deletes an error in every project and never records it again. */
+export function forget(id: number, { yes, json }: ForgetFlags, context: CliContext): Promise<void> {
+  return withState(context, `forget error ${id}`, async ({ paths }) => {
+    const entry = findEntry(id, paths);
+    if (entry === undefined) return notFound(id, context);
+    if (!yes && !(await isAgreed(entry, json === true, context))) {
+      if (json) printJson({ kind: 'not-confirmed', id }, context);
+      context.setExitCode(EXIT_FAILED);
+      return;
+    }
+    if (!json) context.progress('deleting …');
+    const done = writeDatabase(paths, (db) => ({
+      deleted: forgetError(entry.error, context.now().toISOString(), db),
+      erased: eraseTraces(db),
+    }));
+    context.progress('');
+    const copies = backupsIn(paths);
+    if (json) printJson({ kind: 'forgotten', id, ...done, copies }, context);
+    else printForgotten(id, { ...done, copies }, context);
+  });
+}
+
+/** Whether the user wants it; says so when not. */
+async function isAgreed({ error }: ErrorEntry, isSilent: boolean, context: CliContext): Promise<boolean> {
+  if (isSilent) return false;
+  if (!context.isInteractive) {
+    context.stderr('Nothing was changed: nobody can be asked here. Pass --yes to forget this.\n');
+    return false;
+  }
+  context.stdout(`${oneLine(error)}\n`);
+  if (await context.confirm('Delete this error in every project, and never record it again?')) return true;
+  context.stdout('Nothing was changed.\n');
+  return false;
+}
+
+type Done = { readonly deleted: Forgotten; readonly erased: Erased; readonly copies: readonly string[] };
+
+function printForgotten(id: number, { deleted, erased, copies }: Done, context: CliContext): void {
+  const parts = [
+    { count: deleted.errors, kind: 'error' },
+    { count: deleted.events, kind: 'event' },
+    { count: deleted.openErrors, kind: 'open error' },
+    { count: deleted.summaries, kind: 'mention', of: ' in summaries of sessions' },
+    { count: deleted.contexts, kind: 'note', of: ' of what an agent was given' },
+  ].flatMap(({ count, kind, of = '' }) => (count === 0 ? [] : [`${counted(count, kind)}${of}`]));
+  context.stdout(`Error ${id} is forgotten: ${parts.join(', ')}. It will not be recorded again.\n`);
+  if (erased.kind === 'failed')
+    context.stderr(
+      `warning: parts of it may still stand in unused places of the database: ${erased.reason}\n`,
+    );
+  if (copies.length > 0)
+    context.stderr(
+      `warning: these copies were made before and may contain it:\n${copies.map((copy) => `  ${copy}\n`).join('')}`,
+    );
+}
+
+/** Copies of the database that were made before it was brought up to date. */
+function backupsIn({ backups }: StatePaths): string[] {
+  if (!existsSync(backups)) return [];
+  return readdirSync(backups)
+    .filter((name) => name.endsWith('.db'))
+    .map((name) => `${backups}/${name}`);
+}
+
+function findEntry(id: number, paths: StatePaths): ErrorEntry | undefined {
+  return readErrors(paths, (db) => findErrors([id], db))?.[0];
+}

@@ -1,0 +1,125 @@
+import pc from 'picocolors';
+import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInformative } from '../core/normalize-error.ts';
+import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { counted } from '../setup/check.ts';
+import type { ErrorEntry, ErrorStory } from '../store/error-entries.ts';
+import type { CliContext } from './context.ts';
+
+const ERROR_LENGTH_MAX = 120;
+const FIX_LENGTH_MAX = 160;
+
+/** Errors one below the other. Not as a table: each has two long texts, and a table of them is wider than a screen. */
+export function printErrors(
+  errors: readonly ErrorEntry[],
+  { withProject }: { withProject: boolean },
+  context: CliContext,
+): void {
+  const { bold, dim, green } = pc.createColors(context.colour);
+  const width = Math.max(0, ...errors.map(({ id }) => String(id).length));
+  const indent = ' '.repeat(width + 2);
+  const lines = errors.flatMap((error) => {
+    const facts = [
+      ...(error.tool === null ? [] : [oneLine(error.tool)]),
+      `seen ${error.seen}, solved ${error.solved}, told ${error.told}`,
+      age(error.ts, context.now()),
+      ...(withProject ? [oneLine(error.project) || 'no project'] : []),
+    ];
+    const fix =
+      error.fix === null ? dim('no fix yet') : green(`fix: ${shortened(error.fix, FIX_LENGTH_MAX)}`);
+    return [
+      `${bold(String(error.id).padStart(width))}  ${shortened(error.error, ERROR_LENGTH_MAX)}`,
+      `${indent}${fix}`,
+      `${indent}${dim(facts.join(' · '))}`,
+    ];
+  });
+  context.stdout(lines.map((line) => `${line}\n`).join(''));
+}
+
+function shortened(text: string, lengthMax: number): string {
+  const line = oneLine(text);
+  return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
+}
+
+const AGES = [
+  { unit: 'd', ms: 86_400_000 },
+  { unit: 'h', ms: 3_600_000 },
+  { unit: 'min', ms: 60_000 },
+] as const;
+
+function age(ts: string, now: Date): string {
+  const passedMs = now.getTime() - Date.parse(ts);
+  if (Number.isNaN(passedMs)) return 'at an unknown time';
+  const age = AGES.find(({ ms }) => passedMs >= ms);
+  return age === undefined ? 'just now' : `${Math.floor(passedMs / age.ms)} ${age.unit} ago`;
+}
+
+/** What agents are told of an error, and why not of all of it. */
+export type Told = {
+  readonly told: 'error and fix' | 'error' | 'nothing';
+  readonly reason: string | null;
+};
+
+/** What agents are told of an error when it matters to them. */
+export function toldOf({ error, fix }: Pick<ErrorEntry, 'error' | 'fix'>): Told {
+  if (!isInformative(error))
+    return { told: 'nothing', reason: 'the error says too little to be recognised again' };
+  if (isInstructionShaped(error))
+    return { told: 'nothing', reason: 'the error is shaped like an instruction to its reader' };
+  if (fix === null) return { told: 'error', reason: 'there is no fix yet' };
+  if (isInstructionShaped(fix))
+    return { told: 'error', reason: 'the fix is shaped like an instruction to its reader' };
+  return { told: 'error and fix', reason: null };
+}
+
+/** Everything that is known of one error. */
+export function printStory(story: ErrorStory, context: CliContext): void {
+  const { bold, dim } = pc.createColors(context.colour);
+  const { told, reason } = toldOf(story);
+  const rows: [string, string | null][] = [
+    ['id', String(story.id)],
+    ['project', oneLine(story.project) || 'none'],
+    ['tool', story.tool && oneLine(story.tool)],
+    ['files', story.files.map(oneLine).join(', ') || null],
+    ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
+    ['solved', timesOf(story.solved, { last: story.lastSolved })],
+    ['told', timesOf(story.told, { 'last used': story.lastUsed })],
+    ['fix', story.fix === null ? 'none yet' : oneLine(story.fix)],
+    ['how', howSolved(story)],
+    ['asked for', story.prompt && oneLine(story.prompt)],
+    ['agents', `are told ${told === 'error' ? 'the error' : told}${reason === null ? '' : `: ${reason}`}`],
+    [
+      'raw',
+      story.raw &&
+        cleanText(story.raw)
+          .trim()
+          .replaceAll('\n', `\n${' '.repeat(LABEL_WIDTH)}`),
+    ],
+  ];
+  context.stdout(`${bold(cleanText(story.error))}\n\n`);
+  for (const [label, value] of rows)
+    if (value !== null) context.stdout(`${dim(label.padEnd(LABEL_WIDTH))}${value}\n`);
+}
+
+const LABEL_WIDTH = 11;
+
+function timesOf(count: number, times: Readonly<Record<string, string | null>>): string {
+  const known = Object.entries(times).flatMap(([label, ts]) => (ts === null ? [] : [`${label} ${ts}`]));
+  return [counted(count, 'time'), ...known].join(', ');
+}
+
+const WAYS: Readonly<Record<string, string>> = {
+  user: 'a person wrote it',
+  success_after_error: 'the same tool succeeded later',
+  cross_tool_resolution: 'it succeeded after other tools had helped',
+};
+
+function howSolved({ fix, resolvedBy, toolSequence, command }: ErrorStory): string | null {
+  if (fix === null) return null;
+  const parts = [
+    resolvedBy === null ? null : (WAYS[resolvedBy] ?? oneLine(resolvedBy)),
+    toolSequence.length > 0 ? toolSequence.map(oneLine).join(' → ') : null,
+    command === null ? null : `shown by \`${oneLine(command)}\``,
+  ].filter((part) => part !== null);
+  return parts.join('; ') || null;
+}

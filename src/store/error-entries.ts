@@ -1,0 +1,158 @@
+import { isRecord, type Json, parseJson, readString } from '../core/guards.ts';
+import { resolutionText } from '../core/resolution.ts';
+import type { Db } from './connection.ts';
+import type { Row, Value } from './sqlite.ts';
+
+/** Errors as a person sees them: never on a hook's path. */
+export type ErrorEntry = {
+  readonly id: number;
+  readonly error: string;
+  readonly raw: string | null;
+  /** Empty when the client named no directory. */
+  readonly project: string;
+  /** The tool that failed, when it is known. */
+  readonly tool: string | null;
+  readonly seen: number;
+  readonly solved: number;
+  readonly told: number;
+  readonly fix: string | null;
+  readonly resolvedBy: string | null;
+  /** When it was solved last; of an open error, when it happened last. */
+  readonly ts: string;
+};
+
+export type ErrorFilter = {
+  /** Spellings of the project's path; undefined: every project. */
+  readonly projects: readonly string[] | undefined;
+  readonly state: 'any' | 'open' | 'solved';
+};
+
+/** The newest errors. */
+export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEntry[] {
+  const { sql, values } = filterCondition(filter);
+  const rows = db.sqlite.all(
+    `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`,
+    ...values,
+    limit,
+  );
+  return readEntries(rows, db);
+}
+
+/** The errors of these ids, in their order. */
+export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
+  const list = JSON.stringify(ids);
+  const rows = db.sqlite.all('SELECT * FROM error_kb WHERE id IN (SELECT value FROM json_each(?))', list);
+  const places = new Map(ids.map((id, place) => [id, place]));
+  const place = (row: Row) => places.get(Number(row.id)) ?? 0;
+  return readEntries(
+    rows.toSorted((left, right) => place(left) - place(right)),
+    db,
+  );
+}
+
+/** Of rows of error_kb; the same words for all who filter. */
+export function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
+  const conditions = ['1'];
+  if (projects !== undefined)
+    conditions.push(`project_path IN (${projects.map(() => '?').join(', ') || 'NULL'})`);
+  if (state === 'open') conditions.push("typeof(resolution) <> 'text'");
+  if (state === 'solved') conditions.push("typeof(resolution) = 'text'");
+  return { sql: conditions.join(' AND '), values: [...(projects ?? [])] };
+}
+
+function readEntries(rows: readonly Row[], db: Db): ErrorEntry[] {
+  const entries = rows.map(readEntry);
+  const unknown = entries.filter(({ tool }) => tool === null).map(({ error }) => error);
+  if (unknown.length === 0) return entries;
+  const open = db.sqlite.all(
+    `SELECT error_normalized, COALESCE(project_path, '') AS project, tool FROM open_errors
+     WHERE error_normalized IN (SELECT value FROM json_each(?)) ORDER BY event_id`,
+    JSON.stringify(unknown),
+  );
+  const tools = new Map(open.map((row) => [`${row.project}\n${row.error_normalized}`, String(row.tool)]));
+  return entries.map((entry) => ({
+    ...entry,
+    tool: entry.tool ?? tools.get(`${entry.project}\n${entry.error}`) ?? null,
+  }));
+}
+
+function readEntry(row: Row): ErrorEntry {
+  const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
+  return {
+    id: Number(row.id),
+    error: String(row.error_normalized),
+    raw: text(row.error_raw),
+    project: String(row.project_path),
+    tool: readString(resolutionDetails(row.resolution), 'tool') ?? null,
+    seen: Number(row.seen_count),
+    solved: Number(row.use_count ?? 0),
+    told: Number(row.shown_count),
+    fix: typeof row.resolution === 'string' ? resolutionText(row.resolution) : null,
+    resolvedBy: text(row.resolved_by),
+    ts: String(row.ts),
+  };
+}
+
+function resolutionDetails(resolution: unknown): Json {
+  const details = typeof resolution === 'string' ? parseJson(resolution) : undefined;
+  return isRecord(details) ? details : {};
+}
+
+/** Everything that is known of one error. */
+export type ErrorStory = ErrorEntry & {
+  readonly files: readonly string[];
+  /** Null when the events of that time are gone. */
+  readonly firstSeen: string | null;
+  readonly lastSeen: string | null;
+  readonly lastSolved: string | null;
+  /** When it was solved or told last. */
+  readonly lastUsed: string | null;
+  /** The tools that were called until it was solved, and the command that showed it. */
+  readonly toolSequence: readonly string[];
+  readonly command: string | null;
+  /** What the user had asked for. */
+  readonly prompt: string | null;
+};
+
+/** One error with its whole story; undefined when there is none of this id. */
+export function tellError(id: number, db: Db): ErrorStory | undefined {
+  const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
+  const [entry] = row === undefined ? [] : readEntries([row], db);
+  if (row === undefined || entry === undefined) return undefined;
+  const details = resolutionDetails(row.resolution);
+  const seen = occurrences(entry, db);
+  const sequence = parseJson(String(row.tool_sequence ?? '[]'));
+  return {
+    ...entry,
+    tool: entry.tool ?? seen.tool,
+    files: db.sqlite
+      .all('SELECT DISTINCT file FROM error_files WHERE kb_id = ? ORDER BY file', id)
+      .map(({ file }) => String(file)),
+    firstSeen: seen.first,
+    lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
+    lastSolved: entry.fix === null ? null : entry.ts,
+    lastUsed: typeof row.last_used === 'string' ? row.last_used : null,
+    toolSequence: Array.isArray(sequence) ? sequence.map(String) : [],
+    command: readString(details, 'command') ?? null,
+    prompt: readString(details, 'promptContext') ?? null,
+  };
+}
+
+type Occurrences = {
+  readonly first: string | null;
+  readonly last: string | null;
+  readonly tool: string | null;
+};
+
+/** As far back as events are kept. */
+function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
+  const row = db.sqlite.get(
+    `SELECT MIN(ts) AS first, MAX(ts) AS last, json_extract(data, '$.tool') AS tool FROM events
+     WHERE project_path IS ? AND type = 'tool_error'
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
+    project === '' ? null : project,
+    error,
+  );
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  return { first: text(row?.first), last: text(row?.last), tool: text(row?.tool) };
+}

@@ -1,0 +1,128 @@
+import { fingerprint } from '../core/fingerprint.ts';
+import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { oneLine } from '../core/text.ts';
+import type { Db } from './connection.ts';
+import { sqliteErrorCode } from './sqlite.ts';
+
+/** How much of each kind was deleted. */
+export type Forgotten = {
+  readonly errors: number;
+  readonly events: number;
+  readonly openErrors: number;
+  /** Summaries of sessions that named it; they are kept without it. */
+  readonly summaries: number;
+  /** Notes of what agents were given that quoted it. */
+  readonly contexts: number;
+};
+
+/**
+ * Deletes an error, known by its normalised text, in every project, and makes sure that it is not recorded again: what
+ * stays is a fingerprint. All of it or nothing. The bytes of what was deleted are overwritten; see eraseTraces().
+ */
+export function forgetError(error: string, ts: string, db: Db): Forgotten {
+  const { sqlite } = db;
+  sqlite.exec('PRAGMA secure_delete = ON');
+  return sqlite.transaction(() => {
+    sqlite.run(
+      'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
+      fingerprint(error),
+      ts,
+    );
+    return {
+      errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
+      openErrors: sqlite.run('DELETE FROM open_errors WHERE error_normalized = ?', error).changes,
+      events: sqlite.run(
+        `DELETE FROM events WHERE type = 'tool_error'
+           AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
+        error,
+      ).changes,
+      summaries: cleanSummaries(error, db),
+      contexts: deleteContexts(error, db),
+    };
+  });
+}
+
+const BATCH_ROWS = 500;
+
+/** Events cannot be changed: each is deleted and written again at its place without the error. */
+function cleanSummaries(error: string, { sqlite }: Db): number {
+  let changed = 0;
+  for (let after = -1; ; ) {
+    const rows = sqlite.all(
+      "SELECT id, data FROM events WHERE type = 'session_summary' AND id > ? ORDER BY id LIMIT ?",
+      after,
+      BATCH_ROWS,
+    );
+    for (const { id, data } of rows) {
+      const summary = parseJson(String(data));
+      if (!isRecord(summary) || !namesError(summary, error)) continue;
+      const uniqueErrors = (summary.uniqueErrors as unknown[]).filter((one) => one !== error);
+      const row = sqlite.get('SELECT * FROM events WHERE id = ?', Number(id));
+      const { v, ts, session_id, project, project_path } = row as Record<string, string | null>;
+      sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
+      sqlite.run(
+        `INSERT INTO events(id, v, type, ts, session_id, project, project_path, data)
+         VALUES (?, ?, 'session_summary', ?, ?, ?, ?, ?)`,
+        ...[Number(id), v ?? null, ts ?? null, session_id ?? null, project ?? null, project_path ?? null],
+        JSON.stringify({ ...summary, uniqueErrors }),
+      );
+      changed++;
+    }
+    if (rows.length < BATCH_ROWS) return changed;
+    after = Number(rows.at(-1)?.id);
+  }
+}
+
+function namesError({ uniqueErrors }: Json, error: string): boolean {
+  return Array.isArray(uniqueErrors) && uniqueErrors.includes(error);
+}
+
+function deleteContexts(error: string, { sqlite }: Db): number {
+  let deleted = 0;
+  for (let after = -1; ; ) {
+    const rows = sqlite.all(
+      'SELECT id, text FROM given_contexts WHERE id > ? ORDER BY id LIMIT ?',
+      after,
+      BATCH_ROWS,
+    );
+    for (const { id, text } of rows) {
+      if (quotesError(String(text), error))
+        deleted += sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
+    }
+    if (rows.length < BATCH_ROWS) return deleted;
+    after = Number(rows.at(-1)?.id);
+  }
+}
+
+/** Less of an error than this says nothing of it. */
+const QUOTE_LENGTH_MIN = 12;
+
+/** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it: on one line, with `‹`. */
+function quotesError(text: string, error: string): boolean {
+  const wanted = oneLine(error).replaceAll('<', '‹');
+  return text.split('\n').some((line) => {
+    const quoted = line.replaceAll('<', '‹').replace(/^- /, '');
+    if (quoted.startsWith(wanted)) return true;
+    return quoted.endsWith('…') && quoted.length > QUOTE_LENGTH_MIN && wanted.startsWith(quoted.slice(0, -1));
+  });
+}
+
+export type Erased = { readonly kind: 'erased' } | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Removes what is left in the file of rows that were deleted or changed before, by whom and when ever: words in the
+ * search index, which only loses them when its parts are joined, unused pages, the log. Takes seconds for a large
+ * database; hooks that come meanwhile leave what they have in the spool.
+ */
+export function eraseTraces({ sqlite }: Db): Erased {
+  try {
+    for (const name of ['error_kb_text', 'event_text'])
+      sqlite.run(`INSERT INTO ${name}(${name}) VALUES ('optimize')`);
+    sqlite.exec('VACUUM');
+    const [log] = sqlite.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    return log?.busy === 0 ? { kind: 'erased' } : { kind: 'failed', reason: 'another program is reading it' };
+  } catch (error) {
+    if (sqliteErrorCode(error) === undefined) throw error;
+    return { kind: 'failed', reason: (error as Error).message };
+  }
+}

@@ -1,0 +1,252 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { normalizeError } from '../../src/core/normalize-error.ts';
+import { parseSearch } from '../../src/core/word-search.ts';
+import type { Db } from '../../src/store/connection.ts';
+import { getDb } from '../../src/store/db.ts';
+import { type ErrorFilter, findErrors } from '../../src/store/error-entries.ts';
+import { recordResolution, recordSeen } from '../../src/store/error-kb.ts';
+import { searchErrors } from '../../src/store/error-search.ts';
+import { temporaryHome } from '../support/home.ts';
+import { isoBeforeNow } from '../support/seed.ts';
+
+const SHOP = '/home/dev/shop';
+const BANK = '/home/dev/bank';
+const ANY: ErrorFilter = { projects: undefined, state: 'any' };
+
+type Seen = {
+  readonly raw: string;
+  readonly project?: string;
+  readonly files?: readonly string[];
+  readonly fix?: string;
+};
+
+function record(db: Db, errors: readonly Seen[]): void {
+  db.sqlite.transaction(() => {
+    for (const [index, { raw, project = SHOP, files = [], fix }] of errors.entries()) {
+      const [error, ts] = [normalizeError(raw), isoBeforeNow(errors.length - index)];
+      recordSeen(error, { ts, projectPath: project, errorRaw: raw, files }, db);
+      if (fix === undefined) continue;
+      const details = { summary: fix, errorRaw: raw };
+      recordResolution(error, details, { ts, projectPath: project, files, seenCount: 1 }, db);
+    }
+  });
+}
+
+type Opened = Disposable & { readonly db: Db };
+
+function databaseWith(errors: readonly Seen[]): Opened {
+  const home = temporaryHome();
+  const db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
+  record(db, errors);
+  return {
+    db,
+    [Symbol.dispose]: () => {
+      db.sqlite.close();
+      home[Symbol.dispose]();
+    },
+  };
+}
+
+type Options = { readonly filter?: ErrorFilter; readonly own?: string; readonly limit?: number };
+
+/** The raw texts of what is found, best first. */
+function search(db: Db, text: string, { filter = ANY, own = SHOP, limit = 20 }: Options = {}): string[] {
+  const ids = searchErrors({ words: parseSearch(text), filter, ownProject: [own], limit }, db);
+  return findErrors(ids, db).map(({ raw }) => String(raw));
+}
+
+describe('searchErrors()', () => {
+  const port = 'Error: no port given at src/server.ts:10';
+  const module = '오류: 모듈을 찾을 수 없습니다';
+  const type = `TypeError: Cannot read properties of undefined (reading "id")`;
+  const database = 'SqliteError: database is locked';
+  const all: Seen[] = [
+    {
+      raw: port,
+      files: ['src/server.ts', 'settings.ini'],
+      fix: 'edited settings.ini, then `npm test` passed',
+    },
+    { raw: module },
+    { raw: type, files: ['src/id.ts'] },
+    { raw: database, project: BANK, fix: 'closed the other connection' },
+  ];
+  const opened = databaseWith(all);
+  afterAll(() => opened[Symbol.dispose]());
+
+  const rows: [what: string, text: string, found: string[]][] = [
+    ['words of the error', 'cannot properties', [type]],
+    ['beginnings of words', 'prop undef', [type]],
+    ['any case', 'typeERROR', [type]],
+    ['words that only the raw text has', '"id"', [type]],
+    ['words of the fix', 'closed connection', [database]],
+    ['a file by its path', 'src/server.ts', [port]],
+    ['a file by its name', 'server.ts', [port]],
+    ['a file that was edited to solve it', 'settings.ini', [port]],
+    ['a file that only stands in the list of files', 'src/id.ts', [type]],
+    ['the beginning of a Korean word', '모듈', [module]],
+    ['a syllable', '찾', [module]],
+    ['what has one of the words, when none has all', 'locked zebra', [database]],
+    ['the beginning of one of the words', 'lock zebra', [database]],
+    ['what has all words first', 'no port error', [port]],
+    ['nothing', 'zebra', []],
+    ['nothing in the middle of a word', 'roperties', []],
+    ['nothing for no word', '?!', []],
+    ['what looks like the language of the index', 'NOT "port" OR (a* NEAR', [port]],
+    ['what stands together, where it stands together', 'port:given', [port]],
+    ['nothing else for it', 'error:port', []],
+  ];
+  for (const [what, text, found] of rows) {
+    test(`finds ${what}: ${text}`, () => {
+      expect(search(opened.db, text).slice(0, Math.max(1, found.length))).toEqual(found);
+    });
+  }
+
+  const filters: [what: string, filter: ErrorFilter, found: string[]][] = [
+    ['everything', ANY, [type, port, database]],
+    ['one project', { projects: [SHOP], state: 'any' }, [type, port]],
+    ['another', { projects: [BANK, `${BANK}/`], state: 'any' }, [database]],
+    ['none', { projects: ['/home/dev/none'], state: 'any' }, []],
+    ['no spelling', { projects: [], state: 'any' }, []],
+    ['open ones', { projects: undefined, state: 'open' }, [type]],
+    ['solved ones', { projects: undefined, state: 'solved' }, [port, database]],
+    ['solved ones of a project', { projects: [BANK], state: 'solved' }, [database]],
+  ];
+  for (const [what, filter, found] of filters) {
+    test(`keeps to ${what}`, () => {
+      const texts = search(opened.db, 'error typeerror sqliteerror', { filter });
+      expect(texts.filter((text) => text !== module).sort()).toEqual(found.toSorted());
+    });
+  }
+
+  test('puts the own project first', () => {
+    const text = 'error typeerror sqliteerror';
+    expect(search(opened.db, text, { own: BANK })[0]).toBe(database);
+    expect(search(opened.db, text, { own: SHOP })[0]).not.toBe(database);
+  });
+
+  test('gives no more than asked for', () => {
+    expect(search(opened.db, 'error', { limit: 1 })).toHaveLength(1);
+  });
+
+  test('finds an error under its newer fix, and no longer under the old one', () => {
+    using own = databaseWith([{ raw: port, fix: 'restarted the daemon' }]);
+    record(own.db, [{ raw: port, fix: 'wrote the number down' }]);
+    expect([search(own.db, 'daemon'), search(own.db, 'number')]).toEqual([[], [port]]);
+  });
+
+  test('takes any search without a fault, and says the same twice', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 80 }),
+      fc.string({ unit: 'grapheme', maxLength: 80 }),
+      fc.stringMatching(/^[ "'*^(){}:+\-.\\a-zA-Z]{0,40}$/),
+      fc.constantFrom(
+        'AND OR NOT',
+        'NEAR(a b, 2)',
+        '"',
+        '""',
+        "'; DROP TABLE events; --",
+        '{error raw} : x',
+        '\0',
+        '%',
+        'a'.repeat(5000),
+        '. '.repeat(3000),
+        'x.'.repeat(400),
+        'मॉड्यूल',
+        'ﬀ ß İ Σς',
+      ),
+    );
+    const state = fc.constantFrom('any', 'open', 'solved');
+    const projects = fc.constantFrom(undefined, [SHOP], []);
+    fc.assert(
+      fc.property(text, state, projects, (words, state, projects) => {
+        const filter = { projects, state } as ErrorFilter;
+        expect(search(opened.db, words, { filter })).toEqual(search(opened.db, words, { filter }));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('finds any error by any of its words', () => {
+    // Letters that the index and we take for letters: it knows those of an older Unicode.
+    const unit = fc.constantFrom(...`abXY09 _-./\\:"'(){}<>*^,;=%ÀéßñЖжλ모듈을 없다ㅋ🎉…`);
+    const texts = fc.array(fc.string({ unit, maxLength: 60 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(texts, (texts) => {
+        const all = texts.map((raw) => `Failed: ${raw}`);
+        using own = databaseWith(all.map((raw) => ({ raw })));
+        for (const { raw } of own.db.sqlite.all('SELECT error_raw AS raw FROM error_kb')) {
+          for (const { text: word } of parseSearch(String(raw)))
+            expect(search(own.db, word, { limit: 100 })).toContain(String(raw));
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+});
+
+/** More than are looked at one by one: here the filter decides how they are found. */
+const MANY = 12_000;
+const TINY = '/home/dev/tiny';
+const OLD = '/home/dev/old';
+const MIXED = '/home/dev/mixed';
+
+describe('searchErrors() among many', () => {
+  const letters = (index: number) =>
+    index.toString(26).replace(/\d/g, (digit) => 'qrstuvwxyz'[Number(digit)] ?? '');
+  const opened = databaseWith(
+    Array.from({ length: MANY }, (_, index): Seen => {
+      const isLate = index >= MANY - 100;
+      const project = index < 3 ? TINY : index < 1800 ? OLD : isLate || index < 1900 ? MIXED : SHOP;
+      const planted = index === 17 ? ' wallaby' : index === 5000 ? ' of common' : isLate ? '' : ' earlier';
+      const raw = `Error: common failure of ${letters(index)} module${letters(index)}${planted}`;
+      return { raw, project, ...(index % 2 === 0 ? {} : { fix: 'wrote it' }) };
+    }),
+  );
+  afterAll(() => opened[Symbol.dispose]());
+  const of = (project: string, state: ErrorFilter['state'] = 'any'): Options => ({
+    filter: { projects: [project], state },
+    own: project,
+  });
+
+  const rows: [what: string, text: string, options: Options, count: number][] = [
+    ['a word that all have', 'common', {}, 20],
+    ['the beginning of a word that all have', 'comm', {}, 20],
+    ['a word that all have, in a project with three', 'common', of(TINY), 3],
+    ['the beginning of it, there', 'comm fail', of(TINY), 3],
+    ['a word that all have, in a project that is only old', 'common', of(OLD), 20],
+    ['the beginning of a thousand words, there', 'mod', of(OLD), 20],
+    ['one word that all have and one that none has, there', 'common giraffe', of(OLD), 20],
+    ['one word that all have and one that one has, there', 'common wallaby', of(OLD), 20],
+    ['open ones', 'common', of(TINY, 'open'), 2],
+    ['solved ones', 'common', of(TINY, 'solved'), 1],
+    ['old ones of a project of which there are new ones', 'earlier', of(MIXED), 20],
+    ['one that is alone', 'wallaby', {}, 1],
+    ['two words that never meet', 'wallaby modulet', {}, 20],
+  ];
+  for (const [what, text, options, count] of rows) {
+    test(`finds ${what}`, () => {
+      expect(search(opened.db, text, options)).toHaveLength(count);
+    });
+  }
+
+  test('puts the one with both words first', () => {
+    for (const options of [{}, of(OLD)])
+      expect(search(opened.db, 'comm walla', options)[0]).toEndWith(' wallaby');
+  });
+
+  test('puts the one with the phrase first, also when it is old', () => {
+    expect(search(opened.db, 'of common')[0]).toEndWith(' of common');
+  });
+
+  test('gives the newest among equals', () => {
+    const [first] = search(opened.db, 'common failure', of(MIXED, 'solved'));
+    expect(first).toContain(` ${letters(MANY - 1)} `);
+  });
+
+  test('puts the own project first, also when its errors are rare', () => {
+    const newest: Seen[] = [{ raw: 'Error: common failure of mine', project: BANK }];
+    record(opened.db, [...newest, { raw: 'Error: common failure of theirs' }]);
+    expect(search(opened.db, 'common', { own: BANK })[0]).toBe('Error: common failure of mine');
+  });
+});
