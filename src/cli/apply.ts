@@ -18,7 +18,7 @@ import {
   PROGRAM,
   withState,
 } from './context.ts';
-import { projectAt } from './project.ts';
+import { projectHere } from './project.ts';
 import { pickSuggestion } from './suggestion-list.ts';
 import { colouredDiff, visible } from './visible.ts';
 
@@ -69,7 +69,7 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
   if (decided !== undefined) return report.refuse(decided);
   const place = locate(context.env, context.platform);
   if (place.kind === 'failed') return report.refuse(`${place.reason}. ${place.advice}`);
-  const project = projectAt(context.cwd);
+  const project = projectHere(state.paths, context);
   const plan = planApply(suggestion, {
     scope: flags.global ? 'global' : 'own',
     claudeDirectory: place.claudeDirectory,

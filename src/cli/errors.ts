@@ -9,7 +9,7 @@ import { type ForgetFlags, forget, type ResolveFlags, resolve } from './change-e
 import { type CliContext, newCommand, withState } from './context.ts';
 import { notFound, printJson, readErrors } from './error-access.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
-import { findScope, projectAt } from './project.ts';
+import { findScope, projectHere } from './project.ts';
 
 type ListFlags = {
   readonly open?: true;
@@ -149,7 +149,7 @@ type Asked = {
 
 function askedFor(flags: ListFlags, paths: StatePaths, context: CliContext): Asked | undefined {
   const state = flags.open ? 'open' : flags.solved ? 'solved' : 'any';
-  const here = projectAt(context.cwd);
+  const here = projectHere(paths, context);
   const everything = {
     filter: { projects: undefined, state },
     project: null,

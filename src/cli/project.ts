@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { AnalysisScope } from '../learn/analysis-data.ts';
-import { listProjects } from '../store/projects.ts';
+import { isRecorded, listProjects } from '../store/projects.ts';
 import { readDatabase } from '../store/use-database.ts';
 import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
@@ -24,6 +24,28 @@ export function projectAt(directory: string): CliProject {
 }
 
 /**
+ * The project that the user is in: where something is recorded of no directory here, of the one above it, up to the
+ * repository's own. The client is mostly started at its root, and commands are typed anywhere.
+ */
+export function projectHere(paths: StatePaths, { cwd }: Pick<CliContext, 'cwd'>): CliProject {
+  const inside = withinRepository(cwd).map(projectAt);
+  const recorded = readDatabase(paths, (db) =>
+    inside.find(({ spellings }) => spellings.some((path) => isRecorded(path, db))),
+  );
+  return recorded ?? projectAt(cwd);
+}
+
+/** The directory and those above it, up to the root of the repository; only itself outside of one. */
+function withinRepository(directory: string): string[] {
+  const chain: string[] = [];
+  for (let at = directory; ; at = dirname(at)) {
+    chain.push(at);
+    if (pathExists(`${at}/.git`)) return chain;
+    if (dirname(at) === at) return [directory];
+  }
+}
+
+/**
  * What `--project` means: nothing is where the user is, `all` is everything, a path is that directory, and a name is a
  * project of which something is recorded. Undefined after saying why it is none of these.
  */
@@ -35,7 +57,8 @@ export function findScope(
   if (wanted === 'all') return { kind: 'all' };
   const isPath = wanted !== undefined && (/[\\/]/.test(wanted) || existsSync(resolve(context.cwd, wanted)));
   if (wanted === undefined || isPath) {
-    const { name, path } = projectAt(resolve(context.cwd, wanted ?? '.'));
+    const { name, path } =
+      wanted === undefined ? projectHere(paths, context) : projectAt(resolve(context.cwd, wanted));
     return { kind: 'project', name, path };
   }
   const known = readDatabase(paths, listProjects) ?? [];

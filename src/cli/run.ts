@@ -7,6 +7,7 @@ import { confirmOnTerminal } from './confirm.ts';
 import { type CliContext, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
 import { dismissCommand } from './dismiss.ts';
 import { doctorCommand } from './doctor.ts';
+import { errorsCommand } from './errors.ts';
 import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
@@ -69,6 +70,7 @@ function program(context: CliContext) {
   root.addCommand(dismissCommand(context));
   root.addCommand(undoCommand(context));
   root.addCommand(importCommand(context));
+  root.addCommand(errorsCommand(context));
   root.addCommand(configCommand(context));
   root.addCommand(hookCommand(context));
   return root;

@@ -4,7 +4,7 @@ import type { Suggestion } from '../core/suggestion.ts';
 import { findSuggestions, listSuggestions, registerCached } from '../store/suggestions.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_NOT_FOUND, EXIT_USAGE, fail } from './context.ts';
-import { type CliProject, projectAt } from './project.ts';
+import { type CliProject, projectHere } from './project.ts';
 
 /** How old an analysis of another implementation may be to be taken in. */
 const CACHED_HOURS = 168;
@@ -36,7 +36,7 @@ export function isWaiting({ status }: Suggestion): boolean {
  * Undefined after saying why it is none.
  */
 export function pickSuggestion(word: string, paths: StatePaths, context: CliContext): Suggestion | undefined {
-  const here = numbered(projectAt(context.cwd), paths, context.now());
+  const here = numbered(projectHere(paths, context), paths, context.now());
   if (/^\d{1,9}$/.test(word)) {
     const found = here[Number(word) - 1];
     if (found !== undefined) return found;

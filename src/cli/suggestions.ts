@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import type { Suggestion } from '../core/suggestion.ts';
 import { oneLine } from '../core/text.ts';
 import { type CliContext, type CliState, newCommand, withState } from './context.ts';
-import { findScope, projectAt } from './project.ts';
+import { findScope, projectAt, projectHere } from './project.ts';
 import { isWaiting, numbered } from './suggestion-list.ts';
 
 type Flags = { readonly all?: true; readonly project?: string; readonly json?: true };
@@ -37,7 +37,7 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   const scope = findScope(flags.project, paths, context);
   if (scope === undefined) return;
   const project = scope.kind === 'all' ? undefined : projectAt(scope.path);
-  const isHere = project?.path === projectAt(context.cwd).path;
+  const isHere = project?.path === projectHere(paths, context).path;
   const all = numbered(project, paths, context.now());
   const rows = (flags.all ? all : all.filter(isWaiting)).map((row) =>
     isHere ? row : { ...row, number: null },

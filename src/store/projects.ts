@@ -12,3 +12,9 @@ export function listProjects(db: Db): KnownProject[] {
     )
     .map(({ path, name, events }) => ({ name: String(name), path: String(path), events: Number(events) }));
 }
+
+/** Whether anything is recorded of this path. */
+export function isRecorded(projectPath: string, db: Db): boolean {
+  if (!db.shape.has('events', 'project_path')) return false;
+  return db.sqlite.get('SELECT 1 FROM events WHERE project_path = ? LIMIT 1', projectPath) !== undefined;
+}
