@@ -1,80 +1,58 @@
 import { fingerprint } from '../core/fingerprint.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import type { ResolutionDetails } from '../core/resolution.ts';
-import { distinctiveTokens, errorSimilarity } from '../core/similarity.ts';
-import { cutText } from '../core/text.ts';
+import { areDifferent, type ErrorTraits, errorTraits } from '../core/similarity.ts';
 import type { Db } from './connection.ts';
 import { findResolution, type KnownError, knownError } from './find-resolution.ts';
-import type { Row } from './sqlite.ts';
+import { mostSimilarError } from './similar-errors.ts';
 
-const SIMILARITY_MIN = 0.8;
-const PREFIX_LENGTH = 30;
-const PREFIX_LENGTH_RATIO_MIN = 0.7;
-const CANDIDATES_MAX = 100;
+const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
+const SAME_MAX = 8;
 
 /**
- * The known resolution of this or of a very similar error (REQ-RA-002): exact, then the same beginning, then the
- * same distinctive words; the last two only above a similarity of 0.8 over the whole text. Null when nothing is
- * near enough or the error says too little.
+ * The known resolution of this error (REQ-RA-002): of the one with the same normalised text, else of the most similar
+ * one. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
+ * and what lies behind its end. Null when nothing is near enough or the error says too little.
  */
 export function searchErrorKB(
   normalizedError: string,
   projectPath: string | null,
   db: Db,
+  text: string = normalizedError,
 ): KnownError | null {
   if (normalizedError === '' || !isInformative(normalizedError)) return null;
-  const exact = findResolution(normalizedError, projectPath, db);
-  if (exact) return exact;
-  if (!db.shape.has('error_kb_text', 'error')) return null;
-  const byPrefix = nearest(normalizedError, prefixCandidates(normalizedError, db), PREFIX_LENGTH_RATIO_MIN);
-  return byPrefix ?? nearest(normalizedError, wordCandidates(normalizedError, db), 0);
+  if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
+  const asked = errorTraits(text);
+  const same = sameError(normalizedError, projectPath, asked, db);
+  if (same !== undefined) return same;
+  const id = mostSimilarError(asked, db);
+  if (id === undefined) return null;
+  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
+  return row ? knownError(row) : null;
 }
 
-const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
-
-function prefixCandidates(normalizedError: string, db: Db): Row[] {
-  const prefix = cutText(normalizedError, PREFIX_LENGTH);
-  return db.sqlite.all(
-    `SELECT ${KB_COLUMNS} FROM error_kb
-     WHERE error_normalized >= ? AND error_normalized < ? AND typeof(resolution) = 'text' LIMIT ?`,
-    prefix,
-    `${prefix}\u{10ffff}`,
-    CANDIDATES_MAX,
+/**
+ * As findResolution(), but not what only looks the same because what differs is masked: `status code <N>`, `<STR> is
+ * not recognized`.
+ */
+function sameError(
+  normalizedError: string,
+  projectPath: string | null,
+  asked: ErrorTraits,
+  db: Db,
+): KnownError | undefined {
+  const rows = db.sqlite.all(
+    `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
+     ORDER BY (project_path = ?) DESC, use_count DESC LIMIT ?`,
+    normalizedError,
+    projectPath ?? '',
+    SAME_MAX,
   );
-}
-
-/** Rows that share all of the longest words, so that the full-text index never ranks a large part of the table. */
-function wordCandidates(normalizedError: string, db: Db): Row[] {
-  const words = distinctiveTokens(normalizedError, 3);
-  for (const count of [3, 2]) {
-    if (words.length < count) continue;
-    const rows = db.sqlite.all(
-      `SELECT ${KB_COLUMNS} FROM error_kb
-       WHERE id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ? LIMIT ?) AND typeof(resolution) = 'text'`,
-      words
-        .slice(0, count)
-        .map((word) => `error : "${word}"`)
-        .join(' AND '),
-      CANDIDATES_MAX,
-    );
-    if (rows.length > 0) return rows;
+  for (const row of rows) {
+    const isSame = row.error_raw === null || !areDifferent(asked, errorTraits(String(row.error_raw)));
+    if (isSame) return knownError(row);
   }
-  return [];
-}
-
-function nearest(normalizedError: string, rows: Row[], lengthRatioMin: number): KnownError | null {
-  let best: { similarity: number; known: KnownError } | null = null;
-  for (const known of rows.map(knownError)) {
-    const lengths = [normalizedError.length, known.errorNormalized.length];
-    if (Math.min(...lengths) / Math.max(...lengths) < lengthRatioMin) continue;
-    const similarity = errorSimilarity(normalizedError, known.errorNormalized);
-    const better =
-      best === null ||
-      similarity > best.similarity ||
-      (similarity === best.similarity && known.useCount > best.known.useCount);
-    if (similarity >= SIMILARITY_MIN && better) best = { similarity, known };
-  }
-  return best?.known ?? null;
+  return undefined;
 }
 
 /** Past resolutions that had to do with this file of the project, newest first. */
@@ -106,8 +84,9 @@ export type Resolved = {
 };
 
 /**
- * Stores how an error was solved, or counts one more time and keeps the newer way (REQ-RA-003); what a person wrote
- * stays until a person writes again. Does nothing for an error that says too little to be recognised.
+ * Stores how an error was solved, or counts one more time and keeps the newer way (REQ-RA-003), also when it is the
+ * older one that comes in late; what a person wrote stays until a person writes again. Does nothing for an error that
+ * says too little to be recognised.
  */
 export function recordResolution(
   normalizedError: string,
@@ -120,7 +99,8 @@ export function recordResolution(
     `INSERT INTO error_kb(ts, error_normalized, use_count, last_used, project_path, seen_count)
      VALUES (?, ?, 1, ?, ?, ?)
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET
-       ts = excluded.ts, last_used = excluded.last_used, use_count = use_count + 1
+       ts = MAX(ts, excluded.ts), last_used = MAX(COALESCE(last_used, ''), excluded.last_used),
+       use_count = use_count + 1
      RETURNING id`,
     ts,
     normalizedError,
@@ -131,13 +111,14 @@ export function recordResolution(
   const id = Number(row?.id);
   db.sqlite.run(
     `UPDATE error_kb SET error_raw = COALESCE(?, error_raw), resolution = ?, resolved_by = ?, tool_sequence = ?
-     WHERE id = ? AND (resolved_by IS NOT 'user' OR ? = 'user')`,
+     WHERE id = ? AND (resolved_by IS NOT 'user' OR ? = 'user') AND (resolution IS NULL OR last_used <= ?)`,
     details.errorRaw ?? null,
     JSON.stringify(details),
     details.resolvedBy ?? null,
     JSON.stringify(details.toolSequence ?? []),
     id,
     details.resolvedBy ?? null,
+    ts,
   );
   linkFiles(id, projectPath, files, db);
 }
@@ -156,7 +137,7 @@ export function recordSeen(normalizedError: string, seen: Seen, db: Db): void {
   const row = db.sqlite.get(
     `INSERT INTO error_kb(ts, error_normalized, error_raw, project_path, seen_count) VALUES (?, ?, ?, ?, 1)
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET
-       seen_count = seen_count + 1, ts = CASE WHEN resolution IS NULL THEN excluded.ts ELSE ts END
+       seen_count = seen_count + 1, ts = CASE WHEN resolution IS NULL THEN MAX(ts, excluded.ts) ELSE ts END
      RETURNING id, seen_count`,
     seen.ts,
     normalizedError,

@@ -1,0 +1,573 @@
+/**
+ * How fast `import` reads transcripts and how much memory it takes, and whether it survives being killed. Transcripts are
+ * made up, with the shape and the proportions of real ones: every result stands in its line twice.
+ *
+ *   bun scripts/bench-import.ts                  1 GiB
+ *   bun scripts/bench-import.ts --size 64        64 MiB
+ *   bun scripts/bench-import.ts --slack 2        for machines with other work: half the speed, twice the memory
+ *   bun scripts/bench-import.ts --program FILE   this program instead of one that is compiled now
+ *
+ * Prints what it measured, exits with 1 when a limit is broken or rows differ.
+ */
+import { Database } from 'bun:sqlite';
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import Table from 'cli-table3';
+import { statePaths } from '../src/core/state-paths.ts';
+import { compile } from './build.ts';
+
+const MIB = 1024 * 1024;
+const SPEED_MIB_MIN = 50;
+const MEMORY_MIB_MAX = 200;
+const AGAIN_MS_MAX = 2000;
+const KILLS = 4;
+const SESSION_BYTES = 3 * MIB;
+
+type Random = { readonly below: (limit: number) => number; readonly oneOf: <T>(items: readonly T[]) => T };
+
+/** The same seed gives the same transcripts. */
+function random(seed: number): Random {
+  let state = seed;
+  const next = () => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+    return state / 0x80000000;
+  };
+  const below = (limit: number) => Math.floor(next() * limit);
+  return { below, oneOf: (items) => items[below(items.length)] as (typeof items)[number] };
+}
+
+const WORDS =
+  'const return export function import from await value error settings state result type readonly string number => { } ( ) [ ] ; : // if else for of undefined test expect config path file line database session 테스트 오류 수정 설정 파일을 확인했습니다 결과는 다음과 같습니다'.split(
+    ' ',
+  );
+const ASCII = WORDS.slice(0, 44);
+const PROMPTS = [
+  '로그인 화면에서 오류가 납니다. 고쳐 주세요.',
+  'Make the tests pass and explain what was wrong.',
+  '설정 파일에 포트를 추가하고 테스트를 돌려 주세요',
+  'Refactor the store so that it has one connection.',
+  'continue',
+];
+const COMMANDS = [
+  'npm test',
+  'npm run lint',
+  'git status',
+  'cargo build',
+  'pytest -q',
+  'ls -la src',
+  'tsc --noEmit',
+];
+const ERRORS = [
+  "TypeError: Cannot read properties of undefined (reading 'id')",
+  'AssertionError: expected 3 to equal 4',
+  "error TS2322: Type 'string' is not assignable to type 'number'.",
+  '오류: 설정에 포트가 없습니다',
+];
+
+function text(length: number, words: readonly string[], { below, oneOf }: Random): string {
+  const parts: string[] = [];
+  for (let size = 0; size < length; ) {
+    const part = oneOf(words) + (below(9) === 0 ? '\n' : ' ');
+    parts.push(part);
+    size += part.length;
+  }
+  return parts.join('');
+}
+
+/** Writes one transcript; the client puts these fields into every entry. */
+class Transcript {
+  readonly #file: number;
+  readonly #common: Record<string, unknown>;
+  readonly #random: Random;
+  bytes = 0;
+  #calls = 0;
+  #atMs: number;
+
+  constructor(path: string, common: Record<string, unknown>, atMs: number, random: Random) {
+    this.#file = openSync(path, 'w');
+    this.#common = common;
+    this.#random = random;
+    this.#atMs = atMs;
+  }
+
+  get atMs(): number {
+    return this.#atMs;
+  }
+
+  write(entry: Record<string, unknown>): void {
+    this.#atMs += 200 + this.#random.below(20_000);
+    const whole = {
+      parentUuid: crypto.randomUUID(),
+      ...entry,
+      uuid: crypto.randomUUID(),
+      timestamp: this.now(),
+      ...this.#common,
+    };
+    const bytes = Buffer.from(`${JSON.stringify(whole)}\n`);
+    writeSync(this.#file, bytes);
+    this.bytes += bytes.length;
+  }
+
+  now(): string {
+    return new Date(this.#atMs).toISOString();
+  }
+
+  prompt(content: string): void {
+    this.write({ type: 'user', message: { role: 'user', content }, promptSource: 'typed' });
+  }
+
+  say(words: string, stopReason: string): void {
+    this.write({
+      type: 'assistant',
+      message: { role: 'assistant', content: [{ type: 'text', text: words }], stop_reason: stopReason },
+    });
+  }
+
+  /** A call and its result. */
+  call(
+    name: string,
+    input: Record<string, unknown>,
+    result: { content: unknown; response: unknown; isError?: true },
+  ): void {
+    const id = `toolu_${this.#common.sessionId}_${this.#common.agentId ?? 'main'}_${this.#calls++}`;
+    const content = [{ type: 'tool_use', id, name, input }];
+    this.write({ type: 'assistant', message: { role: 'assistant', content, stop_reason: 'tool_use' } });
+    const block = {
+      tool_use_id: id,
+      type: 'tool_result',
+      content: result.content,
+      is_error: result.isError === true,
+    };
+    const isAgent = this.#common.agentId !== undefined && result.isError === undefined;
+    this.write({
+      type: 'user',
+      message: { role: 'user', content: [block] },
+      ...(isAgent ? {} : { toolUseResult: result.response }),
+    });
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+/** One to 40 KB of output, every third time with Korean in it. */
+function output(random: Random): string {
+  return text(1000 + random.below(39_000), random.below(3) === 0 ? WORDS : ASCII, random);
+}
+
+function bash(transcript: Transcript, command: string, random: Random): void {
+  const stdout = output(random);
+  transcript.call(
+    'Bash',
+    { command, description: 'Run it' },
+    { content: stdout, response: { stdout, stderr: '', interrupted: false } },
+  );
+}
+
+function fail(transcript: Transcript, command: string, message: string, random: Random): void {
+  const content = `Exit code 1\n${message} ${random.below(50)}\n    at run (src/module-${random.below(40)}.ts:10:5)\n${text(random.below(4000), ASCII, random)}`;
+  transcript.call('Bash', { command }, { content, response: `Error: ${content}`, isError: true });
+}
+
+function read(transcript: Transcript, file: string, random: Random): void {
+  const content = output(random);
+  transcript.call(
+    'Read',
+    { file_path: file },
+    { content, response: { type: 'text', file: { filePath: file, content, numLines: 300 } } },
+  );
+}
+
+function edit(transcript: Transcript, file: string, random: Random): void {
+  const [oldString, newString] = [text(400, ASCII, random), text(500, ASCII, random)];
+  const response = {
+    filePath: file,
+    oldString,
+    newString,
+    originalFile: output(random),
+    structuredPatch: [],
+  };
+  const content = `The file ${file} has been updated successfully.`;
+  transcript.call(
+    'Edit',
+    { file_path: file, old_string: oldString, new_string: newString },
+    { content, response },
+  );
+}
+
+function image(transcript: Transcript, file: string, random: Random): void {
+  const data = Buffer.alloc(50_000 + random.below(400_000), random.below(255)).toString('base64');
+  const source = { type: 'base64', data, media_type: 'image/png' };
+  transcript.call(
+    'Read',
+    { file_path: file },
+    { content: [{ type: 'image', source }], response: { type: 'image', file: { base64: data } } },
+  );
+}
+
+/** What an agent does between two prompts, or a sub-agent in all. */
+function work(transcript: Transcript, project: string, random: Random): void {
+  const file = `${project}/src/module-${random.below(40)}.ts`;
+  const command = random.oneOf(COMMANDS);
+  switch (random.below(20)) {
+    case 0:
+    case 1:
+    case 2:
+      fail(transcript, command, random.oneOf(ERRORS), random);
+      read(transcript, file, random);
+      edit(transcript, file, random);
+      bash(transcript, command, random);
+      return;
+    case 3:
+      transcript.call(
+        'Edit',
+        { file_path: file, old_string: 'x', new_string: 'y' },
+        {
+          content: '<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>',
+          response: 'Error: String to replace not found in file.',
+          isError: true,
+        },
+      );
+      return;
+    case 4:
+      if (random.below(8) === 0) image(transcript, `${project}/screen.png`, random);
+      return;
+    case 5:
+    case 6:
+    case 7:
+      edit(transcript, file, random);
+      return;
+    case 8:
+    case 9:
+    case 10:
+    case 11:
+    case 12:
+      read(transcript, file, random);
+      return;
+    default:
+      bash(transcript, command, random);
+  }
+}
+
+function writeSession(folder: string, index: number, startMs: number, random: Random): number {
+  const project = `/home/dev/project-${index % 12}`;
+  const sessionId = crypto.randomUUID();
+  const directory = join(folder, project.replaceAll('/', '-'));
+  mkdirSync(directory, { recursive: true });
+  const common = { userType: 'external', cwd: project, sessionId, version: '2.1.328', gitBranch: 'main' };
+  const main = new Transcript(
+    join(directory, `${sessionId}.jsonl`),
+    { isSidechain: false, ...common },
+    startMs,
+    random,
+  );
+  main.write({
+    type: 'attachment',
+    attachment: { type: 'prompt_snapshot', systemPrompt: [text(30_000, ASCII, random)] },
+  });
+  let bytes = 0;
+  for (let turn = 0; main.bytes + bytes < SESSION_BYTES; turn++) {
+    main.prompt(random.oneOf(PROMPTS));
+    for (let step = random.below(8); step >= 0; step--) work(main, project, random);
+    main.write({
+      type: 'file-history-snapshot',
+      snapshot: { trackedFileBackups: { [`${project}/a.ts`]: text(2000, ASCII, random) } },
+    });
+    if (random.below(6) === 0) {
+      const agentId = `a${index.toString(16).padStart(8, '0')}${turn.toString(16).padStart(8, '0')}`;
+      bytes += writeAgent(
+        join(directory, sessionId, 'subagents'),
+        { ...common, isSidechain: true, agentId },
+        main,
+        random,
+      );
+    }
+    main.say('Done.', 'end_turn');
+  }
+  main.close();
+  return main.bytes + bytes;
+}
+
+function writeAgent(
+  folder: string,
+  common: Record<string, unknown>,
+  main: Transcript,
+  random: Random,
+): number {
+  mkdirSync(folder, { recursive: true });
+  const agent = new Transcript(join(folder, `agent-${common.agentId}.jsonl`), common, main.atMs, random);
+  writeSync(
+    openSync(join(folder, `agent-${common.agentId}.meta.json`), 'w'),
+    JSON.stringify({ agentType: random.oneOf(['executor', 'Explore']) }),
+  );
+  agent.prompt('Do the job and report.');
+  for (let step = 3 + random.below(12); step >= 0; step--) work(agent, String(common.cwd), random);
+  agent.say('The job is done.', 'end_turn');
+  agent.close();
+  const result = { content: 'The job is done.', response: { status: 'completed', agentId: common.agentId } };
+  main.call('Agent', { subagent_type: 'executor', prompt: 'Do the job and report.' }, result);
+  return agent.bytes;
+}
+
+/** Sessions of the last 60 days, one after the other. */
+function generate(folder: string, bytes: number): { sessions: number; bytes: number } {
+  const generator = random(20_261_120);
+  let written = 0;
+  let sessions = 0;
+  const startMs = Date.now() - 60 * 86_400_000;
+  while (written < bytes) {
+    written += writeSession(
+      folder,
+      sessions,
+      startMs + (sessions / (bytes / SESSION_BYTES)) * 58 * 86_400_000,
+      generator,
+    );
+    sessions++;
+  }
+  return { sessions, bytes: written };
+}
+
+type Measured = { readonly ms: number; readonly peakMib: number; readonly report: Record<string, unknown> };
+
+class Importer {
+  readonly #command: readonly string[];
+  readonly #transcripts: string;
+
+  constructor(command: readonly string[], transcripts: string) {
+    this.#command = command;
+    this.#transcripts = transcripts;
+  }
+
+  #start(home: string) {
+    return Bun.spawn([...this.#command, 'import', '--from', this.#transcripts, '--json'], {
+      env: { HOME: home, PATH: process.env.PATH ?? '' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+  }
+
+  async run(home: string): Promise<Measured> {
+    const startedMs = performance.now();
+    const child = this.#start(home);
+    const output = new Response(child.stdout).text();
+    let peakKib = 0;
+    while (child.exitCode === null && child.signalCode === null) {
+      peakKib = Math.max(peakKib, highWaterMark(child.pid));
+      await Promise.race([child.exited, Bun.sleep(10)]);
+    }
+    const ms = performance.now() - startedMs;
+    if (child.exitCode !== 0)
+      throw new Error(`Cannot measure: import ended with exit code ${child.exitCode}`);
+    return { ms, peakMib: peakKib / 1024, report: JSON.parse(await output) as Record<string, unknown> };
+  }
+
+  /** False when it had ended before it could be killed. */
+  async kill(home: string, afterMs: number): Promise<boolean> {
+    const child = this.#start(home);
+    await Promise.race([child.exited, Bun.sleep(afterMs)]);
+    child.kill('SIGKILL');
+    await child.exited;
+    return child.signalCode === 'SIGKILL';
+  }
+}
+
+/** VmHWM is the high-water mark of this program alone; what wait4() gives includes its parent's. */
+function highWaterMark(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0; // It has just ended, or this is no Linux.
+  }
+}
+
+function databaseOf(home: string): string {
+  return statePaths({ HOME: home }, process.platform)?.database ?? '';
+}
+
+const ROWS = {
+  events:
+    'SELECT type, ts, session_id, project, project_path, data FROM events ORDER BY ts, session_id, type, data',
+  error_kb: `SELECT ts, error_normalized, error_raw, resolution, resolved_by, tool_sequence, use_count, last_used,
+    project_path, seen_count, shown_count FROM error_kb ORDER BY error_normalized, project_path`,
+  open_errors: `SELECT ts, session_id, agent_id, project_path, tool, error_normalized, error_raw, command, file,
+    mentioned_files FROM open_errors ORDER BY ts, session_id, error_normalized`,
+  error_files: `SELECT f.project_path, f.file, k.error_normalized FROM error_files AS f
+    JOIN error_kb AS k ON k.id = f.kb_id ORDER BY 1, 2, 3`,
+  imports: 'SELECT path, bytes_done, head FROM imports ORDER BY path',
+};
+
+/** A digest of each table's rows, without the ids that depend on the order of writing. */
+function digests(home: string): Record<string, string> {
+  const database = new Database(databaseOf(home), { readonly: true });
+  try {
+    return Object.fromEntries(
+      Object.entries(ROWS).map(([table, sql]) => {
+        const hash = createHash('sha256');
+        let count = 0;
+        for (const row of database.query(sql).iterate()) {
+          hash.update(JSON.stringify(row));
+          count++;
+        }
+        return [table, `${count} rows ${hash.digest('hex').slice(0, 16)}`];
+      }),
+    );
+  } finally {
+    database.close();
+  }
+}
+
+type HookTimes = { readonly runs: number; readonly worstMs: number; readonly spooled: number };
+
+/** Hooks that record while the import is running, as in a session next to it. */
+async function runHooksBeside(
+  program: readonly string[],
+  home: string,
+  running: Promise<unknown>,
+): Promise<HookTimes> {
+  let isRunning = true;
+  void running.finally(() => {
+    isRunning = false;
+  });
+  let [runs, worstMs, spooled] = [0, 0, 0];
+  const spool = statePaths({ HOME: home }, process.platform)?.spool ?? '';
+  while (!existsSync(databaseOf(home)) && isRunning) await Bun.sleep(5);
+  for (; isRunning; runs++) {
+    const startedMs = performance.now();
+    const event = {
+      session_id: 'beside',
+      cwd: '/home/dev/beside',
+      hook_event_name: 'UserPromptSubmit',
+      prompt: `prompt ${runs}`,
+    };
+    const child = Bun.spawn([...program, 'hook', 'prompt-logger'], {
+      env: { HOME: home, PATH: process.env.PATH ?? '' },
+      stdin: Buffer.from(JSON.stringify(event)),
+      stdout: 'ignore',
+    });
+    await child.exited;
+    worstMs = Math.max(worstMs, performance.now() - startedMs);
+    if (existsSync(spool)) spooled += readdirSync(spool).length;
+    await Bun.sleep(20);
+  }
+  return { runs, worstMs, spooled };
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      size: { type: 'string', default: '1024' },
+      slack: { type: 'string', default: '1' },
+      program: { type: 'string' },
+    },
+  });
+  process.chdir(join(import.meta.dir, '..'));
+  const slack = Number(values.slack);
+  const root = mkdtempSync(join(tmpdir(), 'self-generation-bench-'));
+  try {
+    const program = values.program ?? join(root, 'self-generation');
+    if (values.program === undefined) await compile('src/main.ts', program);
+    const transcripts = join(root, 'projects');
+    const made = generate(transcripts, Number(values.size) * MIB);
+    console.error(`Made ${made.sessions} sessions, ${(made.bytes / MIB).toFixed(0)} MiB`);
+    return await measure(new Importer([program], transcripts), {
+      root,
+      program,
+      mib: made.bytes / MIB,
+      slack,
+    });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+type Place = {
+  readonly root: string;
+  readonly program: string;
+  readonly mib: number;
+  readonly slack: number;
+};
+
+async function measure(importer: Importer, { root, program, mib, slack }: Place): Promise<number> {
+  const home = (name: string) => {
+    mkdirSync(join(root, name));
+    return join(root, name);
+  };
+  const whole = home('whole');
+  const first = await importer.run(whole);
+  const before = digests(whole);
+  const second = await importer.run(whole);
+  const besideHome = home('beside');
+  const beside = importer.run(besideHome);
+  const hooks = await runHooksBeside([program], besideHome, beside);
+  const killed = home('killed');
+  let kills = 0;
+  for (let count = 1; count <= KILLS; count++) {
+    if (await importer.kill(killed, first.ms * (0.1 + 0.05 * count))) kills++;
+  }
+  const resumed = await importer.run(killed);
+  const after = { again: digests(whole), killed: digests(killed) };
+  const differing = Object.keys(before).flatMap((table) =>
+    Object.entries(after).flatMap(([name, rows]) =>
+      rows[table] === before[table] ? [] : [`${table} ${name}: ${rows[table]} instead of ${before[table]}`],
+    ),
+  );
+  const speed = mib / (first.ms / 1000);
+  const table = new Table({ head: ['what', 'measured', 'limit'], style: { head: [], border: [] } });
+  table.push(
+    ['transcripts', `${mib.toFixed(0)} MiB`, ''],
+    [
+      'first import',
+      `${(first.ms / 1000).toFixed(1)} s, ${speed.toFixed(0)} MiB/s`,
+      `${(SPEED_MIB_MIN / slack).toFixed(0)} MiB/s`,
+    ],
+    [
+      'peak memory',
+      `${Math.max(first.peakMib, resumed.peakMib).toFixed(0)} MiB`,
+      `${MEMORY_MIB_MAX * slack} MiB`,
+    ],
+    [
+      'second import',
+      `${(second.ms / 1000).toFixed(2)} s, ${second.peakMib.toFixed(0)} MiB`,
+      `${(AGAIN_MS_MAX * slack) / 1000} s`,
+    ],
+    [
+      'hooks beside it',
+      `${hooks.runs} runs, worst ${hooks.worstMs.toFixed(0)} ms, ${hooks.spooled} had to wait for later`,
+      '0 wait',
+    ],
+    [
+      'killed and resumed',
+      `${kills} kills, ${(resumed.ms / 1000).toFixed(1)} s for the rest`,
+      `at least 1 kill`,
+    ],
+    ...Object.entries(before).map(([name, rows]) => [name, rows, 'the same each time']),
+  );
+  console.log(table.toString());
+  const broken = [
+    ...differing,
+    ...(speed < SPEED_MIB_MIN / slack ? [`too slow: ${speed.toFixed(0)} MiB/s`] : []),
+    ...(first.peakMib > MEMORY_MIB_MAX * slack ? [`too large: ${first.peakMib.toFixed(0)} MiB`] : []),
+    ...(second.ms > AGAIN_MS_MAX * slack ? [`the second import took ${second.ms.toFixed(0)} ms`] : []),
+    ...(hooks.spooled > 0 ? [`${hooks.spooled} hooks could not write`] : []),
+    ...(kills === 0 ? ['nothing could be killed'] : []),
+  ];
+  for (const line of broken) console.error(line);
+  return broken.length > 0 ? 1 : 0;
+}
+
+if (import.meta.main) process.exitCode = await main();

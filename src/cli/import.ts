@@ -1,0 +1,230 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import pc from 'picocolors';
+import { ImportFailure, type ImportReport, importAll } from '../learn/import.ts';
+import type { DatabaseReport } from '../learn/import-database.ts';
+import type { TranscriptProgress, TranscriptReport } from '../learn/import-transcripts.ts';
+import { counted } from '../setup/check.ts';
+import { locate } from '../setup/place.ts';
+import { type CliContext, type CliState, EXIT_FAILED, fail, newCommand, withState } from './context.ts';
+import { projectAt } from './project.ts';
+
+type Flags = {
+  readonly from?: readonly string[];
+  readonly project?: string;
+  readonly days?: number;
+  readonly dryRun?: true;
+  readonly json?: true;
+};
+
+const MS_PER_DAY = 86_400_000;
+
+const EXAMPLES = `
+Reads what past sessions of Claude Code left in its transcripts, and remembers it as if the hooks had been there: prompts,
+tool calls, errors and what solved them. Nothing leaves this machine. It can be repeated: what is known is not taken twice.
+
+Examples:
+  $ self-generation import                              all transcripts of Claude Code
+  $ self-generation import --dry-run                    what would come of it
+  $ self-generation import --project . --days 30        this project, the last 30 days
+  $ self-generation import --from ~/old/projects        transcripts that lie elsewhere
+  $ self-generation import --from ~/old/self-gen.db     what an earlier version, or another machine, has learned
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+
+/** `import`: learns from what happened before the hooks were there. */
+export function importCommand(context: CliContext): Command {
+  return newCommand('import', context)
+    .description("learn from past sessions' transcripts, or from another database")
+    .option(
+      '--from <PATH...>',
+      'transcripts, directories of them, or databases (default: those of Claude Code)',
+    )
+    .option('--project <PATH>', 'only sessions that were started in this directory')
+    .option('--days <N>', 'only sessions of the last N days', readDays)
+    .option('--dry-run', 'change nothing, show what would be taken in')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((flags: Flags) => withState(context, 'import', (state) => run(flags, state, context)));
+}
+
+function readDays(text: string): number {
+  const days = Number(text);
+  if (!(days > 0 && days <= 36_500)) throw new InvalidArgumentError('It is a number above 0, at most 36500.');
+  return days;
+}
+
+function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {
+  const sources = findSources(flags, context);
+  if (sources === undefined) return;
+  const project = flags.project === undefined ? undefined : projectAt(resolve(context.cwd, flags.project));
+  try {
+    const report = importAll({
+      ...sources,
+      projectPath: project?.path,
+      sinceMs: flags.days === undefined ? undefined : context.now().getTime() - flags.days * MS_PER_DAY,
+      config,
+      env: context.env,
+      projectAt,
+      paths,
+      now: context.now,
+      onProgress: progressLine(context),
+      isRehearsal: flags.dryRun === true,
+    });
+    context.progress('');
+    if (flags.json)
+      context.stdout(`${JSON.stringify({ dryRun: flags.dryRun === true, ...report }, null, 2)}\n`);
+    else print(report, flags, context);
+  } catch (error) {
+    context.progress('');
+    const reason = error instanceof Error ? error.message : String(error);
+    const advice = 'What has been taken in so far stays; run it again to go on';
+    fail(context, EXIT_FAILED, error instanceof ImportFailure ? reason : `import: ${reason}. ${advice}`);
+  }
+}
+
+type Sources = { readonly roots: readonly string[]; readonly databases: readonly string[] };
+
+/** Undefined after saying what is missing. */
+function findSources({ from }: Flags, context: CliContext): Sources | undefined {
+  if (from !== undefined) return sortSources(from, context);
+  const place = locate(context.env, context.platform);
+  if (place.kind === 'failed') {
+    fail(context, EXIT_FAILED, `import: ${place.reason}. ${place.advice.replace(/\.$/, '')}`);
+    return undefined;
+  }
+  const root = `${place.claudeDirectory}/projects`;
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return { roots: [root], databases: [] };
+  const advice = 'Say where they are with --from';
+  fail(context, EXIT_FAILED, `import: there are no transcripts, because there is no "${root}". ${advice}`);
+  return undefined;
+}
+
+function sortSources(from: readonly string[], context: CliContext): Sources | undefined {
+  const roots: string[] = [];
+  const databases: string[] = [];
+  for (const given of from) {
+    const path = resolve(context.cwd, given);
+    const reason = attempt(() => {
+      const isDirectory = statSync(path).isDirectory();
+      (isDirectory || !isDatabase(path) ? roots : databases).push(path);
+    });
+    if (reason === undefined) continue;
+    fail(context, EXIT_FAILED, `import "${path}": ${reason}`);
+    return undefined;
+  }
+  return { roots, databases };
+}
+
+function attempt(operation: () => void): string | undefined {
+  try {
+    operation();
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? 'there is no such file or directory' : message;
+  }
+}
+
+const DATABASE_MAGIC = 'SQLite format 3\0';
+
+/** By its first bytes; a file named so that is none is for the import itself to refuse. */
+function isDatabase(path: string): boolean {
+  if (path.endsWith('.db')) return true;
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(DATABASE_MAGIC.length);
+    readSync(file, bytes, 0, bytes.length, 0);
+    return bytes.toString('latin1') === DATABASE_MAGIC;
+  } finally {
+    closeSync(file);
+  }
+}
+
+const PROGRESS_EVERY_MS = 100;
+
+function progressLine(context: CliContext): (progress: TranscriptProgress) => void {
+  let shownMs = 0;
+  return ({ sessions, bytes, bytesDone }) => {
+    const nowMs = performance.now();
+    if (nowMs - shownMs < PROGRESS_EVERY_MS) return;
+    shownMs = nowMs;
+    const share = bytes === 0 ? 100 : Math.floor((100 * bytesDone) / bytes);
+    context.progress(`Reading ${counted(sessions, 'session')}, ${mebibytes(bytes)}: ${share} %`);
+  };
+}
+
+function print(report: ImportReport, { dryRun }: Flags, context: CliContext): void {
+  const { bold, dim } = pc.createColors(context.colour);
+  const line = (text: string) => context.stdout(`${text}\n`);
+  if (dryRun) line(bold('Nothing was changed. An import would do this:'));
+  for (const database of report.databases) line(databaseLine(database));
+  const { transcripts } = report;
+  if (transcripts.filesFound > 0 || report.databases.length === 0) line(transcriptLine(transcripts));
+  if (hasReadAnything(report)) {
+    line(`Events: ${eventCounts(report)}`);
+    line(`Known fixes: ${report.fixes} more`);
+    if (transcripts.known > 0) line(`Known already: ${counted(transcripts.known, 'event')}`);
+  }
+  const passedOver = passedOverTexts(transcripts);
+  if (passedOver.length > 0) line(dim(`Left out: ${passedOver.join(', ')}`));
+  if (report.removed > 0)
+    line(dim(`Removed as too old after learning from it: ${counted(report.removed, 'row')}`));
+  for (const { path, reason } of transcripts.unreadable)
+    context.stderr(`warning: Cannot read "${path}": ${reason}\n`);
+}
+
+function databaseLine(report: DatabaseReport): string {
+  if (report.kind === 'unchanged') return `Nothing new in ${report.file}`;
+  const parts = [counted(sum(report.added), 'event'), `${report.known} known already`];
+  if (report.leftOut > 0) parts.push(`${report.leftOut} too old or damaged`);
+  if (report.feedback > 0) parts.push(counted(report.feedback, 'verdict'));
+  if (report.analyses > 0) parts.push(report.analyses === 1 ? '1 analysis' : `${report.analyses} analyses`);
+  return `From ${report.file}: ${parts.join(', ')}`;
+}
+
+function transcriptLine({ filesFound, filesUnchanged, sessions, bytes }: TranscriptReport): string {
+  const read = filesFound - filesUnchanged;
+  const found = counted(filesFound, 'transcript');
+  if (read === 0) return `Nothing new in ${found}.`;
+  const unchanged = filesUnchanged > 0 ? `, ${filesUnchanged} unchanged` : '';
+  return `Read ${mebibytes(bytes)} of ${counted(sessions, 'session')} in ${found}${unchanged}.`;
+}
+
+function hasReadAnything({ databases, transcripts }: ImportReport): boolean {
+  return transcripts.sessions > 0 || databases.some((database) => database.kind === 'merged');
+}
+
+function eventCounts({ databases, transcripts }: ImportReport): string {
+  const added: Record<string, number> = { ...transcripts.added };
+  for (const database of databases) {
+    if (database.kind === 'unchanged') continue;
+    for (const [type, count] of Object.entries(database.added)) added[type] = (added[type] ?? 0) + count;
+  }
+  const counts = Object.entries(added).map(([type, count]) => `${count} ${type}`);
+  return counts.join(', ') || 'none';
+}
+
+function passedOverTexts({ passedOver }: TranscriptReport): string[] {
+  const texts: [number, string][] = [
+    [passedOver.brokenLines, 'broken line'],
+    [passedOver.longLines, 'line above 32 MiB'],
+    [passedOver.refusedCalls, 'refused call'],
+    [passedOver.resultsWithoutCall, 'result without its call'],
+    [passedOver.entriesWithoutTime, 'entry without a time'],
+    [passedOver.unsettledFiles, 'session still at work'],
+    [passedOver.analyses, 'session of our own analysis'],
+    [passedOver.notAskedFor, 'session not asked for'],
+    [passedOver.linksNotFollowed, 'link to a directory'],
+  ];
+  return texts.filter(([count]) => count > 0).map(([count, text]) => `${count} × ${text}`);
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

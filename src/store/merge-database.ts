@@ -1,0 +1,219 @@
+import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { type Db, openForReading } from './connection.ts';
+import { isForgotten } from './error-kb.ts';
+import { readShape, SCHEMA_VERSION, schemaVersion } from './shape.ts';
+import type { Row, Value } from './sqlite.ts';
+
+const BUSY_TIMEOUT_MS = 5000;
+
+/** Why a file cannot be taken in, to be told to a person. */
+export class NoDatabaseOfOurs extends Error {}
+
+/**
+ * Makes a consistent copy of a database, whoever writes to it meanwhile. Throws what SQLite throws, and NoDatabaseOfOurs
+ * for one that neither we nor an earlier implementation made.
+ */
+export function copyDatabase(file: string, target: string, paths: StatePaths): void {
+  const db = openForReading({ ...paths, database: file }, BUSY_TIMEOUT_MS);
+  if (db === undefined) throw new NoDatabaseOfOurs('it cannot be opened');
+  try {
+    const version = schemaVersion(db.sqlite);
+    if (version > SCHEMA_VERSION) {
+      throw new NoDatabaseOfOurs(
+        `its schema version is ${version}, this program knows ${SCHEMA_VERSION}. Update self-generation`,
+      );
+    }
+    const { has } = readShape(db.sqlite);
+    const isOurs =
+      (has('events', 'type') && has('events', 'data')) ||
+      has('error_kb', 'error_normalized') ||
+      has('analysis_cache', 'analysis');
+    if (!isOurs) throw new NoDatabaseOfOurs('it has none of the tables of self-generation');
+    db.sqlite.run('VACUUM INTO ?', target);
+  } finally {
+    db.sqlite.close();
+  }
+}
+
+export type MergeResult = {
+  /** New rows of `events`, by type. */
+  readonly added: Readonly<Record<string, number>>;
+  /** Events that were there already. */
+  readonly known: number;
+  /** Rows that hold no event, or one that is older than events are kept. */
+  readonly leftOut: number;
+  readonly feedback: number;
+  readonly analyses: number;
+};
+
+/** Holds the database for one piece of work, and leaves it to others before the next. */
+export type InTurn = <T>(work: () => T) => T;
+
+export type MergeOptions = {
+  /** ISO time at which the copy was brought up to date: rows that had no time before got one then. */
+  readonly adoptedAt: string;
+  /** ISO time: events before it are not taken. */
+  readonly notBefore: string;
+  /** Runs one transaction of many, each of which takes few rows. */
+  readonly inTurn: InTurn;
+};
+
+const BATCH_ROWS = 200;
+
+/**
+ * Takes what another database of this version holds into ours. Can be repeated and stopped anywhere: what is there
+ * already stays as it is, and a fix of ours is never replaced. Throws what SQLite throws.
+ */
+export function mergeDatabase(source: Db, options: MergeOptions, db: Db): MergeResult {
+  const { notBefore, adoptedAt, inTurn } = options;
+  const result = { added: {} as Record<string, number>, known: 0, leftOut: 0, feedback: 0, analyses: 0 };
+  const each = (table: string, take: (row: Row) => void) => {
+    for (let rows = batchOf(table, -1, source); rows.length > 0; ) {
+      const batch = rows;
+      inTurn(() => db.sqlite.transaction(() => batch.forEach(take)));
+      rows = batchOf(table, Number(batch.at(-1)?.id), source);
+    }
+  };
+  each('events', (row) => {
+    const outcome = String(row.ts) < notBefore ? 'left-out' : mergeEvent(row, adoptedAt, db);
+    if (outcome === 'known') result.known++;
+    else if (outcome === 'left-out') result.leftOut++;
+    else result.added[String(row.type)] = (result.added[String(row.type)] ?? 0) + 1;
+  });
+  each('error_kb', (row) => mergeError(row, source, db));
+  each('feedback', (row) => {
+    if (mergeFeedback(row, adoptedAt, db)) result.feedback++;
+  });
+  each('analysis_cache', (row) => {
+    if (mergeAnalysis(row, db)) result.analyses++;
+  });
+  return result;
+}
+
+function batchOf(table: string, after: number, { sqlite }: Db): Row[] {
+  return sqlite.all(`SELECT * FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`, after, BATCH_ROWS);
+}
+
+const CLOCK_MS_MAX = 2000;
+
+/** A hook and an import of the same event differ a little in time; rows without an id of their own must not. */
+function mergeEvent(row: Row, adoptedAt: string, db: Db): 'added' | 'known' | 'left-out' {
+  const data = parseJson(String(row.data));
+  if (!isRecord(data)) return 'left-out';
+  if (row.type === 'tool_error' && typeof data.error === 'string' && isForgotten(data.error, db))
+    return 'left-out';
+  const [from, until] = String(row.ts) < adoptedAt ? around(String(row.ts)) : ['', '~'];
+  const isKnown = db.sqlite
+    .all(
+      'SELECT ts, data FROM events WHERE session_id = ? AND ts BETWEEN ? AND ? AND type = ?',
+      value(row.session_id),
+      from,
+      until,
+      value(row.type),
+    )
+    .some((other) => isSameEvent(other, { row, data, hasTime: from !== '' }));
+  if (isKnown) return 'known';
+  insert('events', ['v', 'type', 'ts', 'session_id', 'project', 'project_path', 'data'], row, db);
+  return 'added';
+}
+
+type Sought = { readonly row: Row; readonly data: Json; readonly hasTime: boolean };
+
+function isSameEvent(other: Row, { row, data, hasTime }: Sought): boolean {
+  if (other.data === row.data && (!hasTime || other.ts === row.ts || row.type === 'prompt')) return true;
+  const otherData = parseJson(String(other.data));
+  return isRecord(otherData) && data.toolUseId !== undefined && otherData.toolUseId === data.toolUseId;
+}
+
+function around(ts: string): [string, string] {
+  const atMs = Date.parse(ts);
+  if (Number.isNaN(atMs)) return [ts, ts];
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return [iso(atMs - CLOCK_MS_MAX), iso(atMs + CLOCK_MS_MAX)];
+}
+
+const ERROR_COLUMNS = [
+  'ts',
+  'error_normalized',
+  'error_raw',
+  'resolution',
+  'resolved_by',
+  'tool_sequence',
+  'use_count',
+  'last_used',
+  'project_path',
+  'seen_count',
+  'shown_count',
+];
+
+function mergeError(row: Row, source: Db, db: Db): void {
+  if (isForgotten(String(row.error_normalized), db)) return;
+  const merged = db.sqlite.get(
+    `INSERT INTO error_kb(${ERROR_COLUMNS.join(', ')}) VALUES (${ERROR_COLUMNS.map(() => '?').join(', ')})
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET
+       ts = MAX(ts, excluded.ts),
+       error_raw = COALESCE(error_raw, excluded.error_raw),
+       resolved_by = CASE WHEN resolution IS NULL THEN excluded.resolved_by ELSE resolved_by END,
+       tool_sequence = CASE WHEN resolution IS NULL THEN excluded.tool_sequence ELSE tool_sequence END,
+       resolution = COALESCE(resolution, excluded.resolution),
+       use_count = MAX(COALESCE(use_count, 0), COALESCE(excluded.use_count, 0)),
+       last_used = MAX(COALESCE(last_used, excluded.last_used), COALESCE(excluded.last_used, last_used)),
+       seen_count = MAX(seen_count, excluded.seen_count),
+       shown_count = MAX(shown_count, excluded.shown_count)
+     RETURNING id`,
+    ...ERROR_COLUMNS.map((column) => value(row[column])),
+  );
+  const files = source.sqlite.all(
+    'SELECT project_path, file FROM error_files WHERE kb_id = ?',
+    Number(row.id),
+  );
+  for (const { project_path, file } of files) {
+    db.sqlite.run(
+      'INSERT OR IGNORE INTO error_files(project_path, file, kb_id) VALUES (?, ?, ?)',
+      value(project_path),
+      value(file),
+      Number(merged?.id),
+    );
+  }
+}
+
+function mergeFeedback(row: Row, adoptedAt: string, db: Db): boolean {
+  const hasTime = String(row.ts) < adoptedAt;
+  const same = db.sqlite.get(
+    'SELECT 1 FROM feedback WHERE suggestion_id = ? AND action = ? AND (ts = ? OR ? = 0)',
+    value(row.suggestion_id),
+    value(row.action),
+    value(row.ts),
+    Number(hasTime),
+  );
+  if (same === undefined)
+    insert('feedback', ['v', 'ts', 'suggestion_id', 'action', 'suggestion_type', 'summary'], row, db);
+  return same === undefined;
+}
+
+function mergeAnalysis(row: Row, db: Db): boolean {
+  const same = db.sqlite.get(
+    `SELECT 1 FROM analysis_cache
+     WHERE project IS ? AND (analysis = ? OR (days IS ? AND input_hash = ?))`,
+    value(row.project),
+    value(row.analysis),
+    value(row.days),
+    value(row.input_hash),
+  );
+  if (same === undefined)
+    insert('analysis_cache', ['ts', 'project', 'days', 'input_hash', 'analysis', 'project_path'], row, db);
+  return same === undefined;
+}
+
+function insert(table: string, columns: readonly string[], row: Row, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO ${table}(${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    ...columns.map((column) => value(row[column])),
+  );
+}
+
+/** A column's value; what SQLite holds beside text and numbers has no meaning to us. */
+function value(found: unknown): Value {
+  return typeof found === 'string' || typeof found === 'number' ? found : null;
+}

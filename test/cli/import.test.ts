@@ -1,0 +1,282 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, symlinkSync } from 'node:fs';
+import type { CliContext } from '../../src/cli/context.ts';
+import { importCommand } from '../../src/cli/import.ts';
+import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../support/home.ts';
+import { runHookProcess, runProgram } from '../support/hook-process.ts';
+import { BINARY } from '../support/program.ts';
+import { seedErrors } from '../support/seed.ts';
+import { Clock, importedRows, NOW, putText, Transcript, transcriptPath } from '../support/transcripts.ts';
+import { callHere } from './call.ts';
+
+/** The transcripts' project, so that no other one's files on this machine play a part. */
+const projectIn = (home: Home) => `${home.path}/app`;
+
+function put(home: Home, session = 's1', start = '2026-11-20T09:00:00Z', cwd = projectIn(home)): Transcript {
+  const transcript = new Transcript({ session, cwd, clock: new Clock(Date.parse(start)) })
+    .prompt('Make the test pass.')
+    .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: settings.ini has no port')
+    .succeed('Edit', { file_path: `${cwd}/settings.ini` })
+    .succeed('Bash', { command: 'npm test' });
+  putText(home, transcriptPath(session), transcript.text);
+  return transcript;
+}
+
+const run = (home: Home, words: readonly string[] = [], changes: Partial<CliContext> = {}) =>
+  callHere(importCommand, words, { env: { HOME: home.path }, now: () => NOW, cwd: home.path, ...changes });
+
+describe('import', () => {
+  test('reads the transcripts of the client and says what came of it', async () => {
+    using home = temporaryHome();
+    put(home);
+    expect(await run(home)).toEqual({
+      code: 0,
+      stdout: [
+        'Read 0.0 MiB of 1 session in 1 transcript.',
+        'Events: 1 prompt, 1 tool_error, 2 tool_use',
+        'Known fixes: 1 more',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+    expect(readEvents(home.paths)).toHaveLength(4);
+    expect(readEvents(home.paths)[0]?.projectPath).toBe(projectIn(home));
+  });
+
+  test('has nothing new to say the second time', async () => {
+    using home = temporaryHome();
+    put(home);
+    await run(home);
+    expect(await run(home)).toEqual({ code: 0, stdout: 'Nothing new in 1 transcript.\n', stderr: '' });
+  });
+
+  test('says what it left out, and warns of what it could not read', async () => {
+    using home = temporaryHome();
+    const transcript = put(home);
+    transcript.failure(transcript.call('Bash', { command: 'x' }), 'No.', { toolDenialKind: 'user-rejected' });
+    const path = putText(home, transcriptPath('s1'), `{broken\n${transcript.text}`);
+    symlinkSync('/nowhere/at/all', `${path}.broken.jsonl`);
+    const { stdout, stderr, code } = await run(home);
+    expect(stdout).toContain('Left out: 1 × broken line, 1 × refused call\n');
+    expect(stderr).toMatch(/^warning: Cannot read ".+broken\.jsonl": .*ENOENT/);
+    expect(code).toBe(0);
+  });
+
+  test('--json gives all of it as JSON', async () => {
+    using home = temporaryHome();
+    put(home);
+    const { stdout, stderr, code } = await run(home, ['--json']);
+    expect([stderr, code]).toEqual(['', 0]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      dryRun: false,
+      databases: [],
+      transcripts: {
+        filesFound: 1,
+        sessions: 1,
+        added: { prompt: 1 },
+        passedOver: { brokenLines: 0 },
+        unreadable: [],
+      },
+      fixes: 1,
+      removed: 0,
+    });
+  });
+
+  test('shows how far it is, and takes that away at the end', async () => {
+    using home = temporaryHome();
+    put(home);
+    const shown: string[] = [];
+    await run(home, [], { progress: (text) => void shown.push(text) });
+    expect(shown).toEqual(['Reading 1 session, 0.0 MiB: 100 %', '']);
+  });
+
+  test('--dry-run changes nothing', async () => {
+    using home = temporaryHome();
+    put(home);
+    const before = readdirSync(home.path, { recursive: true }).map(String).sort();
+    const { stdout, code } = await run(home, ['--dry-run']);
+    expect(stdout).toStartWith('Nothing was changed. An import would do this:\nRead 0.0 MiB of 1 session');
+    expect(code).toBe(0);
+    expect(readdirSync(home.path, { recursive: true }).map(String).sort()).toEqual(before);
+    expect(JSON.parse((await run(home, ['--dry-run', '--json'])).stdout)).toMatchObject({
+      dryRun: true,
+      fixes: 1,
+    });
+  });
+
+  test('--project takes the sessions of one directory', async () => {
+    using home = temporaryHome();
+    put(home, 's1');
+    put(home, 's2', '2026-11-20T10:00:00Z', `${home.path}/other`);
+    const { stdout } = await run(home, ['--project', './other']);
+    expect(stdout).toContain('Left out: 1 × session not asked for\n');
+    expect(new Set(readEvents(home.paths).map((event) => event.sessionId))).toEqual(new Set(['s2']));
+  });
+
+  test('--days takes the sessions of that time', async () => {
+    using home = temporaryHome();
+    put(home);
+    const later = () => new Date(Date.now() + 3 * 86_400_000);
+    expect((await run(home, ['--days', '2'], { now: later })).stdout).toContain(
+      'Left out: 1 × session not asked for',
+    );
+    expect((await run(home, ['--days', '4'], { now: later })).stdout).toContain('Events: 1 prompt');
+  });
+
+  test('CLAUDE_CONFIG_DIR says where the transcripts are', async () => {
+    using home = temporaryHome();
+    putText(home, 'config/projects/-x/s1.jsonl', new Transcript().prompt('Go.').text);
+    const env = { HOME: home.path, CLAUDE_CONFIG_DIR: `${home.path}/config` };
+    expect((await run(home, [], { env })).stdout).toContain('Events: 1 prompt');
+  });
+});
+
+describe('import --from', () => {
+  test('takes directories, transcripts and databases, also at once', async () => {
+    using home = temporaryHome();
+    using other = temporaryHome();
+    seedErrors(other.paths, [{ error: 'Error: a' }]);
+    putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
+    putText(home, 'two.jsonl', new Transcript({ session: 's2' }).prompt('Go on.').text);
+    const { stdout, code } = await run(home, ['--from', 'one', 'two.jsonl', other.paths.database]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`From ${other.paths.database}: 1 event, 0 known already\n`);
+    expect(stdout).toContain('Events: 2 prompt, 1 tool_error\n');
+    const again = await run(home, ['--from', 'one', 'two.jsonl', other.paths.database]);
+    expect(again.stdout).toBe(`Nothing new in ${other.paths.database}\nNothing new in 2 transcripts.\n`);
+  });
+
+  test('recognises a database by its content', async () => {
+    using home = temporaryHome();
+    using other = temporaryHome();
+    seedErrors(other.paths, [{ error: 'Error: a' }]);
+    symlinkSync(other.paths.database, `${home.path}/learned`);
+    expect((await run(home, ['--from', 'learned'])).stdout).toContain('Events: 1 tool_error\n');
+  });
+});
+
+describe('import that cannot be done', () => {
+  test('says so when there are no transcripts', async () => {
+    using home = temporaryHome();
+    expect(await run(home)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: Cannot import: there are no transcripts, because there is no "${home.path}/.claude/projects". Say where they are with --from.\n`,
+    });
+    expect(existsSync(home.paths.home)).toBe(false);
+  });
+
+  const rows: [string, string[], number, string][] = [
+    ['a path that is not there', ['--from', 'nowhere'], 1, 'nowhere": there is no such file or directory.\n'],
+    ['a database that is none', ['--from', 'text.db'], 1, 'text.db": it is no SQLite database.\n'],
+    ['days that are no number', ['--days', 'two'], 2, 'It is a number above 0, at most 36500.'],
+    ['days below 0', ['--days=-1'], 2, 'It is a number above 0'],
+    ['a word too many', ['transcripts'], 2, 'too many arguments'],
+    ['a flag that there is not', ['--fast'], 2, "unknown option '--fast'"],
+    ['--from without a path', ['--from'], 2, 'argument missing'],
+  ];
+  for (const [what, words, code, message] of rows) {
+    test(`ends with ${code} for ${what}`, async () => {
+      using home = temporaryHome();
+      home.put('text.db', 'This is no database. '.repeat(99));
+      const answer = await run(home, words);
+      expect([answer.code, answer.stdout]).toEqual([code, '']);
+      expect(answer.stderr).toStartWith('error: ');
+      expect(answer.stderr).toContain(message);
+    });
+  }
+
+  test('ends with 1 without a home directory', async () => {
+    using home = temporaryHome();
+    const { code, stderr } = await run(home, [], { env: {} });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('HOME is not set')]);
+  });
+
+  test('ends with 1 when CLAUDE_CONFIG_DIR is no place', async () => {
+    using home = temporaryHome();
+    const { code, stderr } = await run(home, [], { env: { HOME: home.path, CLAUDE_CONFIG_DIR: 'here' } });
+    expect([code, stderr]).toEqual([
+      1,
+      'error: Cannot import: CLAUDE_CONFIG_DIR is "here", which is not an absolute path. Set it to an absolute path, or unset it, and run again.\n',
+    ]);
+  });
+
+  test('says what the matter is with the database, and that nothing is lost', async () => {
+    using home = temporaryHome();
+    put(home);
+    home.put('.self-generation/data/self-gen.db', 'This is no database. '.repeat(99));
+    const { code, stderr } = await run(home);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^error: Cannot import: file is not a database\. What has been taken in so far stays/,
+    );
+  });
+});
+
+describe('import --help', () => {
+  test('has examples and exit codes', async () => {
+    using home = temporaryHome();
+    const { stdout, code } = await run(home, ['--help']);
+    expect(code).toBe(0);
+    for (const text of [
+      '--from <PATH...>',
+      '--project',
+      '--days',
+      '--dry-run',
+      '--json',
+      'Examples:',
+      'Exit codes: 0',
+    ])
+      expect(stdout).toContain(text);
+  });
+});
+
+describe('the built program', () => {
+  test('survives SIGKILL anywhere, and hooks record beside it', async () => {
+    using home = temporaryHome();
+    using whole = temporaryHome();
+    for (let session = 0; session < 12; session++) {
+      const transcript = put(home, `s${session}`, `2026-11-20T0${session % 10}:00:00Z`, '/home/dev/app');
+      for (let call = 0; call < 300; call++)
+        transcript.succeed('Bash', { command: `make part-${call}` }, 'x'.repeat(2000));
+      for (const one of [home, whole]) putText(one, transcriptPath(`s${session}`), transcript.text);
+    }
+    const finished = await runProgram([BINARY, 'import', '--json'], { home: whole.path });
+    expect(finished).toMatchObject({ exitCode: 0, stderr: '' });
+    let kills = 0;
+    for (let delayMs = 60; delayMs < 1000; delayMs += 80) {
+      const child = Bun.spawn([BINARY, 'import'], {
+        env: { HOME: home.path },
+        stdout: 'ignore',
+        stderr: 'ignore',
+      });
+      await Promise.race([child.exited, Bun.sleep(delayMs)]);
+      child.kill('SIGKILL');
+      await child.exited;
+      if (child.signalCode === 'SIGKILL') kills++;
+    }
+    const last = Bun.spawn([BINARY, 'import'], {
+      env: { HOME: home.path },
+      stdout: 'ignore',
+      stderr: 'ignore',
+    });
+    const hook = {
+      session_id: 'beside',
+      cwd: '/home/dev/b',
+      hook_event_name: 'UserPromptSubmit',
+      prompt: 'beside',
+    };
+    await runHookProcess(hook, { home: home.path });
+    expect(await last.exited).toBe(0);
+    expect(kills).toBeGreaterThan(0);
+    expect(spoolFiles(home.paths)).toEqual([]);
+    const own = readRows(home.paths, "SELECT COUNT(*) AS count FROM events WHERE session_id = 'beside'");
+    expect(own).toEqual([{ count: 1 }]);
+    const { events, ...rest } = importedRows(home);
+    const { events: expected, ...expectedRest } = importedRows(whole);
+    expect(events?.filter((row) => (row as { session_id: string }).session_id !== 'beside')).toEqual(
+      expected ?? [],
+    );
+    expect(rest).toEqual(expectedRest);
+  }, 120_000);
+});

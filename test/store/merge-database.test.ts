@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { fingerprint } from '../../src/core/fingerprint.ts';
+import { copyDatabase, type MergeResult, mergeDatabase } from '../../src/store/merge-database.ts';
+import { writeDatabase } from '../../src/store/use-database.ts';
+import { type Home, readRows, temporaryHome } from '../support/home.ts';
+import { withDatabase } from '../support/seed.ts';
+
+const OPTIONS = { notBefore: '2026-01-01', adoptedAt: '2027-01-01', inTurn: <T>(work: () => T) => work() };
+const TS = '2026-11-20T09:00:00.000Z';
+
+type Rows = Record<string, Record<string, string | number | null>[]>;
+
+function put(home: Home, rows: Rows): void {
+  withDatabase(home.paths, ({ sqlite }) => {
+    for (const [table, list] of Object.entries(rows)) {
+      for (const row of list) {
+        const columns = Object.keys(row);
+        const places = columns.map(() => '?').join(', ');
+        sqlite.run(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places})`, ...Object.values(row));
+      }
+    }
+  });
+}
+
+function merge(source: Home, target: Home, changes: Partial<typeof OPTIONS> = {}): MergeResult {
+  return writeDatabase(source.paths, (from) =>
+    writeDatabase(target.paths, (db) => mergeDatabase(from, { ...OPTIONS, ...changes }, db)),
+  );
+}
+
+const event = (changes: Record<string, string | null> = {}) => ({
+  type: 'prompt',
+  ts: TS,
+  session_id: 's1',
+  project: 'app',
+  project_path: '/home/dev/app',
+  data: '{"text":"x","charCount":1}',
+  ...changes,
+});
+
+const error = (changes: Record<string, string | number | null> = {}) => ({
+  ts: TS,
+  error_normalized: 'Error: a',
+  resolution: '{"summary":"theirs"}',
+  resolved_by: 'success_after_error',
+  tool_sequence: '["Bash"]',
+  use_count: 3,
+  last_used: TS,
+  project_path: '/home/dev/app',
+  seen_count: 4,
+  shown_count: 5,
+  ...changes,
+});
+
+describe('mergeDatabase() and events', () => {
+  test('takes each event once, however often it is called', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    const events = [event(), event({ type: 'tool_use', data: '{"tool":"Read","toolUseId":"t1"}' })];
+    put(source, { events: [...events, event({ session_id: 's2' })] });
+    expect(merge(source, target)).toMatchObject({ added: { prompt: 2, tool_use: 1 }, known: 0, leftOut: 0 });
+    expect(merge(source, target)).toMatchObject({ added: {}, known: 3 });
+    const sql = 'SELECT type, ts, session_id, project, project_path, data FROM events ORDER BY id';
+    expect(readRows(target.paths, sql)).toEqual(readRows(source.paths, sql));
+    expect(readRows(target.paths, 'SELECT COUNT(*) AS count FROM event_text')).toEqual([{ count: 2 }]);
+  });
+
+  const pairs: [string, Record<string, string | null>, Record<string, string | null>, boolean][] = [
+    [
+      'the same call at a slightly other time',
+      { data: '{"toolUseId":"t1"}' },
+      { ts: '2026-11-20T09:00:01.900Z', data: '{"toolUseId":"t1","more":1}' },
+      true,
+    ],
+    ['the same prompt at a slightly other time', {}, { ts: '2026-11-20T09:00:01.000Z' }, true],
+    ['the same prompt at another time', {}, { ts: '2026-11-20T09:00:05.000Z' }, false],
+    [
+      'equal calls without an id',
+      { type: 'tool_use', data: '{"tool":"Read"}' },
+      { type: 'tool_use', ts: '2026-11-20T09:00:01.000Z', data: '{"tool":"Read"}' },
+      false,
+    ],
+    ['the same event of another session', {}, { session_id: 's2' }, false],
+    ['an event with a time of another form', { ts: 'then' }, { ts: 'then' }, true],
+  ];
+  for (const [what, one, other, isSame] of pairs) {
+    test(`${isSame ? 'knows' : 'keeps'} ${what}`, () => {
+      using source = temporaryHome();
+      using target = temporaryHome();
+      put(target, { events: [event(one)] });
+      put(source, { events: [event(other)] });
+      expect(merge(source, target).known).toBe(isSame ? 1 : 0);
+    });
+  }
+
+  test('knows events that got their time only now by what they say', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(target, { events: [event({ ts: '2026-11-21T09:00:00.000Z' })] });
+    put(source, { events: [event({ ts: '2026-11-22T09:00:00.000Z' })] });
+    expect(merge(source, target, { adoptedAt: '2026-11-22' })).toMatchObject({ added: {}, known: 1 });
+  });
+
+  test('leaves out what is too old, damaged, or to be forgotten', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(target, { forgotten_errors: [{ fingerprint: fingerprint('Error: a'), ts: TS }] });
+    put(source, {
+      events: [
+        event({ ts: '2025-12-31T23:59:59.999Z' }),
+        event({ data: '{"text":' }),
+        event({ type: 'tool_error', data: '{"tool":"Bash","error":"Error: a"}' }),
+        event({ type: 'tool_error', data: '{"tool":"Bash","error":"Error: b"}' }),
+      ],
+      error_kb: [error(), error({ error_normalized: 'Error: b' })],
+    });
+    expect(merge(source, target)).toMatchObject({ added: { tool_error: 1 }, leftOut: 3 });
+    expect(readRows(target.paths, 'SELECT error_normalized FROM error_kb')).toEqual([
+      { error_normalized: 'Error: b' },
+    ]);
+  });
+
+  test('takes few rows at once, and all of them', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(source, {
+      events: Array.from({ length: 450 }, (_, index) =>
+        event({ data: `{"text":"${index}"}`, session_id: `s${index}` }),
+      ),
+    });
+    let turns = 0;
+    const inTurn = <T>(work: () => T) => {
+      turns++;
+      return work();
+    };
+    expect(merge(source, target, { inTurn }).added).toEqual({ prompt: 450 });
+    expect(turns).toBe(3);
+  });
+});
+
+describe('mergeDatabase() and errors', () => {
+  const columns = 'resolution, resolved_by, tool_sequence, use_count, last_used, seen_count, shown_count';
+
+  test('takes an error that is not known, with its files', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(source, { error_kb: [error({ error_normalized: 'Error: z' }), error()] });
+    put(source, { error_files: [{ project_path: '/home/dev/app', file: 'src/a.ts', kb_id: 2 }] });
+    for (const _ of [1, 2]) merge(source, target);
+    expect(readRows(target.paths, `SELECT ${columns} FROM error_kb`)).toEqual(
+      readRows(source.paths, `SELECT ${columns} FROM error_kb`),
+    );
+    const files = readRows(
+      target.paths,
+      'SELECT error_normalized, file FROM error_files JOIN error_kb ON id = kb_id',
+    );
+    expect(files).toEqual([{ error_normalized: 'Error: a', file: 'src/a.ts' }]);
+  });
+
+  test('keeps our own fix and the larger counts', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    const ours = { resolution: '{"summary":"ours"}', resolved_by: 'user', tool_sequence: '[]' };
+    put(target, { error_kb: [error({ ...ours, use_count: 9, seen_count: 1, last_used: '2026-01-01' })] });
+    put(source, { error_kb: [error({ resolution: '{"summary":"theirs"}' })] });
+    for (const _ of [1, 2]) merge(source, target);
+    expect(readRows(target.paths, `SELECT ${columns} FROM error_kb`)).toEqual([
+      { ...ours, use_count: 9, last_used: TS, seen_count: 4, shown_count: 5 },
+    ]);
+  });
+
+  test('takes the fix of an error that is only seen here', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    const nothing = {
+      resolution: null,
+      resolved_by: null,
+      tool_sequence: null,
+      use_count: null,
+      last_used: null,
+    };
+    put(target, { error_kb: [error({ ...nothing, seen_count: 7, shown_count: 0 })] });
+    put(source, { error_kb: [error()] });
+    merge(source, target);
+    expect(
+      readRows(
+        target.paths,
+        'SELECT resolution, resolved_by, seen_count, use_count, last_used FROM error_kb',
+      ),
+    ).toEqual([
+      {
+        resolution: '{"summary":"theirs"}',
+        resolved_by: 'success_after_error',
+        seen_count: 7,
+        use_count: 3,
+        last_used: TS,
+      },
+    ]);
+    put(source, { error_kb: [error({ ...nothing, error_normalized: 'Error: b' })] });
+    merge(source, target);
+    expect(
+      readRows(
+        target.paths,
+        "SELECT resolution, last_used FROM error_kb WHERE error_normalized = 'Error: b'",
+      ),
+    ).toEqual([{ resolution: null, last_used: null }]);
+  });
+});
+
+describe('mergeDatabase() and the rest', () => {
+  test('takes verdicts and analyses once', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    const verdict = { ts: TS, suggestion_id: 'a', action: 'accepted' };
+    const analysis = { ts: TS, project: 'app', days: 7, input_hash: 'h', analysis: '{"suggestions":[]}' };
+    put(source, {
+      feedback: [verdict, { ...verdict, action: 'undone' }],
+      analysis_cache: [analysis, { ...analysis, input_hash: null, analysis: '{"suggestions":[1]}' }],
+    });
+    expect(merge(source, target)).toMatchObject({ feedback: 2, analyses: 2 });
+    expect(merge(source, target)).toMatchObject({ feedback: 0, analyses: 0 });
+    const later = [{ ...verdict, ts: '2026-11-25' }];
+    put(source, { feedback: later });
+    expect(merge(source, target, { adoptedAt: '2026-11-24' })).toMatchObject({ feedback: 0 });
+    expect(merge(source, target)).toMatchObject({ feedback: 1 });
+  });
+});
+
+describe('copyDatabase()', () => {
+  const copy = (source: Home, file = source.paths.database) => {
+    using target = temporaryHome();
+    const path = `${target.path}/copy.db`;
+    copyDatabase(file, path, target.paths);
+    return existsSync(path);
+  };
+
+  test('copies a database that somebody has open', () => {
+    using source = temporaryHome();
+    writeDatabase(source.paths, ({ sqlite }) => {
+      sqlite.exec('BEGIN IMMEDIATE');
+      expect(copy(source)).toBe(true);
+      sqlite.exec('ROLLBACK');
+    });
+  });
+
+  test('refuses what is none of ours', () => {
+    using home = temporaryHome();
+    expect(() => copy(home, '/nowhere/at/all.db')).toThrow('it cannot be opened');
+    expect(() => copy(home, home.put('text.db', 'This is no database. '.repeat(200)))).toThrow(
+      'not a database',
+    );
+    expect(() => copy(home, home.put('empty.db', ''))).toThrow('none of the tables');
+  });
+
+  test('refuses one of a later version', () => {
+    using source = temporaryHome();
+    writeDatabase(source.paths, ({ sqlite }) => sqlite.exec('PRAGMA user_version = 99'));
+    expect(() => copy(source)).toThrow('its schema version is 99');
+  });
+});
