@@ -2,14 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../clients/one-shot.ts';
 import { oneLine } from '../core/text.ts';
-import type { AnalysisScope } from '../learn/analysis-data.ts';
+import type { AnalysisScope } from '../learn/analysis/analysis-data.ts';
 import {
   type AnalyzeOptions,
   type AnalyzeOutcome,
   analyze,
   PROMPTS_MIN,
   prepareAnalysis,
-} from '../learn/analyze.ts';
+} from '../learn/analysis/analyze.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { isAlive } from '../sys/process.ts';
 import { runCommand } from '../sys/run-command.ts';

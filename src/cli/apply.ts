@@ -3,11 +3,11 @@ import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
 import type { Suggestion } from '../core/suggestion.ts';
 import { oneLine } from '../core/text.ts';
-import type { Applied } from '../learn/applied.ts';
-import { type ApplyPlan, planApply } from '../learn/apply.ts';
-import { carryOut, listApplied } from '../learn/decide.ts';
-import { diffOf } from '../learn/file-change.ts';
-import { type Finding, passesAudit } from '../learn/hook-audit.ts';
+import type { Applied } from '../learn/apply/applied.ts';
+import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
+import { carryOut, listApplied } from '../learn/apply/decide.ts';
+import { diffOf } from '../learn/apply/file-change.ts';
+import { type Finding, passesAudit } from '../learn/apply/hook-audit.ts';
 import { locate } from '../setup/place.ts';
 import {
   type CliContext,

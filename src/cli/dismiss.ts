@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { carryOut } from '../learn/decide.ts';
-import { NO_CHANGE } from '../learn/file-change.ts';
+import { carryOut } from '../learn/apply/decide.ts';
+import { NO_CHANGE } from '../learn/apply/file-change.ts';
 import {
   type CliContext,
   type CliState,

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { HOOKS } from '../core/hook-names.ts';
 import { statePaths } from '../core/state-paths.ts';
-import { runHookScript } from '../learn/hook-script.ts';
+import { runHookScript } from '../learn/apply/hook-script.ts';
 import { runCommand } from '../sys/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 

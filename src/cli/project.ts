@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import type { AnalysisScope } from '../learn/analysis-data.ts';
+import type { AnalysisScope } from '../learn/analysis/analysis-data.ts';
 import { isRecorded, listProjects } from '../store/projects.ts';
 import { readDatabase } from '../store/use-database.ts';
 import { pathExists, readTextFile } from '../sys/runtime-bun.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { oneLine } from '../core/text.ts';
-import { carryOut } from '../learn/decide.ts';
-import { diffOf } from '../learn/file-change.ts';
-import { planUndo, type UndoPlan } from '../learn/undo.ts';
+import { carryOut } from '../learn/apply/decide.ts';
+import { diffOf } from '../learn/apply/file-change.ts';
+import { planUndo, type UndoPlan } from '../learn/apply/undo.ts';
 import { locate } from '../setup/place.ts';
 import { type CliContext, type CliState, EXIT_FAILED, fail, newCommand, withState } from './context.ts';
 import { pickSuggestion } from './suggestion-list.ts';

@@ -1,13 +1,18 @@
 import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
+import type { ToolError } from '../core/recording.ts';
+import { redactSecrets } from '../core/redact.ts';
 import { resolutionText } from '../core/resolution.ts';
+import { cleanText } from '../core/text.ts';
 import { searchErrorKB } from '../store/error-kb.ts';
 import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { toolError } from './tool-call.ts';
 
 const FIX_LENGTH_MAX = 300;
+/** So much of an error's end is looked at to recognise it. */
+const TAIL_SEARCHED_MAX = 2000;
 
 /**
  * PostToolUseFailure: records the error and, when it has been solved before, says how. A call that the user
@@ -19,7 +24,7 @@ export function decidePostToolUseFailure(
 ): Decision {
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
-  const hint = knownFixIfReadable(error.error, context);
+  const hint = knownFixIfReadable(error, event.error, context);
   const recording = {
     kind: 'tool-errors',
     at: originOf(event, context),
@@ -44,19 +49,25 @@ export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context
 }
 
 /** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */
-function knownFixIfReadable(normalizedError: string, context: HookContext): Hint | undefined {
+function knownFixIfReadable(error: ToolError, printed: string, context: HookContext): Hint | undefined {
   try {
-    return knownFix(normalizedError, context);
+    return knownFix(error, printed, context);
   } catch {
     return undefined; // Recording the event meets the same fault and reports it.
   }
 }
 
+/** The line that tells most often comes last, behind what is stored. */
+function searchedText({ errorRaw }: ToolError, printed: string): string {
+  if (printed.length <= errorRaw.length) return errorRaw;
+  return `${errorRaw}\n${redactSecrets(cleanText(printed.slice(-TAIL_SEARCHED_MAX)))}`;
+}
+
 type Hint = { readonly reply: Reply; readonly kbId: number };
 
-function knownFix(normalizedError: string, context: HookContext): Hint | undefined {
+function knownFix(error: ToolError, printed: string, context: HookContext): Hint | undefined {
   const db = context.knowledge();
-  const known = db && searchErrorKB(normalizedError, context.project.path, db);
+  const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, printed));
   if (!known) return undefined;
   const fix = inertText(resolutionText(known.resolution), FIX_LENGTH_MAX);
   if (isInstructionShaped(fix) || isInstructionShaped(known.errorNormalized)) return undefined;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
 import { insertEvent } from '../../src/store/events.ts';
-import { makeFakeClient } from '../learn/fake-client.ts';
+import { makeFakeClient } from '../learn/analysis/fake-client.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { isoBeforeNow, withDatabase } from '../support/seed.ts';

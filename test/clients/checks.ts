@@ -168,7 +168,7 @@ function textProblems(requests: readonly ModelRequest[], needle: string): Proble
 }
 
 /** Every string in a JSON value. */
-function textsOf(value: unknown): string[] {
+export function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);
   return isRecord(value) ? Object.values(value).flatMap(textsOf) : [];

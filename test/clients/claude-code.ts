@@ -14,7 +14,7 @@ import {
   makeClientDirectories,
   removeDirectory,
 } from '../../src/setup/live-check.ts';
-import { type ModelRequest, startScriptedModel } from '../../src/setup/scripted-model.ts';
+import { type ModelRequest, type ScriptedModel, startScriptedModel } from '../../src/setup/scripted-model.ts';
 import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
 import type { InstalledClient } from './install-client.ts';
 import type { Scenario } from './scenarios.ts';
@@ -85,8 +85,9 @@ export function runProduct(
   workspace: Workspace,
   args: readonly string[],
   stdin = '',
+  modelUrl = NO_MODEL,
 ): Promise<CommandResult> {
-  const env = clientEnvironment(process.env, workspace, NO_MODEL);
+  const env = clientEnvironment(process.env, workspace, modelUrl);
   const options = { cwd: workspace.project, env, stdin, timeoutMs: PRODUCT_TIMEOUT_MS };
   return runCommand(workspace.binary, args, options);
 }
@@ -106,24 +107,41 @@ export async function runClient(
 ): Promise<ClientRun> {
   const model = await startScriptedModel({ script: scenario.script });
   try {
-    const reportsHooks = isAtLeast(workspace.client.version, [2, 1, 100]);
-    const flags = reportsHooks ? ['--include-hook-events'] : [];
-    const [program, ...before] = clientCommand(workspace.client.path);
-    const end = await runCommand(program, [...before, ...CLIENT_ARGUMENTS, ...flags], {
-      cwd: workspace.project,
-      env: { ...clientEnvironment(process.env, workspace, model.url), ...env },
-      stdin: scenario.prompt,
-      timeoutMs: RUN_TIMEOUT_MS,
-    });
-    const stdout = end.kind === 'exited' ? end.stdout : '';
-    return {
-      end,
-      hookResponses: reportsHooks ? hookResponsesIn(stdout) : undefined,
-      requests: model.requests,
-    };
+    return await runClientOn(model, workspace, { prompt: scenario.prompt, env });
   } finally {
     await model.stop();
   }
+}
+
+export type ClientCall = {
+  readonly prompt: string;
+  readonly env?: Environment;
+  /** More arguments of the client, such as `--resume ID`. */
+  readonly args?: readonly string[];
+};
+
+/** Runs the client once against a model that goes on afterwards. The requests are those of this run. */
+export async function runClientOn(
+  model: ScriptedModel,
+  workspace: Workspace,
+  { prompt, env = {}, args = [] }: ClientCall,
+): Promise<ClientRun> {
+  const before = model.requests.length;
+  const reportsHooks = isAtLeast(workspace.client.version, [2, 1, 100]);
+  const flags = reportsHooks ? ['--include-hook-events'] : [];
+  const [program, ...script] = clientCommand(workspace.client.path);
+  const end = await runCommand(program, [...script, ...CLIENT_ARGUMENTS, ...flags, ...args], {
+    cwd: workspace.project,
+    env: { ...clientEnvironment(process.env, workspace, model.url), ...env },
+    stdin: prompt,
+    timeoutMs: RUN_TIMEOUT_MS,
+  });
+  const stdout = end.kind === 'exited' ? end.stdout : '';
+  return {
+    end,
+    hookResponses: reportsHooks ? hookResponsesIn(stdout) : undefined,
+    requests: model.requests.slice(before),
+  };
 }
 
 /** Whether version `a.b.c` is this one or later. */
@@ -158,6 +176,24 @@ export function readRecorded({ home }: Workspace): Recorded {
   } finally {
     database.close();
   }
+}
+
+/** The rows of a table; none when there is no database yet. */
+export function readTable({ home }: Workspace, table: string): Json[] {
+  const path = join(home, '.self-generation', 'data', 'self-gen.db');
+  if (!existsSync(path)) return [];
+  const database = new Database(path, { readonly: true });
+  try {
+    return database.query(`SELECT * FROM ${table}`).all().filter(isRecord);
+  } finally {
+    database.close();
+  }
+}
+
+/** When each event last came in: what changes when any hook runs. */
+export async function readHeartbeats(workspace: Workspace): Promise<Map<string, Buffer>> {
+  const files = await readStateFiles(workspace);
+  return new Map([...files].filter(([name]) => name.startsWith('heartbeats')));
 }
 
 /** The bytes of every file below the product's home except the binary, by relative path. */

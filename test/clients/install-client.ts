@@ -14,48 +14,62 @@ export const CLIENT_VERSION = process.env.CLAUDE_CODE_VERSION ?? '2.1.328';
 const PACKAGE = '@anthropic-ai/claude-code';
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/**
- * The client of this exact version, from the cache or from npm. No install script runs: the native binary is taken
- * from its platform package. Safe to call from several processes at once: each installs for itself, the first
- * rename wins.
- */
+/** A package of npm, and the program to be found in it once it is installed. */
+export type PackagedProgram = {
+  /** The directory's name in the cache. */
+  readonly name: string;
+  /** With its exact version. */
+  readonly spec: string;
+  readonly find: (directory: string) => string | undefined;
+};
+
+/** The client of this exact version, from the cache or from npm. */
 export async function installClient(version: string): Promise<InstalledClient> {
   if (!/^\d+\.\d+\.\d+$/.test(version))
     throw new Error(`Cannot install the client: no version: "${version}"`);
+  const path = await installPackage({ name: version, spec: `${PACKAGE}@${version}`, find: findClient });
+  return { path, version };
+}
+
+/**
+ * The program's path, from the cache or from npm. No install script runs: native binaries are taken from their platform
+ * packages. Safe to call from several processes at once: each installs for itself, the first rename wins.
+ */
+export async function installPackage(program: PackagedProgram): Promise<string> {
   const cache =
     process.env.SELF_GENERATION_CLIENT_CACHE ?? join(homedir(), '.cache', 'self-generation-test-clients');
-  const directory = join(cache, version);
-  const cached = findClient(directory);
-  if (cached !== undefined) return { path: cached, version };
+  const directory = join(cache, program.name);
+  const cached = program.find(directory);
+  if (cached !== undefined) return cached;
 
   await mkdir(cache, { recursive: true });
   const incoming = await mkdtemp(join(cache, '.incoming-'));
   try {
-    await install(version, incoming);
+    await install(program, incoming);
     await rename(incoming, directory).catch((error: unknown) => {
-      if (findClient(directory) === undefined) throw error;
+      if (program.find(directory) === undefined) throw error;
     });
   } finally {
     await rm(incoming, { recursive: true, force: true });
   }
-  const path = findClient(directory);
-  if (path === undefined) throw new Error(`Cannot use client ${version}: it is not in "${directory}"`);
-  return { path, version };
+  const path = program.find(directory);
+  if (path === undefined) throw new Error(`Cannot use ${program.spec}: it is not in "${directory}"`);
+  return path;
 }
 
-async function install(version: string, directory: string): Promise<void> {
+async function install({ spec, find }: PackagedProgram, directory: string): Promise<void> {
   await writeFile(join(directory, 'package.json'), JSON.stringify({ name: 'test-client', private: true }));
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  const end = await runCommand('npm', ['install', ...flags, `${PACKAGE}@${version}`], {
+  const end = await runCommand('npm', ['install', ...flags, spec], {
     cwd: directory,
     env: process.env,
     timeoutMs: INSTALL_TIMEOUT_MS,
   });
   if (end.kind !== 'exited' || end.code !== 0) {
-    throw new Error(`Cannot install client ${version}: npm ${describeEnd(end)}`);
+    throw new Error(`Cannot install ${spec}: npm ${describeEnd(end)}`);
   }
-  if (findClient(directory) === undefined) {
-    throw new Error(`Cannot install client ${version}: no program for ${process.platform}-${process.arch}`);
+  if (find(directory) === undefined) {
+    throw new Error(`Cannot install ${spec}: no program for ${process.platform}-${process.arch}`);
   }
 }
 

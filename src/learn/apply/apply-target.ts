@@ -1,0 +1,118 @@
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import type { Suggestion } from '../../core/suggestion.ts';
+import { realPath, resolveLinks } from '../../sys/atomic-file.ts';
+
+/** Below which directory a suggestion is applied. */
+export type Base = {
+  readonly kind: 'found';
+  readonly scope: 'project' | 'global';
+  /** Where CLAUDE.md and commands/ are. */
+  readonly directory: string;
+  /** Nothing outside of this is written; without symbolic links. */
+  readonly root: string;
+};
+
+/** `Cannot apply it: <reason>.` */
+export type Refusal = { readonly kind: 'refused'; readonly reason: string };
+
+export type BaseRequest = {
+  /** `global`: into the user's own directory, whatever the suggestion is about. */
+  readonly scope: 'own' | 'global';
+  readonly claudeDirectory: string;
+  /** Where the user is, for suggestions that are about no project in particular. */
+  readonly project: { readonly name: string; readonly path: string };
+};
+
+/** Where a suggestion belongs: into its own project, or that of the user's current directory. */
+export function findBase(
+  suggestion: Pick<Suggestion, 'project' | 'projectPath'>,
+  { scope, claudeDirectory, project }: BaseRequest,
+): Base | Refusal {
+  if (scope === 'global') {
+    const root = realPlace(claudeDirectory)?.path;
+    if (root === undefined) return refused(`"${claudeDirectory}" is a symbolic link that leads nowhere`);
+    return { kind: 'found', scope, directory: claudeDirectory, root };
+  }
+  const isElsewhere =
+    suggestion.projectPath === '' && suggestion.project !== 'all' && suggestion.project !== project.name;
+  if (isElsewhere)
+    return refused(
+      `it is about the project "${suggestion.project}", whose directory is not recorded; run it there`,
+    );
+  const path = suggestion.projectPath || project.path;
+  if (!isAbsolute(path) || !statOf(path)?.isDirectory())
+    return refused(
+      `its project "${path}" is no directory of this machine; --global applies it for all projects`,
+    );
+  const directory = join(path, '.claude');
+  if (realPath(directory) === realPath(claudeDirectory))
+    return refused(`"${directory}" is your own settings for all projects; say --global if that is meant`);
+  return { kind: 'found', scope: 'project', directory, root: realPath(path) };
+}
+
+/** Where a file is or will be once links are followed. */
+export type Target = {
+  readonly kind: 'found';
+  readonly path: string;
+  /** Directories that have to be made first, outermost first. */
+  readonly missing: readonly string[];
+};
+
+/**
+ * The place of a file below a root. A link in a cloned repository may lead anywhere: what does not end up inside the
+ * root, or in git's own files, is refused.
+ */
+export function findTarget(root: string, path: string): Target | Refusal {
+  const place = realPlace(path);
+  if (place === undefined) return refused(`"${path}" is a symbolic link that leads nowhere or in a circle`);
+  const { path: final, ancestor, missing } = place;
+  const way = relative(root, final);
+  const via = final === path ? `"${path}"` : `"${path}" leads to "${final}", which`;
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+    return refused(`${via} is outside "${root}"`);
+  if (way.split(sep).some((name) => name.toLowerCase() === '.git')) return refused(`${via} is inside .git`);
+  const stats = statOf(final);
+  if (stats !== undefined && !stats.isFile()) return refused(`${via} is no regular file`);
+  if (missing.length > 0 && !statOf(ancestor)?.isDirectory())
+    return refused(`"${ancestor}" is not a directory`);
+  const directories = missing.slice(0, -1).map((_, index) => join(ancestor, ...missing.slice(0, index + 1)));
+  return { kind: 'found', path: final, missing: directories };
+}
+
+type RealPlace = { readonly path: string; readonly ancestor: string; readonly missing: readonly string[] };
+
+/** Where a path leads, what of it exists, and the names below that which do not yet. */
+function realPlace(path: string): RealPlace | undefined {
+  const target = orUndefined(() => resolveLinks(path));
+  if (target === undefined) return undefined;
+  const missing: string[] = [];
+  let at = target;
+  while (linkStatOf(at) === undefined && dirname(at) !== at) {
+    missing.unshift(basename(at));
+    at = dirname(at);
+  }
+  const ancestor = orUndefined(() => realpathSync(at));
+  return ancestor === undefined ? undefined : { path: join(ancestor, ...missing), ancestor, missing };
+}
+
+function refused(reason: string): Refusal {
+  return { kind: 'refused', reason };
+}
+
+function statOf(path: string): Stats | undefined {
+  return orUndefined(() => statSync(path, { throwIfNoEntry: false }));
+}
+
+function linkStatOf(path: string): Stats | undefined {
+  return orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
+}
+
+/** What cannot be looked at, because a file stands in the place of a directory or a link leads nowhere, is not there. */
+function orUndefined<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,236 @@
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import { unreachable } from '../../core/guards.ts';
+import { HOOKS } from '../../core/hook-names.ts';
+import { isInstructionShaped } from '../../core/instruction-shape.ts';
+import type { Language } from '../../core/messages.ts';
+import type { Suggestion } from '../../core/suggestion.ts';
+import { SCRIPT_ID } from '../../setup/hook-command.ts';
+import { sha256 } from '../../setup/manifest.ts';
+import type { Place } from '../../setup/place.ts';
+import { realPath } from '../../sys/atomic-file.ts';
+import type { Applied } from './applied.ts';
+import {
+  type Base,
+  type BaseRequest,
+  findBase,
+  findTarget,
+  type Refusal,
+  type Target,
+} from './apply-target.ts';
+import { type Change, type FileChange, NO_CHANGE, readText } from './file-change.ts';
+import { auditHookCode, type Finding, passesAudit } from './hook-audit.ts';
+import { SCRIPT_TIMEOUT_SECONDS, scriptPath, scriptText } from './hook-script.ts';
+import { insertRule, objectionToRule, RULES_HEADINGS } from './rule-block.ts';
+import { planRegistration } from './script-settings.ts';
+import { objectionToSkill, skillFile, skillNameOf } from './skill-file.ts';
+
+export type ApplyRequest = BaseRequest & {
+  readonly place: Place;
+  readonly platform: string;
+  readonly language: Language;
+  /** What is applied already: what was made for it is there for this one as well, and goes with the last. */
+  readonly earlier: readonly Applied[];
+};
+
+type Ready = {
+  readonly kind: 'ready';
+  readonly change: Change;
+  readonly applied: Applied;
+  /** What the user should know of it. */
+  readonly notes: readonly string[];
+};
+
+/** What applying a suggestion comes to. Nothing has been changed. `findings`: of a hook's code. */
+export type ApplyPlan = (
+  | Ready
+  /** Somebody else wrote the same rule already: nothing is applied, and nothing recorded. */
+  | { readonly kind: 'present'; readonly path: string; readonly line: number }
+  | Refusal
+) & { readonly findings?: readonly Finding[] };
+
+const PROJECT_MODES = { file: 0o644, directory: 0o755 };
+const PRIVATE_MODES = { file: 0o600, directory: 0o700 };
+const NAMES_MAX = 10_000;
+
+/** Plans what `apply` does: reads what is there, changes nothing. Never throws for what stands in a suggestion. */
+export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
+  if (!SCRIPT_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
+  if (suggestion.type === 'hook') return planHook(suggestion, request);
+  const base = findBase(suggestion, request);
+  if (base.kind === 'refused') return base;
+  switch (suggestion.type) {
+    case 'skill':
+      return planSkill(suggestion, base, request);
+    case 'claude_md':
+      return planRule(suggestion, base, request);
+    default:
+      return unreachable(suggestion.type);
+  }
+}
+
+function planSkill(suggestion: Suggestion, base: Base, { language, earlier }: ApplyRequest): ApplyPlan {
+  const name = skillNameOf(suggestion);
+  if (name.kind === 'refused') return name;
+  const objection = objectionToSkill(suggestion);
+  if (objection !== undefined) return refused(objection);
+  const path = join(base.directory, 'commands', `${name.name}.md`);
+  const target = findTarget(base.root, path);
+  if (target.kind === 'refused') return target;
+  const text = skillFile(name.name, suggestion, language);
+  const applied: Applied = {
+    kind: 'skill',
+    scope: base.scope,
+    path: target.path,
+    root: base.root,
+    directories: madeFor(target, earlier),
+    sha256: sha256(text),
+  };
+  const taken = sameName(path);
+  if (taken !== undefined) {
+    const standing = readText(taken);
+    const isOurs = standing.kind === 'read' && standing.text === text;
+    return isOurs
+      ? ready(NO_CHANGE, applied, [`"${taken}" is there already, exactly so`])
+      : refused(`"${taken}" exists, and no file of yours is overwritten`);
+  }
+  const file = { path: target.path, before: null, after: text };
+  return ready(changeOf(base, file, target.missing), applied);
+}
+
+/** The directories above a file that were made for it, or for an earlier one. */
+function madeFor({ path, missing }: Target, earlier: readonly Applied[]): string[] {
+  const known = earlier.flatMap(({ directories }) => directories).filter((one) => path.startsWith(one + sep));
+  return [...new Set([...known, ...missing])].sort(); // A directory sorts before what is in it.
+}
+
+/** A file of this name in the directory, however its letters are written: some systems do not tell them apart. */
+function sameName(path: string): string | undefined {
+  const directory = dirname(path);
+  const plain = (name: string) => name.normalize('NFC').toLowerCase();
+  try {
+    const names = readdirSync(directory).slice(0, NAMES_MAX);
+    const found = names.find((name) => plain(name) === plain(basename(path)));
+    return found === undefined ? undefined : join(directory, found);
+  } catch {
+    return undefined; // There is no such directory yet.
+  }
+}
+
+function planRule(suggestion: Suggestion, base: Base, { language, earlier }: ApplyRequest): ApplyPlan {
+  const rule = suggestion.text;
+  const objection = objectionToRule(rule);
+  if (objection !== undefined) return refused(objection);
+  if (isInstructionShaped(rule))
+    return refused('it reads like an instruction to ignore, fetch, send, delete or hide something');
+  const target = findTarget(base.root, join(base.directory, 'CLAUDE.md'));
+  if (target.kind === 'refused') return target;
+  const standing = readText(target.path);
+  if (standing.kind === 'refused') return standing;
+  const result = insertRule(standing.text ?? '', rule, RULES_HEADINGS[language]);
+  if (result.kind === 'damaged')
+    return refused(`"${target.path}", line ${result.line}: ${result.reason}; put it right there`);
+  const applied: Applied = {
+    kind: 'claude_md',
+    scope: base.scope,
+    path: target.path,
+    root: base.root,
+    directories: madeFor(target, earlier),
+    rule,
+    createdFile:
+      standing.text === null ||
+      earlier.some((one) => one.kind === 'claude_md' && one.path === target.path && one.createdFile),
+  };
+  if (result.kind === 'present') {
+    const { path } = target;
+    return result.isOurs
+      ? ready(NO_CHANGE, applied, [`The rule is there already, in line ${result.line} of "${path}"`])
+      : { kind: 'present', path, line: result.line };
+  }
+  const file = { path: target.path, before: standing.text, after: result.text, backup: 'CLAUDE.md' } as const;
+  return ready(changeOf(base, file, target.missing), applied);
+}
+
+function planHook(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
+  const findings = auditHookCode(suggestion.text);
+  const plan = passesAudit(findings)
+    ? planScript(suggestion, request)
+    : refused('its code has no place in a hook');
+  return { ...plan, findings };
+}
+
+/** A script of our own, and an entry in the client's settings that runs it. */
+function planScript(
+  { id, details, text, projectPath }: Suggestion,
+  { place, platform, scope, earlier }: ApplyRequest,
+): Ready | Refusal {
+  const event = HOOKS.find((hook) => hook.event === details.hookEvent)?.event;
+  if (event === undefined) return refused(`the event "${details.hookEvent ?? ''}" is none that we know`);
+  const matcher = details.hookMatcher === undefined ? {} : { matcher: details.hookMatcher };
+  if (!isExpression(matcher.matcher ?? ''))
+    return refused(`its matcher "${matcher.matcher}" is no regular expression`);
+  const root = realPath(place.paths.home);
+  const target = findTarget(root, scriptPath(id, place.paths));
+  if (target.kind === 'refused') return target;
+  const script = scriptText(id, text);
+  const standing = readText(target.path);
+  if (standing.kind === 'refused') return standing;
+  if (standing.text !== null && standing.text !== script)
+    return refused(`"${target.path}" exists with other code; remove it first`);
+  const registration = { id, event, timeoutSeconds: SCRIPT_TIMEOUT_SECONDS, ...matcher };
+  const settings = planRegistration(registration, place, platform);
+  if (settings.kind === 'refused') return settings;
+  const mode = PRIVATE_MODES.file;
+  const own = { path: target.path, before: standing.text, after: script, mode, isShown: true };
+  const change: Change = {
+    files: standing.text === script ? settings.files : [own, ...settings.files],
+    makes: target.missing,
+    removes: [],
+    directoryMode: PRIVATE_MODES.directory,
+  };
+  const isEverywhere = scope === 'global' || projectPath === '';
+  return ready(change, {
+    kind: 'hook',
+    scope: isEverywhere ? 'global' : 'project',
+    path: target.path,
+    root,
+    directories: madeFor(target, earlier),
+    sha256: sha256(script),
+    event,
+    ...matcher,
+    settings: place.settings,
+    projectPath: isEverywhere ? '' : projectPath,
+  });
+}
+
+function isExpression(text: string): boolean {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ready(change: Change, applied: Applied, notes: readonly string[] = []): Ready {
+  return { kind: 'ready', change, applied, notes };
+}
+
+function refused(reason: string): Refusal {
+  return { kind: 'refused', reason };
+}
+
+/** A file in a project is for everybody who works on it; the user's own are for nobody else. */
+function changeOf(
+  { scope }: Base,
+  file: Pick<FileChange, 'path' | 'before' | 'after' | 'backup'>,
+  makes: readonly string[],
+): Change {
+  const modes = scope === 'project' ? PROJECT_MODES : PRIVATE_MODES;
+  return {
+    files: [{ ...file, mode: modes.file, isShown: true }],
+    makes,
+    removes: [],
+    directoryMode: modes.directory,
+  };
+}

@@ -1,0 +1,62 @@
+import type { StatePaths } from '../../core/state-paths.ts';
+import type { Suggestion } from '../../core/suggestion.ts';
+import { insertEvent } from '../../store/events.ts';
+import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from '../../store/suggestions.ts';
+import { readDatabase, writeDatabase } from '../../store/use-database.ts';
+import { type Applied, readApplied } from './applied.ts';
+import { type Change, perform } from './file-change.ts';
+
+export type Decision = {
+  readonly suggestion: Suggestion;
+  readonly verdict: Verdict;
+  readonly change: Change;
+  /** For an applied one: in which project it was. */
+  readonly event?: {
+    readonly scope: Applied['scope'];
+    readonly project: string;
+    readonly projectPath: string;
+  };
+};
+
+/**
+ * Changes the files and records the verdict: both or neither. @throws Error when it cannot; then the files are as before.
+ */
+export function carryOut(
+  { suggestion, verdict, change, event }: Decision,
+  paths: StatePaths,
+  now: Date,
+): void {
+  const ts = now.toISOString();
+  writeDatabase(paths, (db) => {
+    let rollBack = () => {};
+    try {
+      db.sqlite.transaction(() => {
+        const current = findSuggestions(suggestion.id, db).find(({ id }) => id === suggestion.id);
+        if (verdictOf(current) !== verdictOf(suggestion))
+          throw new Error(`Suggestion ${suggestion.id} has been decided on meanwhile`);
+        rollBack = perform(change, paths.backups, now);
+        decideSuggestion(suggestion, verdict, ts, db);
+        if (event === undefined) return;
+        const { scope, project, projectPath } = event;
+        const type = suggestion.type === 'skill' ? 'skill_created' : 'suggestion_applied';
+        const data = { suggestionId: suggestion.id, suggestionType: suggestion.type, scope };
+        insertEvent({ type, ts, sessionId: 'cli', project, projectPath, data }, db);
+      });
+    } catch (error) {
+      rollBack();
+      throw error;
+    }
+  });
+}
+
+/** What of all that was ever applied still is. */
+export function listApplied(paths: StatePaths): Applied[] {
+  const applied = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
+  return applied.map((one) => readApplied(one.applied)).filter((one) => one !== undefined);
+}
+
+/** A new one may have been announced meanwhile: nobody has decided on it either way. */
+function verdictOf(suggestion: Suggestion | undefined): Suggestion['status'] | 'none' | undefined {
+  const status = suggestion?.status;
+  return status === 'new' || status === 'shown' || status === 'expired' ? 'none' : status;
+}

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { type Manifest, manifestText, readManifest, sha256 } from '../../setup/manifest.ts';
+import { ownerOf, type Place } from '../../setup/place.ts';
+import {
+  isScript,
+  type RegisterResult,
+  registerScript,
+  type ScriptRegistration,
+  unregisterHooks,
+} from '../../setup/settings-file.ts';
+import type { Refusal } from './apply-target.ts';
+import { type FileChange, readText } from './file-change.ts';
+
+/** The change of the client's settings, and of the manifest by which uninstall puts the settings back. */
+export type SettingsChange = { readonly kind: 'planned'; readonly files: readonly FileChange[] };
+
+/** One more entry, which runs a script. Needs our own hooks there: they show what this client understands. */
+export function planRegistration(
+  script: ScriptRegistration,
+  place: Place,
+  platform: string,
+): SettingsChange | Refusal {
+  const { paths, settings } = place;
+  const install = 'Run "self-generation install" first';
+  if (!existsSync(paths.binary)) return refused(`there is no "${paths.binary}" to run it. ${install}`);
+  const read = readText(settings);
+  if (read.kind === 'refused') return read;
+  if (read.text === null) return refused(`there is no "${settings}". ${install}`);
+  const manifest = manifestOf(place);
+  const owner = { ...ownerOf(place, platform, manifest?.binary), binary: paths.binary };
+  const result: RegisterResult = registerScript(read.text, script, owner);
+  if (result.kind === 'refused') return refused(`${settings}: ${result.reason}. ${install}`);
+  return planned(place, manifest, read.text, result.kind === 'edited' ? result.text : read.text);
+}
+
+/** The entry that runs this script goes, wherever it stands; without one nothing is changed. */
+export function planRemoval(id: string, place: Place, platform: string): SettingsChange | Refusal {
+  const read = readText(place.settings);
+  if (read.kind === 'refused') return read;
+  if (read.text === null) return { kind: 'planned', files: [] };
+  const manifest = manifestOf(place);
+  const owner = ownerOf(place, platform, manifest?.binary);
+  const result = unregisterHooks(read.text, (entry) => isScript(entry, id, owner));
+  if (result.kind === 'refused') return refused(`${place.settings}: ${result.reason}`);
+  return planned(place, manifest, read.text, result.kind === 'unchanged' ? read.text : result.text);
+}
+
+function refused(reason: string): Refusal {
+  return { kind: 'refused', reason };
+}
+
+function manifestOf({ paths }: Place): Manifest | undefined {
+  const read = readManifest(paths.manifest);
+  return read.kind === 'read' ? read.manifest : undefined;
+}
+
+/** As long as the settings are as install wrote them, they still are when we have changed them. */
+function planned(
+  { paths, settings }: Place,
+  manifest: Manifest | undefined,
+  before: string,
+  after: string,
+): SettingsChange {
+  if (before === after) return { kind: 'planned', files: [] };
+  const mode = 0o600;
+  const edit: FileChange = {
+    path: settings,
+    before,
+    after,
+    mode,
+    backup: 'settings.json',
+    isShown: true,
+  };
+  const bookkept = readText(paths.manifest);
+  const known = manifest?.settings.find(
+    ({ path, writtenSha256 }) => path === settings && writtenSha256 === sha256(before),
+  );
+  if (manifest === undefined || known === undefined || bookkept.kind === 'refused')
+    return { kind: 'planned', files: [edit] };
+  const records = manifest.settings.map((record) =>
+    record === known ? { ...record, writtenSha256: sha256(after) } : record,
+  );
+  const bookkeeping: FileChange = {
+    path: paths.manifest,
+    before: bookkept.text,
+    after: manifestText({ ...manifest, settings: records }),
+    mode,
+    isShown: false,
+  };
+  return { kind: 'planned', files: [edit, bookkeeping] };
+}

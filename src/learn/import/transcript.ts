@@ -1,0 +1,218 @@
+import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { cutText } from '../../core/text.ts';
+import { type HookEvent, parseHookEvent } from '../../hooks/event.ts';
+
+/**
+ * The client's transcripts: one JSON object a line, which here becomes the events that its hooks were called with, or
+ * would have been. Pure. What the lines look like was recorded from the client, versions 2.0.76 to 2.1.328.
+ */
+
+/** Whose transcript a file is, as far as its name and what lies beside it say. */
+export type TranscriptOwner = {
+  readonly sessionId: string;
+  /** Null in the transcript of a main session. */
+  readonly agentId: string | null;
+  readonly agentType: string | null;
+};
+
+/** Calls of tools whose result has not come yet, by their ids. */
+export type OpenCalls = {
+  readonly open: (id: string, call: Call) => void;
+  /** The call with this id, which is closed by it; undefined when there is none. */
+  readonly close: (id: string) => Call | undefined;
+};
+
+export type Call = { readonly tool: string; readonly input: Json };
+
+/** One thing that happened, or the reason why a line stands for none although it looks like it. */
+export type Happening =
+  | {
+      readonly kind: 'event';
+      /** ISO 8601, UTC, milliseconds. */
+      readonly ts: string;
+      readonly event: HookEvent;
+      /** Typed while the agent worked: its hook ran when the agent came to it. */
+      readonly isQueued: boolean;
+    }
+  | { readonly kind: 'passed-over'; readonly why: 'refused call' | 'result without call' | 'no time' };
+
+const NOTHING: readonly Happening[] = [];
+
+/** What happened in one line of a transcript, in order. */
+export function readEntry(entry: unknown, owner: TranscriptOwner, calls: OpenCalls): readonly Happening[] {
+  if (!isRecord(entry)) return NOTHING;
+  switch (entry.type) {
+    case 'assistant':
+      openCalls(entry, calls);
+      return hasStopped(entry, owner)
+        ? happenings(entry, owner, [{ hook_event_name: 'SubagentStop' }])
+        : NOTHING;
+    case 'user': {
+      const results = blocksOf(entry).filter((block) => block.type === 'tool_result');
+      if (results.length > 0)
+        return results.flatMap((result) => readResult(result, entry, { owner, calls, results }));
+      const prompt = owner.agentId === null && isOfTheUser(entry) ? promptIn(entry.message) : '';
+      return prompt === '' ? NOTHING : happenings(entry, owner, [promptPayload(prompt)]);
+    }
+    case 'attachment':
+      return readQueued(entry, owner);
+    default:
+      return NOTHING;
+  }
+}
+
+const INPUT_LENGTH_MAX = 16 * 1024;
+
+function openCalls(entry: Json, calls: OpenCalls): void {
+  for (const block of blocksOf(entry)) {
+    const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
+    if (block.type !== 'tool_use' || !id || !tool) continue;
+    calls.open(id, { tool, input: briefInput(readRecord(block, 'input')) });
+  }
+}
+
+/** Nothing behind this looks at what is nested or at more of a text: a file's whole content need not be held. */
+function briefInput(input: Json): Json {
+  const brief: Json = {};
+  for (const [key, value] of Object.entries(input)) {
+    if (typeof value === 'string') brief[key] = cutText(value, INPUT_LENGTH_MAX);
+    else if (typeof value !== 'object') brief[key] = value;
+  }
+  return brief;
+}
+
+/** A sub-agent's last message; one that the service refused is none. Versions that say no reason are not known to. */
+function hasStopped(entry: Json, owner: TranscriptOwner): boolean {
+  const { stop_reason: reason } = readRecord(entry, 'message');
+  return owner.agentId !== null && reason === 'end_turn' && entry.isApiErrorMessage !== true;
+}
+
+type ResultPlace = {
+  readonly owner: TranscriptOwner;
+  readonly calls: OpenCalls;
+  /** All results of the entry. */
+  readonly results: readonly Json[];
+};
+
+function readResult(result: Json, entry: Json, { owner, calls, results }: ResultPlace): readonly Happening[] {
+  const id = readString(result, 'tool_use_id') ?? '';
+  const call = calls.close(id);
+  if (call === undefined) return [{ kind: 'passed-over', why: 'result without call' }];
+  const text = textIn(result.content);
+  const payload = { tool_name: call.tool, tool_input: call.input, tool_use_id: id };
+  const response =
+    results.length === 1 && isRecord(entry.toolUseResult) ? entry.toolUseResult : responseIn(text);
+  // A command that was stopped has returned, for the hooks, although the model is told of an error.
+  if (result.is_error !== true || response.interrupted === true) {
+    return happenings(entry, owner, [
+      { ...payload, hook_event_name: 'PostToolUse', tool_response: response },
+    ]);
+  }
+  if (isRefusal(entry, text)) return [{ kind: 'passed-over', why: 'refused call' }];
+  // What the client itself rejects reaches the hooks with the batch of calls, not alone.
+  const failure = text.startsWith('<tool_use_error>')
+    ? { hook_event_name: 'PostToolBatch', tool_calls: [{ ...payload, tool_response: text }] }
+    : { ...payload, hook_event_name: 'PostToolUseFailure', error: text };
+  return happenings(entry, owner, [failure]);
+}
+
+/** Sub-agents' transcripts have only the text of a result. */
+function responseIn(text: string): Json {
+  return text.startsWith('Command running in background with ID') ? { backgroundTaskId: '' } : {};
+}
+
+/** How clients that do not mark a refused or interrupted call word it. The hooks never see these. */
+const REFUSAL =
+  /^(?:The user doesn't want to (?:proceed with this tool use|take this action right now)|Claude requested permissions to |Permission (?:to|for) .{0,4000} has been denied|(?:This|sed) command requires approval|PreToolUse:\S{1,200} hook (?:error|stopped)|Hook \S{1,200} (?:blocked|denied)|\[Request interrupted by user)/s;
+
+function isRefusal(entry: Json, text: string): boolean {
+  if (entry.toolDenialKind !== undefined) return true;
+  if (readRecord(entry, 'permissionDecision').decision === 'reject') return true;
+  const isStopped = text.endsWith('<error>Command was aborted before completion</error>');
+  return isStopped || entry.toolUseResult === 'User rejected tool use' || REFUSAL.test(text);
+}
+
+/** Who, beside the user, submits prompts. */
+const MACHINES = new Set([
+  'auto-continuation',
+  'coordinator',
+  'observer-activity',
+  'peer',
+  'plugin',
+  'task-notification',
+]);
+
+function isOfTheUser(entry: Json): boolean {
+  const isMachine = entry.promptSource === 'system' || MACHINES.has(String(readRecord(entry, 'origin').kind));
+  const isInserted =
+    entry.isMeta === true || entry.isCompactSummary === true || entry.isVisibleInTranscriptOnly === true;
+  return !isMachine && !isInserted && entry.isSidechain !== true;
+}
+
+/** What the client writes into the conversation where a prompt would stand: commands of its own and what they printed. */
+const NO_PROMPT =
+  /^\s*(?:<(?:local-command-(?:stdout|stderr|caveat)|command-name|command-args|bash-(?:input|stdout|stderr)|user-memory-input|task-notification|teammate-message|system-reminder)\b|\[Request interrupted by user|This session is being continued from a previous conversation that ran out of context)/;
+/** What editors and the client put beside the words of the user. */
+const BESIDE_PROMPT = /^\s*<(?:system-reminder|ide_\w+)\b/;
+/** A command of the user's own, as the client hands it on; that of the client itself begins with its name. */
+const OWN_COMMAND =
+  /^\s*<command-message>[\s\S]*?<command-name>\s*(\/?)([^<\s]+)\s*<\/command-name>(?:[\s\S]*?<command-args>([\s\S]*)<\/command-args>)?/;
+
+/** The words of the user; empty when there are none. */
+function promptIn(message: unknown): string {
+  const content = isRecord(message) ? message.content : undefined;
+  const text = typeof content === 'string' ? content : textIn(content, (part) => !BESIDE_PROMPT.test(part));
+  const [isCommand, , name, words = ''] = OWN_COMMAND.exec(text) ?? [];
+  if (isCommand !== undefined) return `/${name} ${words}`.trim();
+  return NO_PROMPT.test(text) ? '' : text;
+}
+
+/** A prompt that was typed while the agent worked, and that it was given in the middle of its turn. */
+function readQueued(entry: Json, owner: TranscriptOwner): readonly Happening[] {
+  const queued = readRecord(entry, 'attachment');
+  const isPrompt = queued.type === 'queued_command' && (queued.commandMode ?? 'prompt') === 'prompt';
+  if (!isPrompt || owner.agentId !== null || !isOfTheUser(queued) || !isOfTheUser(entry)) return NOTHING;
+  const prompt = promptIn({ content: queued.prompt });
+  const [found] = prompt === '' ? NOTHING : happenings(entry, owner, [promptPayload(prompt)]);
+  return found === undefined ? NOTHING : [found.kind === 'event' ? { ...found, isQueued: true } : found];
+}
+
+function promptPayload(prompt: string): Json {
+  return { hook_event_name: 'UserPromptSubmit', prompt };
+}
+
+/** The hooks' own reading of what the client would have sent them. */
+function happenings(entry: Json, owner: TranscriptOwner, payloads: readonly Json[]): readonly Happening[] {
+  const ts = timeOf(entry);
+  if (ts === undefined) return [{ kind: 'passed-over', why: 'no time' }];
+  const agentId = readString(entry, 'agentId') ?? owner.agentId;
+  const common = {
+    session_id: readString(entry, 'sessionId') || owner.sessionId,
+    cwd: entry.cwd,
+    agent_id: agentId,
+    agent_type: agentId === null ? null : (owner.agentType ?? readString(entry, 'attributionAgent') ?? null),
+  };
+  return payloads.flatMap((payload) => {
+    const event = parseHookEvent({ ...common, ...payload });
+    return event === undefined ? [] : [{ kind: 'event', ts, event, isQueued: false } as const];
+  });
+}
+
+/** The entry's own time; undefined when it has none that can be read. */
+export function timeOf(entry: Json): string | undefined {
+  const time = new Date(readString(entry, 'timestamp') ?? '');
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
+
+function blocksOf(entry: Json): Json[] {
+  const { content } = readRecord(entry, 'message');
+  return Array.isArray(content) ? content.filter(isRecord) : [];
+}
+
+/** The text of a message's content: a string, or blocks among which are texts. */
+function textIn(content: unknown, isWanted: (text: string) => boolean = () => true): string {
+  if (typeof content === 'string') return content;
+  const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
+  const texts = blocks.map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''));
+  return texts.filter((text) => text !== '' && isWanted(text)).join('\n');
+}

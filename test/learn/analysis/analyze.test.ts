@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { parseConfig } from '../../../src/core/config.ts';
+import { type AnalyzeOptions, analyze } from '../../../src/learn/analysis/analyze.ts';
+import { insertEvent } from '../../../src/store/events.ts';
+import { isAlive } from '../../../src/sys/process.ts';
+import { runCommand } from '../../../src/sys/run-command.ts';
+import { type Home, readRows, temporaryHome } from '../../support/home.ts';
+import { PROJECT } from '../../support/payloads.ts';
+import { isoBeforeNow, withDatabase } from '../../support/seed.ts';
+import { type FakeTurn, makeFakeClient } from './fake-client.ts';
+
+const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', errors: ['e1'] };
+const GOOD: FakeTurn = { text: JSON.stringify({ suggestions: [RULE] }) };
+
+function record(home: Home, prompts: number, from = 0): void {
+  withDatabase(home.paths, (db) => {
+    const where = { sessionId: 's', project: 'app', projectPath: PROJECT };
+    for (let n = from; n < from + prompts; n++) {
+      insertEvent(
+        { ...where, type: 'prompt', ts: isoBeforeNow(1000 - n), data: { text: `prompt ${n}` } },
+        db,
+      );
+    }
+    if (from > 0) return;
+    const data = { tool: 'Bash', error: 'Error: no port', errorRaw: 'Error: no port' };
+    insertEvent({ ...where, type: 'tool_error', ts: isoBeforeNow(2000), data }, db);
+  });
+}
+
+function setting(
+  home: Home,
+  turns: readonly FakeTurn[],
+  changes: Partial<AnalyzeOptions> = {},
+  config: object = {},
+) {
+  const client = makeFakeClient(home.path, turns);
+  const options: AnalyzeOptions = {
+    env: {
+      PATH: `${client.directory}:${process.env.PATH}`,
+      HOME: home.path,
+      ANTHROPIC_API_KEY: 'dummy',
+      CLAUDE_CODE_MESSAGING_TOKEN: 'of the session around it',
+      DATABASE_PASSWORD: 'of the user',
+    },
+    paths: home.paths,
+    config: parseConfig(config).config,
+    scope: { kind: 'project', name: 'app', path: PROJECT },
+    days: 7,
+    cli: 'claude',
+    model: undefined,
+    budgetUsd: undefined,
+    trigger: 'command',
+    now: () => new Date(),
+    pid: process.pid,
+    isAlive,
+    run: runCommand,
+    onProgress: () => {},
+    ...changes,
+  };
+  return { client, options };
+}
+
+const runs = (home: Home) =>
+  readRows(
+    home.paths,
+    'SELECT status, reason, cost_usd, input_tokens, suggestion_count FROM analysis_runs ORDER BY id',
+  );
+
+describe('analyze()', () => {
+  test('stores the proposals, the answer and what it cost', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { options } = setting(home, [GOOD]);
+    const outcome = await analyze(options);
+    expect(outcome).toMatchObject({
+      kind: 'done',
+      isCached: false,
+      suggestions: [
+        {
+          type: 'claude_md',
+          text: 'Set the port first.',
+          status: 'new',
+          details: { errors: ['Error: no port'] },
+        },
+      ],
+    });
+    expect(runs(home)).toEqual([
+      { status: 'done', reason: null, cost_usd: 0.01, input_tokens: 100, suggestion_count: 1 },
+    ]);
+    const [row] = readRows(home.paths, 'SELECT * FROM analysis_cache');
+    const id = outcome.kind === 'done' ? outcome.suggestions[0]?.id : '';
+    expect(row).toMatchObject({ project: 'app', project_path: PROJECT, days: 7 });
+    expect(JSON.parse(String(row?.analysis))).toMatchObject({
+      suggestions: [{ id, rule: 'Set the port first.', project: 'app' }],
+    });
+  });
+
+  test('asks in an empty private directory that is gone afterwards, with nothing of the environment but the login', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { client, options } = setting(home, [GOOD]);
+    await analyze(options);
+    const [call, ...others] = client.calls();
+    expect(others).toEqual([]);
+    const [directory = '', ...files] = call?.where.trim().split('\n') ?? [];
+    expect(directory).toStartWith(`${home.paths.home}/analysis-`);
+    expect(files).toEqual(['700']);
+    expect(readdirSync(home.paths.home).filter((name) => name.startsWith('analysis-'))).toEqual([]);
+    expect(call?.env).toContain('SELF_GENERATION_INTERNAL=1');
+    expect(call?.env).toContain('ANTHROPIC_API_KEY=dummy');
+    expect(call?.env).not.toMatch(/MESSAGING_TOKEN|DATABASE_PASSWORD/);
+    expect(call?.args).not.toContain('prompt 1');
+    expect(call?.stdin).toContain('prompt 1');
+  });
+
+  test('sends nothing when there is too little to learn from', async () => {
+    using home = temporaryHome();
+    record(home, 4);
+    const { client, options } = setting(home, [GOOD]);
+    expect(await analyze(options)).toEqual({ kind: 'insufficient', promptCount: 4 });
+    expect(client.calls()).toEqual([]);
+  });
+
+  // D6: upstream's hash did not see the content, and so never met the cache.
+  test('sends the same log only once, and a longer one again', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { client, options } = setting(home, [GOOD]);
+    await analyze(options);
+    expect(await analyze(options)).toMatchObject({
+      kind: 'done',
+      isCached: true,
+      suggestions: [{ text: 'Set the port first.' }],
+    });
+    expect(client.calls()).toHaveLength(1);
+    record(home, 1, 5);
+    expect(await analyze(options)).toMatchObject({ kind: 'done', isCached: false });
+    expect(await analyze({ ...options, model: 'opus' })).toMatchObject({ isCached: false });
+    expect(client.calls()).toHaveLength(3);
+  });
+
+  test('asks once more when the answer cannot be used, and adds the costs', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { client, options } = setting(home, [{ text: 'Sorry, here is a poem.' }, GOOD]);
+    expect(await analyze(options)).toMatchObject({
+      kind: 'done',
+      suggestions: [{ text: 'Set the port first.' }],
+      dropped: [],
+    });
+    expect(client.calls()).toHaveLength(2);
+    expect(client.calls()[1]?.stdin).toContain('there is no JSON object in the answer');
+    expect(runs(home)).toMatchObject([{ status: 'done', cost_usd: 0.02, input_tokens: 200 }]);
+  });
+
+  test('asks no third time, and says why it failed', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { client, options } = setting(home, [{ text: 'no' }]);
+    expect(await analyze(options)).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining('no JSON object'),
+    });
+    expect(client.calls()).toHaveLength(2);
+    expect(runs(home)).toMatchObject([{ status: 'failed', cost_usd: 0.02, suggestion_count: null }]);
+    expect(readRows(home.paths, 'SELECT * FROM analysis_cache')).toEqual([]);
+  });
+
+  test('keeps what is good of an answer that stays bad in parts, and says what it dropped', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const bad = { ...RULE, type: 'skill', skillName: '../../escaped', action: 'x' };
+    const { options } = setting(home, [{ text: JSON.stringify({ suggestions: [RULE, bad] }) }]);
+    const outcome = await analyze(options);
+    expect(outcome).toMatchObject({ kind: 'done', suggestions: [{ type: 'claude_md' }] });
+    expect(outcome.kind === 'done' && outcome.dropped.join()).toContain('suggestions[1].skillName');
+    expect(runs(home)).toMatchObject([{ status: 'done', reason: expect.stringContaining('skillName') }]);
+  });
+
+  const failures: [string, FakeTurn, RegExp][] = [
+    ['fails', { raw: '', exitCode: 1 }, /exit code 1/],
+    ['prints rubbish', { raw: 'Segmentation fault', exitCode: 0 }, /Segmentation fault/],
+    ['prints half an answer', { raw: '{"type":"result","subtype":"success","resu', exitCode: 0 }, /./],
+    [
+      'is refused',
+      {
+        raw: '{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key"}',
+        exitCode: 1,
+      },
+      /Invalid API key/,
+    ],
+  ];
+  for (const [what, turn, reason] of failures) {
+    test(`keeps the reason when the client ${what}`, async () => {
+      using home = temporaryHome();
+      record(home, 5);
+      const { client, options } = setting(home, [turn]);
+      expect(await analyze(options)).toMatchObject({ kind: 'failed', reason: expect.stringMatching(reason) });
+      expect(runs(home)).toMatchObject([{ status: 'failed', reason: expect.stringMatching(reason) }]);
+      expect(client.calls()).toHaveLength(1);
+    });
+  }
+
+  test('keeps the reason when the client is not installed', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { options } = setting(home, [GOOD]);
+    const env = { ...options.env, PATH: '/nowhere' };
+    expect(await analyze({ ...options, env })).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining('claude'),
+    });
+    expect(runs(home)).toMatchObject([{ status: 'failed' }]);
+  });
+
+  test('ends the client when it is interrupted, and keeps that', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const interrupt = new AbortController();
+    const { client, options } = setting(home, ['hang'], { signal: interrupt.signal });
+    const analysis = analyze(options);
+    while (client.calls().length === 0) await Bun.sleep(5);
+    const second = await analyze({ ...options, model: 'opus' });
+    expect(second).toMatchObject({ kind: 'refused', why: 'running' });
+    interrupt.abort();
+    expect(await analysis).toMatchObject({ kind: 'failed', reason: expect.stringContaining('interrupted') });
+    expect(runs(home)).toMatchObject([{ status: 'failed' }]);
+    const left = Bun.spawnSync(['pgrep', '-f', client.directory]).stdout.toString().trim();
+    expect(left).toBe('');
+  });
+
+  test('keeps to the budget of the day, and tells the client what is left of it', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const costly: FakeTurn = { text: JSON.stringify({ suggestions: [] }), costUsd: 0.3 };
+    const { client, options } = setting(home, [costly], {}, { analysisDailyBudgetUsd: 0.5 });
+    expect(await analyze(options)).toMatchObject({ kind: 'done' });
+    expect(await analyze({ ...options, model: 'opus', budgetUsd: 0.1 })).toMatchObject({ kind: 'done' });
+    expect(await analyze({ ...options, model: 'haiku' })).toEqual({
+      kind: 'refused',
+      why: 'budget',
+      spentUsd: 0.6,
+      budgetUsd: 0.5,
+    });
+    const budgets = client.calls().map(({ args }) => /--max-budget-usd=([\d.]+)/.exec(args)?.[1]);
+    expect(budgets).toEqual(['0.5', '0.1']);
+  });
+
+  test('of a session that ended keeps the interval between two of a project', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { client, options } = setting(home, [GOOD], { trigger: 'session-end' });
+    await analyze(options);
+    record(home, 1, 5);
+    expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'too-soon' });
+    expect(await analyze({ ...options, trigger: 'command' })).toMatchObject({ kind: 'done' });
+    expect(client.calls()).toHaveLength(2);
+  });
+});
