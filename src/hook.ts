@@ -19,7 +19,7 @@ const PRIVATE_UMASK = 0o077;
 export async function hookProcess(
   name: HookName | undefined,
   env: Environment,
-  loadOthers: HookRun['loadOthers'],
+  chunks: HookRun['chunks'],
 ): Promise<boolean> {
   const now = new Date();
   const paths = statePaths(env, process.platform);
@@ -30,7 +30,7 @@ export async function hookProcess(
     if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1') return true;
     const value = input.kind === 'unreadable' ? undefined : input.value;
     const event = parseHookEvent(value, name && hookByName(name)?.event);
-    if (event !== undefined) await runHook({ event, env, paths, now, loadOthers });
+    if (event !== undefined) await runHook({ event, env, paths, now, chunks });
     else logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {
     if (paths) logHookFailure(name ?? 'hook', String(error), paths, now);

@@ -22,7 +22,11 @@ function requestedHook(calledAs: string, words: readonly string[]): Request | un
 const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
 if (hook) {
-  const hadInput = await hookProcess(hook.name, process.env, () => import('./hooks/others.ts'));
+  const hadInput = await hookProcess(hook.name, process.env, {
+    others: () => import('./hooks/others.ts'),
+    failures: () => import('./hooks/error-logger.ts'),
+    prompts: () => import('./hooks/prompt-logger.ts'),
+  });
   if (hadInput || hook.isSure) process.exit(0);
 }
 const { runCli } = await import('./cli/run.ts');

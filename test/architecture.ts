@@ -18,10 +18,10 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   cli: ['cli', 'learn', 'setup', 'clients', 'store', 'core', 'sys', 'node:', 'commander', 'picocolors', 'cli-table3'],
   'hook.ts': ['core', 'hooks', 'store', 'sys'],
   'main.ts': ['core', 'hook.ts'],
-  'node.ts': ['core', 'hook.ts', 'hooks/others.ts'],
+  'node.ts': ['core', 'hook.ts', 'hooks/error-logger.ts', 'hooks/others.ts', 'hooks/prompt-logger.ts'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  'main.ts': ['cli', 'hooks/others.ts'],
+  'main.ts': ['cli', 'hooks/error-logger.ts', 'hooks/others.ts', 'hooks/prompt-logger.ts'],
 };
 const TYPES_ONLY = /\.d\.ts$/;
 

@@ -34,20 +34,6 @@ export function decidePostToolUseFailure(
   return hint === undefined ? { recording } : { recording, reply: hint.reply };
 }
 
-/** The first lines of a rejected call's result; such calls reach no other hook. */
-const REJECTED = /^<tool_use_error>([\s\S]*?)(?:<\/tool_use_error>|$)/;
-
-/** PostToolBatch: records the calls that the client itself rejected. */
-export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context: HookContext): Decision {
-  const errors = event.calls.flatMap((call) => {
-    const rejection = REJECTED.exec(call.response)?.[1]?.trim();
-    return rejection ? [toolError(call, rejection, context.project)] : [];
-  });
-  if (errors.length === 0) return NOTHING;
-  const at = originOf(event, context);
-  return { recording: { kind: 'tool-errors', at, errors, shownKbId: null, isSummary: true } };
-}
-
 /** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */
 function knownFixIfReadable(error: ToolError, printed: string, context: HookContext): Hint | undefined {
   try {

@@ -2,7 +2,8 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading } from '../store/connection.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import { openQuietly, type QuietRead } from '../store/quiet-read.ts';
-import type { Decision, HookContext, Reply } from './decision.ts';
+import type { OtherEvent } from './decide-other.ts';
+import type { Decision, FullContext, HookContext, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
 
 /** Reading never needs the lock in WAL mode; only a database that is being migrated makes a reader wait. */
@@ -13,16 +14,32 @@ export type HookRun = {
   readonly env: Environment;
   readonly paths: StatePaths;
   readonly now: Date;
-  /** Loads what SubagentStart does without; see main.ts. */
-  readonly loadOthers: () => Promise<Others>;
+  readonly chunks: Chunks;
 };
 
 /** A context whose database has not been opened yet. */
 export type Unread = Omit<HookContext, 'knowledge'>;
 
+/** What is loaded only by the hooks that need it; see main.ts. */
+export type Chunks = {
+  readonly others: () => Promise<Others>;
+  /** The search for a known fix. */
+  readonly failures: () => Promise<Decider<'PostToolUseFailure'>>;
+  /** The search for a fitting skill. */
+  readonly prompts: () => Promise<Decider<'UserPromptSubmit'>>;
+};
+
+type Decider<Name extends HookEvent['name']> = {
+  readonly [Key in `decide${Name}`]: (event: HookEventOf<Name>, context: FullContext) => Decision;
+};
+
+/** What an event calls for, once there is a database to look at. */
+export type Decide = (context: FullContext) => Decision;
+
 /** What others.ts offers. */
 export type Others = {
-  serve(context: Unread, run: HookRun): Reply | undefined;
+  serve(context: Unread, run: HookRun, decide: Decide): Reply | undefined;
+  decideOther(event: OtherEvent, context: FullContext): Decision;
   decideOnForeignData(
     event: HookEventOf<'SubagentStart'>,
     context: Unread,

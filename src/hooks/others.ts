@@ -1,5 +1,4 @@
 import { pathExists } from '#runtime';
-import { unreachable } from '../core/guards.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Db } from '../store/connection.ts';
@@ -11,28 +10,32 @@ import { redactText, withoutSecrets } from '../store/redact-rows.ts';
 import { pruneBackups, pruneOldEvents } from '../store/retention.ts';
 import { loadSkills, skillPlaces } from '../store/skill-files.ts';
 import { isSpoolWaiting, spool } from '../store/spool.ts';
-import { type Decision, type FullContext, type Launch, NOTHING, type Reply } from './decision.ts';
-import { decidePostToolBatch, decidePostToolUseFailure } from './error-logger.ts';
-import type { HookEvent, HookEventOf } from './event.ts';
-import { attempt, decideOnData, type HookRun, messageOf, type Others, type Unread } from './invocation.ts';
-import { decidePreToolUse } from './pre-tool-guide.ts';
-import { decideUserPromptSubmit } from './prompt-logger.ts';
-import { decideSessionStart } from './session-analyzer.ts';
-import { decideSessionEnd } from './session-summary.ts';
+import { decideOther } from './decide-other.ts';
+import type { Decision, Launch, Reply } from './decision.ts';
+import type { HookEventOf } from './event.ts';
+import {
+  attempt,
+  type Decide,
+  decideOnData,
+  type HookRun,
+  messageOf,
+  type Others,
+  type Unread,
+} from './invocation.ts';
 import { decideSubagentStart } from './subagent-context.ts';
-import { decideSubagentStop } from './subagent-tracker.ts';
-import { decidePostToolUse } from './tool-logger.ts';
 
-/** Every hook but SubagentStart, and everything that writes: loaded only when one of them is called. */
+/** Everything that writes, and what the hooks besides SubagentStart have in common: loaded when one of them is called. */
+
+export { decideOther };
 
 /** How long a hook waits for the database's lock before its recording goes to the spool. */
 const LOCK_TIMEOUT_MS = 400;
 const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Decides, records, and gives what is to be said. Never throws. */
-export function serve(context: Unread, run: HookRun): Reply | undefined {
+export function serve(context: Unread, run: HookRun, decide: Decide): Reply | undefined {
   const forWriting = writingOnce(run);
-  const decision = attempt(run, () => decideEvent(context, forWriting, run));
+  const decision = attempt(run, () => decideEvent({ context, run, decide }, forWriting));
   if (decision?.recording) keep(decision.recording, forWriting, run);
   else takeWaiting(run);
   if (run.event.name === 'SubagentStop')
@@ -77,41 +80,17 @@ export function takeWaiting(run: HookRun): void {
   });
 }
 
+type Deciding = { readonly context: Unread; readonly run: HookRun; readonly decide: Decide };
+
 /** A hook that records anyway reads through the connection that it writes with. */
-function decideEvent(context: Unread, forWriting: () => Db, run: HookRun): Decision {
+function decideEvent({ context, run, decide }: Deciding, forWriting: () => Db): Decision {
   const { event, paths, env } = run;
   const skills = () => loadSkills(skillPlaces(env, getProjectPath(event.cwd, env)));
   if (event.name !== 'PostToolUseFailure') {
-    return decideOnData((open) => decide(event, { ...context, skills, knowledge: safely(open) }), run);
+    return decideOnData((open) => decide({ ...context, skills, knowledge: safely(open) }), run);
   }
   const knowledge = () => (pathExists(paths.database) ? attempt(run, forWriting) : undefined);
-  return decide(event, { ...context, skills, knowledge });
-}
-
-/** What the event calls for. Reads through the context, changes nothing. */
-export function decide(event: HookEvent, context: FullContext): Decision {
-  switch (event.name) {
-    case 'UserPromptSubmit':
-      return decideUserPromptSubmit(event, context);
-    case 'PreToolUse':
-      return decidePreToolUse(event, context);
-    case 'PostToolUse':
-      return decidePostToolUse(event, context);
-    case 'PostToolUseFailure':
-      return decidePostToolUseFailure(event, context);
-    case 'PostToolBatch':
-      return decidePostToolBatch(event, context);
-    case 'SubagentStart':
-      return NOTHING; // Served by run.ts.
-    case 'SubagentStop':
-      return decideSubagentStop(event, context);
-    case 'SessionStart':
-      return decideSessionStart(event, context);
-    case 'SessionEnd':
-      return decideSessionEnd(event, context);
-    default:
-      return unreachable(event);
-  }
+  return decide({ ...context, skills, knowledge });
 }
 
 /** The connection for writing, opened at the first call. */
@@ -160,4 +139,4 @@ function launchDetached({ projectPath }: Launch, { paths }: HookRun): void {
   child.unref();
 }
 
-({ serve, decideOnForeignData, takeWaiting }) satisfies Others;
+({ serve, decideOnForeignData, takeWaiting, decideOther }) satisfies Others;

@@ -11,7 +11,16 @@ import { noteGiven } from '../store/given-note.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
-import { attempt, decideOnData, type HookRun, messageOf, type Unread } from './invocation.ts';
+import {
+  attempt,
+  type Chunks,
+  type Decide,
+  decideOnData,
+  type HookRun,
+  messageOf,
+  type Others,
+  type Unread,
+} from './invocation.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 /**
@@ -32,13 +41,31 @@ export async function runHook(run: HookRun): Promise<void> {
       await answer(decision.reply, run);
       note(decision.reply, context.project, run);
     }
-    if (pathExists(paths.spool)) (await run.loadOthers()).takeWaiting(run);
+    if (pathExists(paths.spool)) (await run.chunks.others()).takeWaiting(run);
   } else {
-    const reply = (await run.loadOthers()).serve(context, run);
+    const others = await run.chunks.others();
+    const reply = others.serve(context, run, await deciderOf(event, others, run.chunks));
     if (reply) await answer(reply, run);
   }
   // The sign of life for doctor. Only where we are installed: a reading hook creates nothing.
   if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${event.name}`, now.toISOString());
+}
+
+/** The two that search bring the most code along; no other hook loads it. */
+async function deciderOf(
+  event: Exclude<HookEvent, { name: 'SubagentStart' }>,
+  { decideOther }: Others,
+  { prompts, failures }: Chunks,
+): Promise<Decide> {
+  if (event.name === 'UserPromptSubmit') {
+    const { decideUserPromptSubmit } = await prompts();
+    return (context) => decideUserPromptSubmit(event, context);
+  }
+  if (event.name === 'PostToolUseFailure') {
+    const { decidePostToolUseFailure } = await failures();
+    return (context) => decidePostToolUseFailure(event, context);
+  }
+  return (context) => decideOther(event, context);
 }
 
 async function decideContext(
@@ -57,7 +84,7 @@ async function decideContext(
       return decideSubagentStart(event, { ...context, knowledge });
     }, run),
   );
-  return isForeign ? (await run.loadOthers()).decideOnForeignData(event, context, run) : decision;
+  return isForeign ? (await run.chunks.others()).decideOnForeignData(event, context, run) : decision;
 }
 
 function projectOf(event: HookEvent, env: Environment): Project {

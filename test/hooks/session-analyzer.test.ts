@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { decide } from '../../src/hooks/decide.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
-import { decide } from '../../src/hooks/others.ts';
 import { decideSessionStart } from '../../src/hooks/session-analyzer.ts';
 import { insertEvent } from '../../src/store/events.ts';
 import { saveProposals } from '../../src/store/suggestions.ts';

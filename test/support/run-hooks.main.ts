@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { hookByName } from '../../src/core/hook-names.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
+import * as failures from '../../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import * as others from '../../src/hooks/others.ts';
+import * as prompts from '../../src/hooks/prompt-logger.ts';
 import { runHook } from '../../src/hooks/run.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
@@ -16,6 +18,7 @@ import { hookPayload } from './arbitrary-payload.ts';
 const [count = 0, seed = 0] = process.argv.slice(2).map(Number);
 const paths = statePaths(process.env, process.platform);
 if (paths === undefined) throw new Error('Cannot run hooks: HOME is not set');
+const chunks = { others: async () => others, failures: async () => failures, prompts: async () => prompts };
 const digest = createHash('sha256');
 let events = 0;
 for (const [index, payload] of fc.sample(hookPayload(), { numRuns: count, seed }).entries()) {
@@ -25,7 +28,7 @@ for (const [index, payload] of fc.sample(hookPayload(), { numRuns: count, seed }
   const event = parseHookEvent(JSON.parse(text), name);
   if (event !== undefined) {
     events++;
-    await runHook({ event, env: {}, paths, now: new Date(), loadOthers: async () => others });
+    await runHook({ event, env: {}, paths, now: new Date(), chunks });
   }
   await Bun.write(Bun.stdout, '\0');
   // A hook leaves its database to the end of its process; here that has to be the collector.

@@ -1,5 +1,5 @@
 import type { StatePaths } from '../../core/state-paths.ts';
-import { decide } from '../../hooks/others.ts';
+import { decide } from '../../hooks/decide.ts';
 import type { Db } from '../../store/connection.ts';
 import { type ImportStep, ImportWriter, loadProgress } from '../../store/imports.ts';
 import type { InTurn } from '../../store/merge-database.ts';

@@ -1,0 +1,35 @@
+import { unreachable } from '../core/guards.ts';
+import { decidePostToolBatch } from './batch-logger.ts';
+import type { Decision, FullContext } from './decision.ts';
+import type { HookEvent } from './event.ts';
+import { decidePreToolUse } from './pre-tool-guide.ts';
+import { decideSessionStart } from './session-analyzer.ts';
+import { decideSessionEnd } from './session-summary.ts';
+import { decideSubagentStop } from './subagent-tracker.ts';
+import { decidePostToolUse } from './tool-logger.ts';
+
+/** The events that need little code to decide on: SubagentStart and the two that search have theirs to themselves. */
+export type OtherEvent = Exclude<
+  HookEvent,
+  { name: 'SubagentStart' | 'UserPromptSubmit' | 'PostToolUseFailure' }
+>;
+
+/** What one of these events calls for. Reads through the context, changes nothing. */
+export function decideOther(event: OtherEvent, context: FullContext): Decision {
+  switch (event.name) {
+    case 'PreToolUse':
+      return decidePreToolUse(event, context);
+    case 'PostToolUse':
+      return decidePostToolUse(event, context);
+    case 'PostToolBatch':
+      return decidePostToolBatch(event, context);
+    case 'SubagentStop':
+      return decideSubagentStop(event, context);
+    case 'SessionStart':
+      return decideSessionStart(event, context);
+    case 'SessionEnd':
+      return decideSessionEnd(event, context);
+    default:
+      return unreachable(event);
+  }
+}

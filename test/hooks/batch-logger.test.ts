@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'bun:test';
+import { decidePostToolBatch } from '../../src/hooks/batch-logger.ts';
+import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
+import { type Home, readEvents, temporaryHome } from '../support/home.ts';
+import { bench, eventOf } from '../support/hook-context.ts';
+import { bashFailure, type Payload, payload, SESSION } from '../support/payloads.ts';
+
+function decideFailure(home: Home, input: Payload) {
+  using work = bench(home);
+  return decidePostToolUseFailure(eventOf('PostToolUseFailure', input), work.context);
+}
+
+describe('decidePostToolBatch()', () => {
+  const decideBatch = (home: Home, input: Payload) => {
+    using work = bench(home);
+    return decidePostToolBatch(eventOf('PostToolBatch', input), work.context);
+  };
+
+  test('records the calls that the client rejected', () => {
+    using home = temporaryHome();
+    using work = bench(home);
+    work.keep(decideBatch(home, payload('post-tool-batch-rejected')));
+    expect(readEvents(home.paths, 'tool_error').map((event) => event.data)).toEqual([
+      {
+        tool: 'Edit',
+        error: 'String to replace not found in file.\nString: not there',
+        errorRaw: 'String to replace not found in file.\nString: not there',
+        toolUseId: 'toolu_e2',
+        file: 'notes.txt',
+      },
+    ]);
+  });
+
+  test('passes over calls that ran, and over answers that are no text', () => {
+    using home = temporaryHome();
+    expect(decideBatch(home, payload('post-tool-batch'))).toEqual({});
+    const [call] = payload('post-tool-batch-rejected').tool_calls as Payload[];
+    const answers = [
+      [{ type: 'text', text: '<tool_use_error>x' }],
+      null,
+      7,
+      'ok <tool_use_error>no',
+      '<tool_use_error>',
+    ];
+    for (const tool_response of answers) {
+      expect(
+        decideBatch(home, payload('post-tool-batch', { tool_calls: [{ ...call, tool_response }] })),
+      ).toEqual({});
+    }
+  });
+
+  test('does not count again what was reported as a failure of its own', () => {
+    using home = temporaryHome();
+    using work = bench(home);
+    const [call] = payload('post-tool-batch-rejected').tool_calls as Payload[];
+    const { tool_response: _, ...rejected } = call ?? {};
+    work.keep(
+      decideFailure(home, bashFailure('String to replace not found', rejected)),
+      decideBatch(home, payload('post-tool-batch-rejected')),
+      decideBatch(home, payload('post-tool-batch-rejected', { session_id: 'another' })),
+    );
+    expect(readEvents(home.paths).map((event) => event.sessionId)).toEqual([SESSION, 'another']);
+  });
+});
