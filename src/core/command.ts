@@ -173,6 +173,12 @@ export function coversCommand(later: Command, earlier: Command): boolean {
   return later.targets.length === 0 && RUNS_ALL_WITHOUT_TARGETS.test(later.family);
 }
 
+/** Whether one of its parts is our own program: what that says is no error of the project. */
+export function isOwnCommand(command: Command | null): boolean {
+  for (const part of command?.family.split(' && ') ?? []) if (part === 'self-generation') return true;
+  return false;
+}
+
 /** The command in a few words for a person: family and the first targets. */
 export function describeCommand(command: Command): string {
   const words = [command.family || command.program, ...command.targets.slice(0, 3)];

@@ -122,7 +122,7 @@ export const CONFIG_FIELDS: readonly Field[] = [
     key: 'analysisCacheMaxAgeHours',
     default: 24,
     ...positive(8760),
-    description: 'how old an analysis may be to be announced when a session starts',
+    description: 'how old suggestions of another implementation may be to be announced',
   },
 ];
 

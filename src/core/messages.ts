@@ -19,7 +19,7 @@ const KOREAN = {
   bashErrorPath: (tools: string) => `   이전 해결 경로: ${tools}`,
   analysisHeading: '[Self-Generation] AI 패턴 분석 결과:',
   analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
-  applyAdvice: '사용자가 승인하면 `self-generation apply <id>`로 적용하세요.',
+  applyAdvice: '사용자가 승인하면 터미널에서 `self-generation apply <id>`를 실행하라고 알려주세요.',
   dismissAdvice: '사용자가 거부하면 `self-generation dismiss <id>`로 기록하세요.',
   fittingSkill: (name: string, scope: 'global' | 'project') =>
     `[Self-Generation] 이 작업과 관련된 커스텀 스킬이 있습니다: \`/${name}\` (${scope === 'global' ? '전역' : '프로젝트'} 스킬)`,
@@ -56,7 +56,7 @@ const ENGLISH: Messages = {
   bashErrorPath: (tools) => `   Earlier path to the fix: ${tools}`,
   analysisHeading: '[Self-Generation] Results of the pattern analysis:',
   analysisAdvice: 'Please tell the user about these suggestions.',
-  applyAdvice: 'If the user agrees, `self-generation apply <id>` applies it.',
+  applyAdvice: 'Who agrees applies it with `self-generation apply <id>` in a terminal of his own.',
   dismissAdvice: 'If the user refuses, `self-generation dismiss <id>` keeps that.',
   fittingSkill: (name, scope) =>
     `[Self-Generation] There is a custom skill for this: \`/${name}\` (${scope})`,

@@ -1,3 +1,4 @@
+import { isOwnCommand } from '../core/command.ts';
 import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
@@ -5,7 +6,7 @@ import type { ToolError } from '../core/recording.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { resolutionText } from '../core/resolution.ts';
 import { cleanText } from '../core/text.ts';
-import { searchErrorKB } from '../store/error-kb.ts';
+import { searchErrorKB } from '../store/search-error-kb.ts';
 import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { toolError } from './tool-call.ts';
@@ -24,6 +25,7 @@ export function decidePostToolUseFailure(
 ): Decision {
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
+  if (isOwnCommand(error.command)) return NOTHING;
   const hint = knownFixIfReadable(error, event.error, context);
   const recording = {
     kind: 'tool-errors',

@@ -10,6 +10,7 @@ import { redactText, withoutSecrets } from '../store/redact-rows.ts';
 import { pruneBackups, pruneOldEvents } from '../store/retention.ts';
 import { loadSkills, skillPlaces } from '../store/skill-files.ts';
 import { isSpoolWaiting, spool } from '../store/spool.ts';
+import { expireSuggestions } from '../store/suggestions.ts';
 import { decideOther } from './decide-other.ts';
 import type { Decision, Launch, Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
@@ -31,6 +32,8 @@ export { decideOther };
 /** How long a hook waits for the database's lock before its recording goes to the spool. */
 const LOCK_TIMEOUT_MS = 400;
 const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
+/** A suggestion that nobody decides on for a month is no longer wanted. */
+const SUGGESTION_AGE_MAX_MS = 30 * 86_400_000;
 
 /** Decides, records, and gives what is to be said. Never throws. */
 export function serve(context: Unread, run: HookRun, decide: Decide): Reply | undefined {
@@ -43,6 +46,7 @@ export function serve(context: Unread, run: HookRun, decide: Decide): Reply | un
   if (decision?.prune) {
     attempt(run, () => {
       pruneOldEvents(context.config.retentionDays, run.now, forWriting());
+      expireSuggestions(new Date(run.now.getTime() - SUGGESTION_AGE_MAX_MS).toISOString(), forWriting());
       pruneBackups(context.config.retentionDays, run.now, run.paths);
     });
   }

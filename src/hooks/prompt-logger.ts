@@ -3,15 +3,15 @@ import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
 import type { Skill } from '../core/skill.ts';
 import { matchSkill } from '../core/skill-matcher.ts';
 import { cleanText, cutText } from '../core/text.ts';
-import { queryEvents } from '../store/events.ts';
+import { recentPrompts } from '../store/events.ts';
 import { type Decision, type FullContext, NOTHING, originOf, type Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 
 const PROMPT_LENGTH_MAX = 4000;
 /** Secrets are looked for in this much of a prompt, so that none is stored that the cut would have split. */
 const PROMPT_SCANNED_MAX = 8192;
-/** A session's newest prompts, among which the same proposal must not stand already. */
-const PROMPTS_LOOKED_AT = 50;
+/** A session's newest events, among which the same proposal must not stand already. */
+const EVENTS_LOOKED_AT = 2000;
 
 /** The client also submits machine texts as prompts: that of a background agent's end is no wish of the user. */
 const MACHINE_PROMPT = '<task-notification>';
@@ -49,8 +49,8 @@ function fittingSkill(
   const found = matchSkill(cutText(stripPrivateTags(event.prompt), PROMPT_SCANNED_MAX), skills)?.skill;
   const db = found && knowledge();
   if (db === undefined) return found;
-  const filter = { type: 'prompt', sessionId: event.sessionId, limit: PROMPTS_LOOKED_AT };
-  return queryEvents(filter, db).some((prompt) => prompt.skillHint === found?.name) ? undefined : found;
+  const prompts = recentPrompts(event.sessionId, EVENTS_LOOKED_AT, db);
+  return prompts.some((prompt) => prompt.skillHint === found?.name) ? undefined : found;
 }
 
 function proposal({ name, scope }: Skill, { config }: FullContext): Reply {

@@ -29,7 +29,8 @@ export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: 
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
   const messages = messagesIn(context.config.language);
-  const announced = newSuggestions(context, db);
+  // The same conversation goes on after it was made shorter: its user has read on.
+  const announced = event.source === 'compact' ? [] : newSuggestions(context, db);
   const parts = [
     suggestionLines(announced, messages),
     previousSessionLines(event.source, context, messages, db),

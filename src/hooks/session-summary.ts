@@ -1,10 +1,11 @@
 import type { Db } from '../store/connection.ts';
-import { queryEvents } from '../store/events.ts';
+import { recentPrompts } from '../store/events.ts';
 import { type Decision, type HookContext, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 
 /** A shorter session has nothing to learn from (REQ-DC-403). */
 const PROMPTS_MIN = 3;
+const EVENTS_LOOKED_AT = 2000;
 
 /**
  * SessionEnd: has the store sum up the session (REQ-DC-401) and forget what is too old, and, where the user has
@@ -22,5 +23,5 @@ export function decideSessionEnd(event: HookEventOf<'SessionEnd'>, context: Hook
 }
 
 function countPrompts(sessionId: string, db: Db): number {
-  return queryEvents({ type: 'prompt', sessionId, limit: PROMPTS_MIN }, db).length;
+  return recentPrompts(sessionId, EVENTS_LOOKED_AT, db).length;
 }

@@ -28,6 +28,7 @@ const CONTEXT_LENGTH_MAX = 500;
 const ERRORS_MAX = 3;
 const ERROR_ROWS_MAX = 50;
 const RULES_MAX = 3;
+const RULES_LOOKED_AT = 10;
 const FIX_LENGTH_MAX = 150;
 const ERROR_LENGTH_MAX = 200;
 const RULE_LENGTH_MAX = 400;
@@ -152,17 +153,42 @@ function fixText(resolution: string, clean: (text: string) => string): string {
   return inertText(cutText(JSON.stringify(words), FIX_LENGTH_MAX), FIX_LENGTH_MAX);
 }
 
-/** RA-403: up to three rules of the project's analysis of the last 48 hours. */
-function projectRules({ project, now }: HookContext, { db, keep, clean }: Reading): string[] {
-  const analysis = getCachedAnalysis(ANALYSIS_HOURS, project.name, { projectPath: project.path, now }, db);
-  const rules: string[] = [];
-  for (const suggestion of analysis?.suggestions ?? []) {
-    if (suggestion.type !== 'claude_md' || !isForProject(suggestion.project, project)) continue;
-    const rule = suggestion.rule || suggestion.summary;
-    if (typeof rule !== 'string' || rule.trim() === '' || !keep(rule)) continue;
-    if (isWithheld(suggestion.id, rule, db)) continue;
-    if (rules.length < RULES_MAX) rules.push(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`);
+/**
+ * RA-403: up to three rules. First those that the user applied, then those that stand in the project's analysis of the
+ * last 48 hours without having been refused.
+ */
+function projectRules({ project, now }: HookContext, reading: Reading): string[] {
+  const { db, keep, clean } = reading;
+  const rules = appliedRules(reading);
+  if (rules.length < RULES_MAX) {
+    const query = { projectPath: project.path, now };
+    const analysis = getCachedAnalysis(ANALYSIS_HOURS, project.name, query, db);
+    for (const suggestion of analysis?.suggestions ?? []) {
+      if (suggestion.type !== 'claude_md' || !isForProject(suggestion.project, project)) continue;
+      const rule = suggestion.rule || suggestion.summary;
+      if (typeof rule !== 'string' || rule.trim() === '') continue;
+      if (!rules.includes(rule) && !isWithheld(suggestion.id, rule, reading)) rules.push(rule);
+    }
   }
+  const items: string[] = [];
+  for (const rule of rules) {
+    if (items.length < RULES_MAX && keep(rule)) items.push(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`);
+  }
+  return items;
+}
+
+/** Of this project and of all, the newest first. */
+function appliedRules({ project, db }: Reading): string[] {
+  const rules: string[] = [];
+  if (!db.shape.has('suggestions', 'status')) return rules;
+  const rows = db.sqlite.all(
+    `SELECT text FROM suggestions WHERE project_path IN (?, '') AND status = 'applied' AND type = 'claude_md'
+       AND (project_path <> '' OR project IN ('all', ?)) ORDER BY decided_ts DESC LIMIT ?`,
+    project.path ?? '',
+    project.name,
+    RULES_LOOKED_AT,
+  );
+  for (const { text } of rows) if (typeof text === 'string' && !rules.includes(text)) rules.push(text);
   return rules;
 }
 
@@ -170,11 +196,12 @@ function projectRules({ project, now }: HookContext, { db, keep, clean }: Readin
  * Whether the user has not agreed to this rule. What our own analysis proposed has to be applied first; a rule that
  * somebody else put into the cache is taken as RA-403 says until it is dismissed.
  */
-function isWithheld(id: unknown, rule: string, db: Db): boolean {
+function isWithheld(id: unknown, rule: string, { project, db }: Reading): boolean {
   if (!db.shape.has('suggestions', 'status')) return false;
   const row = db.sqlite.get(
-    `SELECT 1 FROM suggestions WHERE (id = ? OR (type = 'claude_md' AND text = ?))
-     AND status <> 'applied' AND (origin <> 'cache' OR status = 'dismissed') LIMIT 1`,
+    `SELECT 1 FROM suggestions WHERE project_path IN (?, '') AND status <> 'applied'
+       AND (origin <> 'cache' OR status = 'dismissed') AND (id = ? OR (type = 'claude_md' AND text = ?)) LIMIT 1`,
+    project.path ?? '',
     typeof id === 'string' ? id : '',
     rule,
   );

@@ -1,10 +1,12 @@
-import { type Decision, type HookContext, originOf } from './decision.ts';
+import { isOwnCommand } from '../core/command.ts';
+import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { toolCommand, toolFile, toolMeta } from './tool-call.ts';
 
 /** PostToolUse: records the call; the store finds out whether it solved an earlier error. Never says anything. */
 export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: HookContext): Decision {
   const command = toolCommand(event);
+  if (isOwnCommand(command)) return NOTHING;
   return {
     recording: {
       kind: 'tool-use',

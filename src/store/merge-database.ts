@@ -85,6 +85,8 @@ export function mergeDatabase(source: Db, options: MergeOptions, db: Db): MergeR
   each('feedback', (row) => {
     if (mergeFeedback(row, adoptedAt, db)) result.feedback++;
   });
+  // Before the analyses that they came from: without them those would look like somebody else's.
+  inTurn(() => db.sqlite.transaction(() => mergeSuggestions(source, db)));
   each('analysis_cache', (row) => {
     if (mergeAnalysis(row, db)) result.analyses++;
   });
@@ -190,6 +192,40 @@ function mergeFeedback(row: Row, adoptedAt: string, db: Db): boolean {
   if (same === undefined)
     insert('feedback', ['v', 'ts', 'suggestion_id', 'action', 'suggestion_type', 'summary'], row, db);
   return same === undefined;
+}
+
+const SUGGESTION_COLUMNS = [
+  ...[
+    'id',
+    'ts',
+    'last_ts',
+    'project',
+    'project_path',
+    'origin',
+    'type',
+    'status',
+    'summary',
+    'evidence',
+    'text',
+  ],
+  ...['priority', 'details', 'decided_ts', 'why'],
+];
+
+/**
+ * What the user refused there stays refused here. What was applied there is in files that may not be here, so it waits
+ * for a decision.
+ */
+function mergeSuggestions(source: Db, db: Db): void {
+  for (const row of source.sqlite.all('SELECT * FROM suggestions')) {
+    const there = row.status === 'applied' ? { ...row, status: 'shown', decided_ts: null } : row;
+    db.sqlite.run(
+      `INSERT INTO suggestions(${SUGGESTION_COLUMNS.join(', ')})
+       VALUES (${SUGGESTION_COLUMNS.map(() => '?').join(', ')})
+       ON CONFLICT(id) DO UPDATE SET status = excluded.status, decided_ts = excluded.decided_ts, why = excluded.why
+       WHERE excluded.status = 'dismissed' AND status IN ('new', 'shown', 'expired')`,
+      ...SUGGESTION_COLUMNS.map((column) => value(there[column as keyof typeof there])),
+    );
+  }
 }
 
 function mergeAnalysis(row: Row, db: Db): boolean {

@@ -6,14 +6,15 @@ const MS_PER_DAY = 86_400_000;
 const ROWS_PER_TABLE_MAX = 2000;
 
 /** How each table forgets: its time column, and for how many times the retention of events its rows are kept. */
-const TABLES: readonly { name: string; time: string; factor: number }[] = [
+const TABLES: readonly { name: string; time: string; factor: number; only?: string }[] = [
   { name: 'events', time: 'ts', factor: 1 },
   { name: 'open_errors', time: 'ts', factor: 1 },
   { name: 'spool_taken', time: 'ts', factor: 1 },
   { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
   { name: 'analysis_cache', time: 'ts', factor: 4 },
   { name: 'feedback', time: 'ts', factor: 12 },
-  { name: 'suggestions', time: 'COALESCE(decided_ts, last_ts)', factor: 12 },
+  // What the user decided is his, and undo needs it.
+  { name: 'suggestions', time: 'last_ts', factor: 12, only: "status NOT IN ('applied', 'dismissed')" },
   { name: 'analysis_runs', time: 'ts', factor: 4 },
   { name: 'given_contexts', time: 'ts', factor: 1 },
 ];
@@ -37,11 +38,11 @@ export function pruneOldEvents(
   return db.sqlite.transaction(() => {
     let removed = 0;
     let isComplete = true;
-    for (const { name, time, factor } of TABLES) {
+    for (const { name, time, factor, only = '1' } of TABLES) {
       const before = new Date(now.getTime() - retentionDays * factor * MS_PER_DAY).toISOString();
       const key = KEYS[name] ?? 'rowid';
       const changes = db.sqlite.run(
-        `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${time} < ? LIMIT ?)`,
+        `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${time} < ? AND ${only} LIMIT ?)`,
         before,
         rowsMax,
       ).changes;

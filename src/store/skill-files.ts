@@ -1,9 +1,11 @@
-import { readTextFile } from '#runtime';
 import { readSkill, type Skill } from '../core/skill.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 const SKILLS_MAX = 200;
-const NAME_LENGTH_MAX = 64;
+/** Of each file: what a skill is for stands at its beginning. */
+const BYTES_READ_MAX = 8192;
+/** A name comes into the agent's context: one that is a sentence, or two lines, is not a skill's. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_:.-]{0,63}$/u;
 
 /** Where Claude Code keeps the user's own commands and skills: for everywhere, and for one project. */
 export type SkillPlaces = { readonly global: string | undefined; readonly project: string | null };
@@ -27,7 +29,7 @@ export function loadSkills({ global, project }: SkillPlaces): Skill[] {
   ] as const) {
     if (!directory) continue;
     for (const { name, path } of skillFiles(directory)) {
-      const text = skills.size < SKILLS_MAX ? readTextFile(path) : undefined;
+      const text = skills.size < SKILLS_MAX ? beginningOf(path) : undefined;
       if (text !== undefined) skills.set(name, readSkill(text, { name, scope, path }));
     }
   }
@@ -44,7 +46,24 @@ function skillFiles(directory: string): SkillFile[] {
     name,
     path: `${directory}/skills/${name}/SKILL.md`,
   }));
-  return [...commands, ...skills].filter(({ name }) => name !== '' && name.length <= NAME_LENGTH_MAX);
+  return [...commands, ...skills].filter(({ name }) => NAME.test(name));
+}
+
+/** The first bytes of a file as text; undefined when it cannot be read. */
+function beginningOf(path: string): string | undefined {
+  const fs = process.getBuiltinModule('node:fs');
+  let file: number | undefined;
+  try {
+    if (!fs.statSync(path).isFile()) return undefined; // A pipe would keep the hook waiting.
+    file = fs.openSync(path, 'r');
+    const bytes = new Uint8Array(BYTES_READ_MAX);
+    const length = fs.readSync(file, bytes);
+    return new TextDecoder().decode(bytes.subarray(0, length));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) fs.closeSync(file);
+  }
 }
 
 function namesIn(directory: string): string[] {

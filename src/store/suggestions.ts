@@ -30,7 +30,10 @@ export function saveProposals(proposals: readonly Proposal[], proposed: Proposed
     db.sqlite.run(
       `INSERT INTO suggestions(id, ts, last_ts, project, project_path, origin, type, summary, evidence, text, priority, details)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT(id) DO UPDATE SET last_ts = MAX(last_ts, excluded.last_ts), priority = excluded.priority,
+       ON CONFLICT(id) DO UPDATE SET last_ts = MAX(last_ts, excluded.last_ts),
+         (priority, summary, evidence, text, details) = (SELECT excluded.priority, excluded.summary, excluded.evidence,
+           excluded.text, excluded.details WHERE status IN ('new', 'shown', 'expired') AND excluded.last_ts > last_ts
+           UNION ALL SELECT priority, summary, evidence, text, details LIMIT 1),
          status = CASE WHEN status = 'expired' AND excluded.last_ts > last_ts THEN 'new' ELSE status END`,
       id,
       proposed.ts,

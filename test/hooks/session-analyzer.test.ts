@@ -117,7 +117,7 @@ describe('decideSessionStart()', () => {
 
   const advice = [
     '사용자에게 이 개선 제안을 알려주세요.',
-    '사용자가 승인하면 `self-generation apply <id>`로 적용하세요.',
+    '사용자가 승인하면 터미널에서 `self-generation apply <id>`를 실행하라고 알려주세요.',
     '사용자가 거부하면 `self-generation dismiss <id>`로 기록하세요.',
   ];
 
@@ -138,6 +138,16 @@ describe('decideSessionStart()', () => {
       { text: 'Use pnpm', status: 'shown' },
       { text: 'x', status: 'new' },
     ]);
+  });
+
+  test('keeps the announcement for a session that begins: a compaction does not use it up', () => {
+    using home = temporaryHome();
+    seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
+    using work = bench(home);
+    const compacted = { ...payload('session-start'), source: 'compact' };
+    const decision = decideSessionStart(eventOf('SessionStart', compacted), work.context);
+    expect(decision).toEqual({});
+    expect(greeting(home)).toContain('summary of Use pnpm');
   });
 
   test('announces the new suggestions of our own analyses, three at a time, the most important first', () => {

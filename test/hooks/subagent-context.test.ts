@@ -316,6 +316,51 @@ describe('decideSubagentStart() and what the user decided', () => {
   }
 });
 
+describe('decideSubagentStart() and applied rules', () => {
+  function apply(
+    home: Home,
+    text: string,
+    scope: { project: string; projectPath: string },
+    verdict: Verdict,
+  ): void {
+    const proposal = readProposal({ type: 'claude_md', rule: text, summary: text });
+    if (proposal === undefined) throw new Error('Cannot propose this');
+    withDatabase(home.paths, (db) => {
+      const [id = ''] = saveProposals([proposal], { ...scope, ts: isoBeforeNow(60), origin: 'analysis' }, db);
+      const [suggestion] = findSuggestions(id, db);
+      if (suggestion) decideSuggestion(suggestion, verdict, isoBeforeNow(1), db);
+    });
+  }
+  const applied: Verdict = { kind: 'applied', applied: {} };
+  const here = { project: 'app', projectPath: PROJECT };
+  const elsewhere = { project: 'x', projectPath: '/home/dev/x' };
+
+  test('tells them also after a newer analysis that does not repeat them, and without any', () => {
+    using home = temporaryHome();
+    apply(home, 'Use pnpm', here, applied);
+    expect(contextIn(home)).toBe(`${RULES}\n- Use pnpm`);
+    seedAnalysis(home.paths, { suggestions: [] });
+    expect(contextIn(home)).toBe(`${RULES}\n- Use pnpm`);
+  });
+
+  test('tells those of all projects, not those of another one, and each once', () => {
+    using home = temporaryHome();
+    apply(home, 'Use pnpm', here, applied);
+    apply(home, 'Use pnpm', { project: 'all', projectPath: '' }, applied);
+    apply(home, 'Write tests', { project: 'all', projectPath: '' }, applied);
+    apply(home, 'Use npm', elsewhere, applied);
+    seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
+    expect(contextIn(home)?.split('\n').slice(1).sort()).toEqual(['- Use pnpm', '- Write tests']);
+  });
+
+  test('does not mind what was decided on the same words in another project', () => {
+    using home = temporaryHome();
+    apply(home, 'Use pnpm', here, applied);
+    apply(home, 'Use pnpm', elsewhere, { kind: 'dismissed', why: null });
+    expect(contextIn(home)).toBe(`${RULES}\n- Use pnpm`);
+  });
+});
+
 async function makeRepository(repository: string, worktree: string): Promise<void> {
   mkdirSync(repository);
   const git = async (...words: string[]) => {

@@ -57,6 +57,20 @@ describe('decidePostToolUse()', () => {
     expect(JSON.stringify(events)).not.toMatch(/CONTENT|ANSWER|SUBTASK-BODY/);
   });
 
+  test('keeps nothing of our own commands: what they say is no error of the project, and no fix', () => {
+    const own = { tool_input: { command: 'cd app && ~/.self-generation/hooks/self-generation apply s1' } };
+    const { events, fixes } = eventsAfter(
+      bashFailure('Exit code 1\n- Use bun and not npm.\nNothing was changed', { ...own, tool_use_id: 't1' }),
+      bashSuccess('self-generation apply s1 --yes', { tool_use_id: 't2' }),
+      bashFailure('Exit code 1\nboom', {
+        tool_input: { command: 'self-generation-tests' },
+        tool_use_id: 't3',
+      }),
+    );
+    expect(events.map(({ data }) => data.error)).toEqual(['boom']);
+    expect(fixes).toEqual([]);
+  });
+
   test('learns from the success of what failed before, once', () => {
     const failed = (id: string) =>
       bashFailure('Exit code 1\nboom in tests', { tool_input: { command: 'npm test' }, tool_use_id: id });

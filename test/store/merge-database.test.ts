@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { fingerprint } from '../../src/core/fingerprint.ts';
+import type { Db } from '../../src/store/connection.ts';
 import { copyDatabase, type MergeResult, mergeDatabase } from '../../src/store/merge-database.ts';
+import { decideSuggestion, findSuggestions, saveProposals } from '../../src/store/suggestions.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { withDatabase } from '../support/seed.ts';
@@ -135,7 +137,7 @@ describe('mergeDatabase() and events', () => {
       return work();
     };
     expect(merge(source, target, { inTurn }).added).toEqual({ prompt: 450 });
-    expect(turns).toBe(3);
+    expect(turns).toBe(4); // The last one is for the suggestions, which are few.
   });
 });
 
@@ -259,3 +261,36 @@ describe('copyDatabase()', () => {
     expect(() => copy(source)).toThrow('its schema version is 99');
   });
 });
+
+describe('mergeDatabase() and suggestions', () => {
+  test('keeps refused what was refused there, and lets what was applied there wait for a decision', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    const ids = writeDatabase(source.paths, (db) => propose(['a', 'b', 'c'], db));
+    writeDatabase(source.paths, (db) => {
+      const [applied, dismissed] = ids.slice(0, 2).map((id) => findSuggestions(id, db)[0]);
+      if (applied) decideSuggestion(applied, { kind: 'applied', applied: { file: 'x' } }, TS, db);
+      if (dismissed) decideSuggestion(dismissed, { kind: 'dismissed', why: 'no' }, TS, db);
+    });
+    writeDatabase(target.paths, (db) => propose(['b'], db));
+    for (const _ of [1, 2]) merge(source, target);
+    expect(
+      readRows(target.paths, 'SELECT text, status, why, applied FROM suggestions ORDER BY text'),
+    ).toEqual([
+      { text: 'a', status: 'shown', why: null, applied: null },
+      { text: 'b', status: 'dismissed', why: 'no', applied: null },
+      { text: 'c', status: 'new', why: null, applied: null },
+    ]);
+  });
+});
+
+function propose(texts: readonly string[], db: Db): string[] {
+  const proposals = texts.map(
+    (text) => ({ type: 'claude_md', summary: text, evidence: '', text, priority: 0, details: {} }) as const,
+  );
+  return saveProposals(
+    proposals,
+    { ts: TS, project: 'app', projectPath: '/home/dev/app', origin: 'analysis' },
+    db,
+  );
+}

@@ -81,6 +81,18 @@ describe('saveProposals()', () => {
     expect(listSuggestions({}, db)).toHaveLength(2);
   });
 
+  test('takes the newer words as long as nobody has decided, and the agreed ones afterwards', () => {
+    const skill = (text: string) => proposal(text, { type: 'skill', details: { skillName: 'deploy' } });
+    const [id] = save(FIRST, skill('old steps'));
+    save(LATER, skill('better steps'));
+    expect(findOne(id)).toMatchObject({ text: 'better steps', summary: 'about better steps' });
+    save(FIRST, skill('older steps'));
+    expect(findOne(id).text).toBe('better steps');
+    decideSuggestion(findOne(id), { kind: 'applied', applied: {} }, LATER, db);
+    save('2026-11-22T09:00:00.000Z', skill('other steps'));
+    expect(findOne(id)).toMatchObject({ text: 'better steps', lastTs: '2026-11-22T09:00:00.000Z' });
+  });
+
   test('makes an expired one new when it is proposed again, and not when an old analysis is read again', () => {
     const [id] = save(FIRST, proposal('a'));
     expireSuggestions(LATER, db);

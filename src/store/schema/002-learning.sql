@@ -74,6 +74,8 @@ CREATE TABLE IF NOT EXISTS imports (
 
 -- A project's errors for a person, newest first.
 CREATE INDEX IF NOT EXISTS idx_error_kb_project ON error_kb(project_path, ts);
+-- And by the time after which it is forgotten: every session's end looks for those.
+CREATE INDEX IF NOT EXISTS idx_error_kb_age ON error_kb(COALESCE(last_used, ts));
 
 -- The search index of errors, now over everything that a person may remember of one.
 DROP TRIGGER IF EXISTS error_kb_text_insert;

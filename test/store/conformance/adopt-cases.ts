@@ -3,12 +3,13 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { openSqlite } from '#sqlite';
 import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
 import type { Db } from '../../../src/store/connection.ts';
-import { findFileResolutions, searchErrorKB } from '../../../src/store/error-kb.ts';
+import { findFileResolutions } from '../../../src/store/error-kb.ts';
 import { queryEvents } from '../../../src/store/events.ts';
 import { findResolution } from '../../../src/store/find-resolution.ts';
 import { MigrationDeferred } from '../../../src/store/migrate.ts';
 import { queryOpenErrors } from '../../../src/store/open-errors.ts';
 import { pruneOldEvents } from '../../../src/store/retention.ts';
+import { searchErrorKB } from '../../../src/store/search-error-kb.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
 import { SECRETS } from '../../support/made-up.ts';
 import {

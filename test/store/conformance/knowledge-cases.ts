@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
 import type { Db } from '../../../src/store/connection.ts';
-import { findFileResolutions, recordResolution, searchErrorKB } from '../../../src/store/error-kb.ts';
+import { findFileResolutions, recordResolution, recordSeen } from '../../../src/store/error-kb.ts';
 import { findResolution } from '../../../src/store/find-resolution.ts';
+import { searchErrorKB } from '../../../src/store/search-error-kb.ts';
 import { type Case, count, time } from './context.ts';
 
 /** The error knowledge base and the cache of analyses. */
@@ -13,18 +14,23 @@ type Learned = {
   readonly fix?: string;
   readonly files?: readonly string[];
   readonly seconds?: number;
+  readonly raw?: string;
 };
 
 function learn(
   db: Db,
   error: string,
-  { project = '/home/dev/shop', times = 1, fix, files = [], seconds = 0 }: Learned = {},
+  { project = '/home/dev/shop', times = 1, fix, files = [], seconds = 0, raw }: Learned = {},
 ): void {
   for (let index = 0; index < times; index++) {
     const resolved = { ts: time(seconds + index), projectPath: project, files, seenCount: 1 };
     recordResolution(
       error,
-      { summary: fix ?? `fix in ${project}`, toolSequence: ['Edit', 'Bash'] },
+      {
+        summary: fix ?? `fix in ${project}`,
+        toolSequence: ['Edit', 'Bash'],
+        ...(raw === undefined ? {} : { errorRaw: raw }),
+      },
       resolved,
       db,
     );
@@ -65,6 +71,31 @@ const SEARCHES: readonly SearchRow[] = [
   ['an exit code alone', 'Exit code 1', 'Exit code 1', false],
   ['placeholders alone', '<PATH>: <N>', '<PATH>: <N>', false],
   ['한국어', '설정 파일을 찾을 수 없습니다', '설정 파일을 찾을 수 없습니다', true],
+  [
+    'the same cause in other words',
+    'connect ECONNREFUSED <N>.0.0.1:<N>',
+    'curl: (<N>) Connection refused',
+    true,
+  ],
+  [
+    'the same cause in another language',
+    'bash: jq: command not found',
+    'bash: jq: 명령어를 찾을 수 없음',
+    true,
+  ],
+  ['another missing program', 'bash: jq: command not found', 'bash: pnpm: command not found', false],
+  [
+    'an error of the same frame only',
+    'make: *** [all] Error 1 in parser',
+    'make: *** [test] Error 2 in linker',
+    false,
+  ],
+  [
+    'words that the search index takes for its own',
+    'parser AND NEAR OR grammar',
+    'NEAR parser OR NOT grammar',
+    true,
+  ],
   [
     'a pair cut by the prefix',
     `${'a'.repeat(29)}😀 broke the parser`,
@@ -136,6 +167,47 @@ const ERROR_KB_CASES: readonly Case[] = [
         db,
       );
       assert.equal(summary(known), 'fix 2999');
+    },
+  },
+  {
+    title: 'searchErrorKB() tells errors apart by what their normalised text masks',
+    run: ({ open }) => {
+      const db = open();
+      const masked = 'AxiosError: Request failed with status code <N>';
+      const failed = (status: number) => `AxiosError: Request failed with status code ${status}`;
+      learn(db, masked, { fix: 'wait a minute', raw: failed(429) });
+      assert.equal(summary(searchErrorKB(masked, null, db, failed(429))), 'wait a minute');
+      assert.equal(searchErrorKB(masked, null, db, failed(404)), null);
+      assert.equal(summary(searchErrorKB(masked, null, db)), 'wait a minute');
+    },
+  },
+  {
+    title: 'searchErrorKB() finds the telling line behind the end of the normalised text',
+    run: ({ open }) => {
+      const db = open();
+      const lines = Array.from(
+        { length: 9 },
+        (_, index) => `  File "/home/dev/a${index}.py", line 1, in f\n    f(x)\n`,
+      );
+      const stack = `Traceback (most recent call last):\n${lines.join('')}ValueError: unknown currency in the list`;
+      learn(db, 'ValueError: unknown currency in the list', { fix: 'add it' });
+      const masked = 'Traceback (most recent call last):\n  File <STR>, line <N>, in f';
+      assert.equal(summary(searchErrorKB(masked, null, db, stack)), 'add it');
+      assert.equal(searchErrorKB(masked, null, db), null);
+    },
+  },
+  {
+    title: 'searchErrorKB() finds what is solved among newer errors that are not',
+    run: ({ open }) => {
+      const db = open();
+      learn(db, 'the parser lost its grammar at once', { fix: 'the fix' });
+      db.sqlite.transaction(() => {
+        for (let index = 0; index < 150; index++) {
+          const errorRaw = `the parser lost its grammar in step${index}`;
+          recordSeen(errorRaw, { ts: time(index), projectPath: null, errorRaw, files: [] }, db);
+        }
+      });
+      assert.equal(summary(searchErrorKB('the parser lost its grammar again', null, db)), 'the fix');
     },
   },
   {

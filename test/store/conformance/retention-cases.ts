@@ -18,6 +18,19 @@ type Row = {
   readonly insert: (db: Db, ts: string, n: number) => void;
 };
 
+type SuggestionRow = { readonly id: string; readonly ts: string; readonly status: string };
+
+function insertSuggestion(db: Db, { id, ts, status }: SuggestionRow): void {
+  db.sqlite.run(
+    `INSERT INTO suggestions(id, ts, last_ts, origin, type, status, summary, text)
+     VALUES (?, ?, ?, 'analysis', 'claude_md', ?, 's', 't')`,
+    id,
+    ts,
+    ts,
+    status,
+  );
+}
+
 const ROWS: readonly Row[] = [
   {
     table: 'events',
@@ -54,6 +67,30 @@ const ROWS: readonly Row[] = [
     table: 'analysis_cache',
     factor: 4,
     insert: (db, ts) => db.sqlite.run("INSERT INTO analysis_cache(ts, analysis) VALUES (?, '{}')", ts),
+  },
+  {
+    table: 'suggestions',
+    factor: 12,
+    insert: (db, ts, n) => insertSuggestion(db, { id: `s${n}`, ts, status: n % 2 === 0 ? 'new' : 'expired' }),
+  },
+  {
+    table: 'analysis_runs',
+    factor: 4,
+    insert: (db, ts) =>
+      db.sqlite.run(
+        "INSERT INTO analysis_runs(ts, trigger, status, project, days, cli) VALUES (?, 'command', 'done', 'a', 7, 'claude')",
+        ts,
+      ),
+  },
+  {
+    table: 'given_contexts',
+    factor: 1,
+    insert: (db, ts, n) =>
+      db.sqlite.run(
+        "INSERT INTO given_contexts(ts, session_id, agent_id, text) VALUES (?, 's', ?, 't')",
+        ts,
+        `a${n}`,
+      ),
   },
   {
     table: 'feedback',
@@ -99,15 +136,28 @@ export const RETENTION_CASES: readonly Case[] = [
     },
   },
   {
+    title: 'pruneOldEvents() never forgets what the user decided',
+    run: ({ open }) => {
+      const db = open();
+      for (const status of ['applied', 'dismissed', 'shown'])
+        insertSuggestion(db, { id: status, ts: daysAgo(9999), status });
+      assert.deepEqual(pruneOldEvents(DAYS, NOW, db), { removed: 1, isComplete: true });
+      assert.deepEqual(
+        db.sqlite.all('SELECT status FROM suggestions ORDER BY id').map((row) => row.status),
+        ['applied', 'dismissed'],
+      );
+    },
+  },
+  {
     title: 'pruneOldEvents() works in bounded steps and says whether it is done',
     run: ({ open }) => {
       const db = open();
       for (const { insert } of ROWS) for (let n = 1; n <= 25; n++) insert(db, daysAgo(9000 + n), n);
       const steps = [1, 2, 3].map(() => pruneOldEvents(DAYS, NOW, db, 10));
       assert.deepEqual(steps, [
-        { removed: 60, isComplete: false },
-        { removed: 60, isComplete: false },
-        { removed: 30, isComplete: true },
+        { removed: 90, isComplete: false },
+        { removed: 90, isComplete: false },
+        { removed: 45, isComplete: true },
       ]);
       for (const { table } of ROWS) assert.equal(count(db, table), 0, table);
       checkIntegrity(db);
