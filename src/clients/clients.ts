@@ -1,0 +1,22 @@
+import { unreachable } from '../core/guards.ts';
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
+import { gemini } from './gemini.ts';
+import type { ClientName, OneShotClient } from './one-shot.ts';
+import { opencode } from './opencode.ts';
+
+/** The client of this name. */
+export function oneShotClient(name: ClientName): OneShotClient {
+  switch (name) {
+    case 'claude':
+      return claude;
+    case 'codex':
+      return codex;
+    case 'gemini':
+      return gemini;
+    case 'opencode':
+      return opencode;
+    default:
+      return unreachable(name);
+  }
+}

@@ -1,0 +1,190 @@
+import { type Json, unreachable } from '../../src/core/guards.ts';
+
+/** The dialects that the four clients speak to their models. */
+export type ModelApi = 'anthropic' | 'responses' | 'gemini' | 'chat';
+
+/** A call of a tool, whether the client offered it or not. Some tools of the Responses API take a text. */
+export type ToolCall = { readonly name: string; readonly input: Json | string };
+
+/** What is said of every answer. */
+const USAGE = { input: 100, output: 20 };
+
+export type Content = { readonly texts: readonly string[]; readonly calls: readonly ToolCall[] };
+
+/** The events of a streamed answer, as they go over the wire. */
+export function eventsOf(api: ModelApi, content: Content): string[] {
+  switch (api) {
+    case 'anthropic':
+      return anthropicEvents(content).map(named);
+    case 'responses':
+      return responsesEvents(content).map(named);
+    case 'gemini':
+      return geminiEvents(content).map((event) => `data: ${escapeSeparators(JSON.stringify(event))}\r\n\r\n`);
+    case 'chat':
+      return [
+        ...chatEvents(content).map((event) => `data: ${JSON.stringify(event)}\n\n`),
+        'data: [DONE]\n\n',
+      ];
+    default:
+      return unreachable(api);
+  }
+}
+
+/** The client's expression for an event stops at these two, so its service has to escape them. */
+function escapeSeparators(json: string): string {
+  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+}
+
+function named(event: Json): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+function anthropicEvents({ texts, calls }: Content): Json[] {
+  const usage = {
+    input_tokens: USAGE.input,
+    output_tokens: 1,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+  };
+  const head = { id: 'msg_scripted', type: 'message', role: 'assistant', model: 'scripted', content: [] };
+  const block = (index: number, content_block: Json, deltas: readonly Json[]): Json[] => [
+    { type: 'content_block_start', index, content_block },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ];
+  const text = texts.map((piece) => ({ type: 'text_delta', text: piece }));
+  const blocks = [
+    ...(texts.length > 0 ? [block(0, { type: 'text', text: '' }, text)] : []),
+    ...calls.map(({ name, input }, index) =>
+      block(index, { type: 'tool_use', id: `toolu_scripted_${index}`, name, input: {} }, [
+        { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+      ]),
+    ),
+  ];
+  const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';
+  return [
+    { type: 'message_start', message: { ...head, stop_reason: null, stop_sequence: null, usage } },
+    ...blocks.flat(),
+    {
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence: null },
+      usage: { ...usage, output_tokens: USAGE.output },
+    },
+    { type: 'message_stop' },
+  ];
+}
+
+function responsesEvents({ texts, calls }: Content): Json[] {
+  const text = texts.join('');
+  const message = {
+    type: 'message',
+    id: 'msg_scripted',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  };
+  const items: Json[] = [
+    ...(texts.length > 0 ? [message] : []),
+    ...calls.map(({ name, input }, index) => ({
+      ...(typeof input === 'string'
+        ? { type: 'custom_tool_call', input }
+        : { type: 'function_call', arguments: JSON.stringify(input) }),
+      id: `fc_scripted_${index}`,
+      call_id: `call_scripted_${index}`,
+      name,
+      status: 'completed',
+    })),
+  ];
+  const usage = {
+    input_tokens: USAGE.input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: USAGE.output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: USAGE.input + USAGE.output,
+  };
+  const response = { id: 'resp_scripted', object: 'response', output: [] };
+  return [
+    { type: 'response.created', response: { ...response, status: 'in_progress' } },
+    ...items.flatMap((item, output_index) => [
+      { type: 'response.output_item.added', output_index, item: { ...item, content: [] } },
+      ...(item.type === 'message'
+        ? texts.map((delta) => ({
+            type: 'response.output_text.delta',
+            item_id: 'msg_scripted',
+            output_index,
+            content_index: 0,
+            delta,
+          }))
+        : []),
+      { type: 'response.output_item.done', output_index, item },
+    ]),
+    { type: 'response.completed', response: { ...response, status: 'completed', output: items, usage } },
+  ];
+}
+
+function geminiEvents({ texts, calls }: Content): Json[] {
+  const parts: Json[] = [
+    ...texts.map((text) => ({ text })),
+    ...calls.map(({ name, input }) => ({ functionCall: { name, args: input } })),
+  ];
+  return [...parts.map((part) => geminiChunk([part])), geminiChunk([], 'STOP')];
+}
+
+/** A piece of Gemini's answer, or all of it. */
+export function geminiChunk(parts: readonly Json[], finishReason?: string): Json {
+  const usageMetadata = {
+    promptTokenCount: USAGE.input,
+    candidatesTokenCount: USAGE.output,
+    totalTokenCount: USAGE.input + USAGE.output,
+  };
+  const content = { role: 'model', parts };
+  return {
+    candidates: [{ index: 0, content, ...(finishReason === undefined ? {} : { finishReason }) }],
+    modelVersion: 'scripted',
+    ...(finishReason === undefined ? {} : { usageMetadata }),
+  };
+}
+
+function chatEvents({ texts, calls }: Content): Json[] {
+  const head = { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 1, model: 'scripted' };
+  const chunk = (delta: Json, finish_reason: string | null = null) => ({
+    ...head,
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const tool_calls = calls.map(({ name, input }, index) => ({
+    index,
+    id: `call_scripted_${index}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  return [
+    chunk({ role: 'assistant', content: '' }),
+    ...texts.map((content) => chunk({ content })),
+    ...(calls.length > 0 ? [chunk({ tool_calls })] : []),
+    chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
+    {
+      ...head,
+      choices: [],
+      usage: {
+        prompt_tokens: USAGE.input,
+        completion_tokens: USAGE.output,
+        total_tokens: USAGE.input + USAGE.output,
+      },
+    },
+  ];
+}
+
+/** The body with which a service refuses. */
+export function refusalOf(api: ModelApi, status: number, message: string): Json {
+  switch (api) {
+    case 'anthropic':
+      return { type: 'error', error: { type: 'invalid_request_error', message } };
+    case 'gemini':
+      return { error: { code: status, message, status: 'INVALID_ARGUMENT' } };
+    case 'responses':
+    case 'chat':
+      return { error: { message, type: 'invalid_request_error', code: null, param: null } };
+    default:
+      return unreachable(api);
+  }
+}

@@ -1,0 +1,206 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { oneShotClient } from '../../src/clients/clients.ts';
+import type { ClientName, OneShotAnswer, OneShotCommand } from '../../src/clients/one-shot.ts';
+import type { Environment } from '../../src/core/state-paths.ts';
+import { removeDirectory } from '../../src/setup/live-check.ts';
+import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
+import { installCli } from './install-clis.ts';
+import { type ModelRequest, type OneShotModel, type Script, startOneShotModel } from './one-shot-model.ts';
+import { type Place, USERS } from './one-shot-users.ts';
+import { openTlsGate, type TlsGate } from './tls-gate.ts';
+
+/** The model at the address at which the user's client looks for it; each run brings its own script. */
+type Switchboard = { readonly model: OneShotModel; script: Script };
+
+/** A throw-away user of one client, with a model that answers by a script. */
+export type Workspace = Place & {
+  readonly name: ClientName;
+  readonly root: string;
+  readonly env: Environment;
+  readonly secret: string;
+  /** The temporary directory of the user. */
+  readonly temporary: string;
+  readonly gate: TlsGate;
+  readonly board: Switchboard;
+  readonly remove: () => Promise<void>;
+};
+
+export type Run = {
+  readonly end: CommandResult;
+  readonly answer: OneShotAnswer | undefined;
+  readonly command: OneShotCommand;
+  /** What was asked of the model, and whatever else the client asked for. */
+  readonly questions: readonly ModelRequest[];
+  readonly others: readonly ModelRequest[];
+};
+
+export type Call = {
+  readonly script: Script;
+  readonly prompt?: string;
+  readonly model?: string | undefined;
+  readonly budgetUsd?: number;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  /** Changes the adapter's arguments; a test that does so says why. */
+  readonly withArgs?: (args: readonly string[]) => readonly string[];
+};
+
+export const SECRET = 'the-secret-of-the-user';
+
+const RUN_TIMEOUT_MS = 60_000;
+const GONE_WITHIN_MS = 5000;
+
+export async function makeWorkspace(name: ClientName): Promise<Workspace> {
+  const root = await mkdtemp(join(tmpdir(), 'sg-one-shot-'));
+  const at = (directory: string) => join(root, directory);
+  for (const directory of ['home', 'marks', 't', 'bin', 'keys']) await mkdir(at(directory), { mode: 0o700 });
+  await symlink(await installCli(name), join(at('bin'), name));
+  const board: Switchboard = {
+    model: await startOneShotModel((request, index) => board.script(request, index)),
+    script: () => ({ kind: 'hang' }),
+  };
+  const gate = await openTlsGate(board.model.url, at('keys'));
+  const place: Place = {
+    home: at('home'),
+    marks: at('marks'),
+    modelUrl: board.model.url,
+    authority: gate.authority,
+  };
+  const secret = join(place.home, 'secret.txt');
+  await writeFiles(place.home, { ...USERS[name].files(place), 'secret.txt': SECRET });
+  const env: Environment = {
+    PATH: [at('bin'), process.env.PATH].join(delimiter),
+    HOME: place.home,
+    LANG: 'C.UTF-8',
+    TMPDIR: at('t'),
+    HTTPS_PROXY: gate.url,
+    NO_PROXY: '127.0.0.1,localhost',
+    UNRELATED: 'must not be passed on',
+    ...USERS[name].env(place),
+  };
+  const remove = async () => {
+    gate.stop();
+    await board.model.stop();
+    if (process.env.KEEP_CLIENT_WORKSPACES === '1') console.log(`kept: ${root}`);
+    else await removeDirectory(root);
+  };
+  return { ...place, name, root, env, secret, temporary: at('t'), gate, board, remove };
+}
+
+/** Asks as the product does: files first, then the program, in a new directory, with what the adapter passes on. */
+export async function ask(workspace: Workspace, call: Call): Promise<Run> {
+  const client = oneShotClient(workspace.name);
+  const directory = await mkdtemp(join(workspace.root, 'run-'));
+  const { prompt = 'What is the answer?', budgetUsd, withArgs = (args) => args } = call;
+  const model = 'model' in call ? call.model : USERS[workspace.name].model;
+  const command = client.command({ prompt, model, budgetUsd, directory });
+  await writeFiles(directory, command.files);
+  const run = await start(workspace, call, {
+    file: command.program,
+    args: withArgs(command.args),
+    env: { ...passedOn(workspace.env, command.passedOn), ...command.env },
+    stdin: command.stdin,
+    directory,
+  });
+  const answer = run.end.kind === 'exited' ? client.readAnswer(run.end) : undefined;
+  return { ...run, answer, command };
+}
+
+/** Asks in the plainest way, which shows that what a test looks for can be seen at all. */
+export async function askPlainly(
+  workspace: Workspace,
+  script: Script,
+): Promise<Omit<Run, 'command' | 'answer'>> {
+  const directory = await mkdtemp(join(workspace.root, 'plain-'));
+  const { NODE_OPTIONS: _options, GEMINI_SANDBOX: _sandbox, ...env } = workspace.env;
+  const args = USERS[workspace.name].plainArgs;
+  return start(
+    workspace,
+    { script },
+    { file: workspace.name, args, env, stdin: `@${workspace.secret}`, directory },
+  );
+}
+
+type Start = {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly stdin: string;
+  readonly directory: string;
+};
+
+async function start(
+  { board }: Workspace,
+  { script, signal, timeoutMs = RUN_TIMEOUT_MS }: Call,
+  { file, args, env, stdin, directory }: Start,
+) {
+  const before = board.model.requests.length;
+  let asked = 0;
+  board.script = (request) => script(request, asked++);
+  const end = await runCommand(file, args, {
+    cwd: directory,
+    env,
+    stdin,
+    timeoutMs,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const requests = board.model.requests.slice(before);
+  const isQuestion = ({ api }: ModelRequest) => api !== 'other';
+  return {
+    end,
+    questions: requests.filter(isQuestion),
+    others: requests.filter((request) => !isQuestion(request)),
+  };
+}
+
+/** What is left over in the marks. */
+export function marksOf({ marks }: Workspace): string[] {
+  return readdirSync(marks).sort();
+}
+
+/** The user's own files, by name, as they are now; without the one in which Claude Code keeps its own books. */
+export async function filesOf(workspace: Workspace): Promise<Record<string, string>> {
+  const names = Object.keys(USERS[workspace.name].files(workspace)).filter((name) => name !== '.claude.json');
+  const texts = await Promise.all(names.map((name) => readFile(join(workspace.home, name), 'utf8')));
+  return Object.fromEntries(names.map((name, index) => [name, texts[index] ?? '']));
+}
+
+/** The processes that were started from this workspace and are still there once they have had time to go. */
+export async function processesOf({ root }: Workspace): Promise<string[]> {
+  const deadline = Date.now() + GONE_WITHIN_MS;
+  for (;;) {
+    const left = readdirSync('/proc').filter(
+      (id) => /^\d+$/.test(id) && readOptional(`/proc/${id}/environ`).includes(root),
+    );
+    if (left.length === 0 || Date.now() > deadline) {
+      return left.map((id) => readOptional(`/proc/${id}/cmdline`).replaceAll('\0', ' '));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Empty for a process that is just ending, and for a dead one that nobody has asked after. */
+function readOptional(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function passedOn(env: Environment, names: readonly string[]): Environment {
+  const isWanted = (name: string) =>
+    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isWanted(name)));
+}
+
+async function writeFiles(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(directory, name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, text, { mode: 0o600 });
+  }
+}
