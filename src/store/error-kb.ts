@@ -1,59 +1,12 @@
 import { fingerprint } from '../core/fingerprint.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import type { ResolutionDetails } from '../core/resolution.ts';
-import { areDifferent, type ErrorTraits, errorTraits } from '../core/similarity.ts';
 import type { Db } from './connection.ts';
-import { findResolution, type KnownError, knownError } from './find-resolution.ts';
-import { mostSimilarError } from './similar-errors.ts';
+import { type KnownError, knownError } from './find-resolution.ts';
 
 const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
-const SAME_MAX = 8;
-
-/**
- * The known resolution of this error (REQ-RA-002): of the one with the same normalised text, else of the most similar
- * one. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
- * and what lies behind its end. Null when nothing is near enough or the error says too little.
- */
-export function searchErrorKB(
-  normalizedError: string,
-  projectPath: string | null,
-  db: Db,
-  text: string = normalizedError,
-): KnownError | null {
-  if (normalizedError === '' || !isInformative(normalizedError)) return null;
-  if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
-  const asked = errorTraits(text);
-  const same = sameError(normalizedError, projectPath, asked, db);
-  if (same !== undefined) return same;
-  const id = mostSimilarError(asked, db);
-  if (id === undefined) return null;
-  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
-  return row ? knownError(row) : null;
-}
-
-/**
- * As findResolution(), but not what only looks the same because what differs is masked: `status code <N>`, `<STR> is
- * not recognized`.
- */
-function sameError(
-  normalizedError: string,
-  projectPath: string | null,
-  asked: ErrorTraits,
-  db: Db,
-): KnownError | undefined {
-  const rows = db.sqlite.all(
-    `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
-     ORDER BY (project_path = ?) DESC, use_count DESC LIMIT ?`,
-    normalizedError,
-    projectPath ?? '',
-    SAME_MAX,
-  );
-  for (const row of rows) {
-    const isSame = row.error_raw === null || !areDifferent(asked, errorTraits(String(row.error_raw)));
-    if (isSame) return knownError(row);
-  }
-  return undefined;
-}
+/** A file that everything breaks on has very many: the newest are looked at. */
+const FILE_ERRORS_MAX = 500;
 
 /** Past resolutions that had to do with this file of the project, newest first. */
 export function findFileResolutions(
@@ -66,7 +19,8 @@ export function findFileResolutions(
   return db.sqlite
     .all(
       `SELECT ${KB_COLUMNS} FROM error_kb
-       WHERE id IN (SELECT kb_id FROM error_files WHERE project_path = ? AND file = ?) AND typeof(resolution) = 'text'
+       WHERE id IN (SELECT kb_id FROM error_files WHERE project_path = ? AND file = ? ORDER BY kb_id DESC LIMIT ${FILE_ERRORS_MAX})
+         AND typeof(resolution) = 'text'
        ORDER BY last_used DESC, id DESC LIMIT ?`,
       projectPath ?? '',
       file,

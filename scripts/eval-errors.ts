@@ -1,0 +1,271 @@
+/**
+ * How well a new error finds the stored error whose fix applies: the labelled pairs of test/fixtures/error-pairs.json
+ * through the store and the hook, against the rules of the earlier implementation.
+ *
+ *   bun scripts/eval-errors.ts              figures for each split and kind
+ *   bun scripts/eval-errors.ts --mistakes   and the pairs that are answered wrongly
+ *
+ * First every pair has a database of its own; then all stored errors are in one.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import Table from 'cli-table3';
+import { readConfig } from '../src/core/config.ts';
+import type { ToolError } from '../src/core/recording.ts';
+import { statePaths } from '../src/core/state-paths.ts';
+import { decidePostToolUseFailure } from '../src/hooks/error-logger.ts';
+import { parseHookEvent } from '../src/hooks/event.ts';
+import { toolError } from '../src/hooks/tool-call.ts';
+import type { Db } from '../src/store/connection.ts';
+import { getDb } from '../src/store/db.ts';
+import { recordResolution, recordSeen } from '../src/store/error-kb.ts';
+
+const PAIRS = `${import.meta.dir}/../test/fixtures/error-pairs.json`;
+const TIME = '2026-05-01T10:00:00.000Z';
+const PROJECT = { name: 'shop', path: '/home/dev/shop', spellings: ['/home/dev/shop'] };
+
+/** Two errors as they were printed, and whether the fix of the first is that of the second. */
+export type ErrorPair = {
+  readonly id: string;
+  readonly stored: string;
+  readonly query: string;
+  readonly sameFix: boolean;
+  readonly kind: string;
+  readonly split: 'calibration' | 'test';
+};
+
+/** Gives the id of the stored error whose fix is shown for the printed one. */
+export type Search = (printed: string, db: Db) => number | null;
+
+/** The pairs of the labelled set. */
+export function readPairs(): ErrorPair[] {
+  return JSON.parse(readFileSync(PAIRS, 'utf8')) as ErrorPair[];
+}
+
+/** The hook itself. */
+export const searchAsHook: Search = (printed, db) => {
+  const event = parseHookEvent({
+    hook_event_name: 'PostToolUseFailure',
+    session_id: 'eval',
+    cwd: PROJECT.path,
+    tool_name: 'Bash',
+    tool_input: { command: 'npm test' },
+    error: printed,
+  });
+  if (event?.name !== 'PostToolUseFailure') throw new Error(`Cannot read the event: it is ${event?.name}`);
+  const context = { config: readConfig({}), now: new Date(TIME), project: PROJECT, knowledge: () => db };
+  const { recording } = decidePostToolUseFailure(event, context);
+  return recording?.kind === 'tool-errors' ? recording.shownKbId : null;
+};
+
+/** The rules of the earlier implementation: the same normalised text, else the same first 30 characters. */
+export const searchAsPredecessor: Search = (printed, db) => {
+  const { error } = errorOf(printed);
+  if (error === '') return null;
+  const order = 'ORDER BY use_count DESC, ts DESC LIMIT 1';
+  const row =
+    db.sqlite.get(
+      `SELECT id FROM error_kb WHERE resolution IS NOT NULL AND error_normalized = ? ${order}`,
+      error,
+    ) ??
+    db.sqlite.get(
+      `SELECT id FROM error_kb WHERE resolution IS NOT NULL AND error_normalized LIKE ? || '%'
+       AND LENGTH(error_normalized) BETWEEN ? AND ? ${order}`,
+      error.slice(0, 30),
+      Math.floor(error.length * 0.7),
+      Math.ceil(error.length / 0.7),
+    );
+  return row === undefined ? null : Number(row.id);
+};
+
+/** Gives any fix for any error. */
+export const searchAnything: Search = (_printed, db) => {
+  const row = db.sqlite.get('SELECT id FROM error_kb WHERE resolution IS NOT NULL LIMIT 1');
+  return row === undefined ? null : Number(row.id);
+};
+
+export type Outcome = { readonly pair: ErrorPair; readonly isFound: boolean };
+
+export type Figures = {
+  readonly pairs: number;
+  /** Fixes that were shown and apply; that were shown and do not; that apply and were not shown. */
+  readonly right: number;
+  readonly wrong: number;
+  readonly missed: number;
+  /** 1 when nothing was shown. */
+  readonly precision: number;
+  /** 1 when there was nothing to find. */
+  readonly recall: number;
+};
+
+/** Each pair in a database of its own. */
+export function searchPairs(search: Search, pairs: readonly ErrorPair[]): Outcome[] {
+  return withDatabase((db) =>
+    pairs.map((pair) => {
+      db.sqlite.exec('BEGIN');
+      learn(pair, db);
+      const isFound = search(pair.query, db) !== null;
+      db.sqlite.exec('ROLLBACK');
+      return { pair, isFound };
+    }),
+  );
+}
+
+/** Counts outcomes. */
+export function figuresOf(outcomes: readonly Outcome[]): Figures {
+  const found = outcomes.filter(({ isFound }) => isFound);
+  const right = found.filter(({ pair }) => pair.sameFix).length;
+  const wrong = found.length - right;
+  const same = outcomes.filter(({ pair }) => pair.sameFix).length;
+  return {
+    pairs: outcomes.length,
+    right,
+    wrong,
+    missed: same - right,
+    precision: found.length === 0 ? 1 : right / found.length,
+    recall: same === 0 ? 1 : right / same,
+  };
+}
+
+export type Evaluation = {
+  readonly search: string;
+  readonly split: string;
+  /** `all`, or one kind of pairs. */
+  readonly kind: string;
+  readonly figures: Figures;
+};
+
+const SEARCHES: Readonly<Record<string, Search>> = { ours: searchAsHook, predecessor: searchAsPredecessor };
+
+/** Ours and the predecessor's search, for each split, and for each kind of pairs in it. */
+export function evaluateErrors(): Evaluation[] {
+  const pairs = readPairs();
+  return Object.entries(SEARCHES).flatMap(([search, run]) => {
+    const outcomes = searchPairs(run, pairs);
+    return ['calibration', 'test', 'all'].flatMap((split) => {
+      const ofSplit = outcomes.filter(({ pair }) => split === 'all' || pair.split === split);
+      const kinds = [...new Set(ofSplit.map(({ pair }) => pair.kind))].sort();
+      const ofKind = kinds.map((kind) => ({
+        kind,
+        outcomes: ofSplit.filter(({ pair }) => pair.kind === kind),
+      }));
+      return [{ kind: 'all', outcomes: ofSplit }, ...ofKind].map((part) => ({
+        search,
+        split,
+        kind: part.kind,
+        figures: figuresOf(part.outcomes),
+      }));
+    });
+  });
+}
+
+/** What is shown for the pairs of one kind of label when all stored errors are in one database. */
+export type AmongAll = {
+  readonly search: string;
+  readonly split: string;
+  readonly sameFix: boolean;
+  readonly pairs: number;
+  /** The labelled error, or one with the same text. */
+  readonly labelled: number;
+  /** Another error: it may have the same fix or not, nobody has labelled it. */
+  readonly other: number;
+  readonly nothing: number;
+};
+
+/** The harder measurement: the stored errors of all pairs in one database. */
+export function evaluateAmongAll(): AmongAll[] {
+  const pairs = readPairs();
+  return withDatabase((db) => {
+    for (const pair of pairs) learn(pair, db);
+    return Object.entries(SEARCHES).flatMap(([search, run]) => {
+      const shown = pairs.map((pair) => ({ pair, what: whatIsShown(pair, run(pair.query, db), db) }));
+      return ['calibration', 'test', 'all'].flatMap((split) =>
+        [true, false].map((sameFix) => {
+          const part = shown.filter(
+            ({ pair }) => pair.sameFix === sameFix && (split === 'all' || pair.split === split),
+          );
+          const count = (what: string) => part.filter((one) => one.what === what).length;
+          const counts = { labelled: count('labelled'), other: count('other'), nothing: count('nothing') };
+          return { search, split, sameFix, pairs: part.length, ...counts };
+        }),
+      );
+    });
+  });
+}
+
+function whatIsShown(pair: ErrorPair, id: number | null, db: Db): 'labelled' | 'other' | 'nothing' {
+  if (id === null) return 'nothing';
+  const row = db.sqlite.get('SELECT error_normalized FROM error_kb WHERE id = ?', id);
+  return row?.error_normalized === errorOf(pair.stored).error ? 'labelled' : 'other';
+}
+
+function errorOf(printed: string): ToolError {
+  return toolError({ tool: 'Bash', input: {}, toolUseId: null }, printed, PROJECT);
+}
+
+/** As a hook records an error, and a later one how it was solved. */
+function learn({ id, stored }: ErrorPair, db: Db): void {
+  const { error, errorRaw } = errorOf(stored);
+  const at = { ts: TIME, projectPath: PROJECT.path, files: [] };
+  recordSeen(error, { ...at, errorRaw }, db);
+  recordResolution(error, { summary: `fix of ${id}`, errorRaw }, { ...at, seenCount: 1 }, db);
+}
+
+function withDatabase<T>(work: (db: Db) => T): T {
+  const home = mkdtempSync(`${tmpdir()}/eval-errors-`);
+  const paths = statePaths({ SELF_GENERATION_HOME: home }, process.platform);
+  if (paths === undefined) throw new Error(`Cannot evaluate in "${home}": not absolute`);
+  const db = getDb(paths, { mode: 'write', busyTimeoutMs: 1000 });
+  try {
+    return work(db);
+  } finally {
+    db.sqlite.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** Without a line between rows. */
+const PLAIN = {
+  style: { head: [], border: [] },
+  chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
+};
+
+const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+
+function printFigures(): void {
+  const evaluations = evaluateErrors();
+  const head = ['split', 'kind', 'pairs', 'search', 'right', 'wrong', 'missed', 'precision', 'recall'];
+  const table = new Table({ head, ...PLAIN });
+  for (const ours of evaluations.filter(({ search }) => search === 'ours')) {
+    for (const { search, split, kind, figures } of evaluations) {
+      if (split !== ours.split || kind !== ours.kind) continue;
+      const { pairs, right, wrong, missed, precision, recall } = figures;
+      table.push([split, kind, pairs, search, right, wrong, missed, percent(precision), percent(recall)]);
+    }
+  }
+  console.log(`One database for each pair\n${table}`);
+}
+
+function printAmongAll(): void {
+  const head = ['search', 'split', 'same fix', 'pairs', 'labelled error', 'another', 'nothing'];
+  const table = new Table({ head, ...PLAIN });
+  for (const { search, split, sameFix, pairs, labelled, other, nothing } of evaluateAmongAll()) {
+    table.push([search, split, sameFix ? 'yes' : 'no', pairs, labelled, other, nothing]);
+  }
+  console.log(`All stored errors in one database: what is shown\n${table}`);
+}
+
+function printMistakes(): void {
+  for (const { pair, isFound } of searchPairs(searchAsHook, readPairs())) {
+    if (isFound === pair.sameFix) continue;
+    console.log(`${isFound ? 'wrong ' : 'missed'} ${pair.id} ${pair.split} ${pair.kind}`);
+  }
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { mistakes: { type: 'boolean', default: false } } });
+  printFigures();
+  printAmongAll();
+  if (values.mistakes) printMistakes();
+}

@@ -1,0 +1,60 @@
+import { isInformative } from '../core/normalize-error.ts';
+import { areDifferent, errorTraits } from '../core/similarity.ts';
+import type { Db } from './connection.ts';
+import { findResolution, type KnownError, knownError } from './find-resolution.ts';
+import { mostSimilarError } from './similar-errors.ts';
+
+const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
+const SAME_MAX = 8;
+/** So much of an error's text a row has. */
+const TEXT_STORED = 500;
+
+/**
+ * The known resolution of this error (REQ-RA-002): of the one with the same normalised text, else of the most similar
+ * one. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
+ * and what lies behind its end. Null when nothing is near enough or the error says too little.
+ */
+export function searchErrorKB(
+  normalizedError: string,
+  projectPath: string | null,
+  db: Db,
+  text: string = normalizedError,
+): KnownError | null {
+  if (normalizedError === '' || !isInformative(normalizedError)) return null;
+  if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
+  const same = sameError(normalizedError, text, projectPath, db);
+  if (same !== undefined) return same;
+  const id = mostSimilarError(errorTraits(text), db);
+  if (id === undefined) return null;
+  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
+  return row ? knownError(row) : null;
+}
+
+/**
+ * As findResolution(), but not what only looks the same because what differs is masked: `status code <N>`, `<STR> is
+ * not recognized`.
+ */
+function sameError(
+  normalizedError: string,
+  text: string,
+  projectPath: string | null,
+  db: Db,
+): KnownError | undefined {
+  const rows = db.sqlite.all(
+    `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
+     ORDER BY (project_path = ?) DESC, use_count DESC LIMIT ?`,
+    normalizedError,
+    projectPath ?? '',
+    SAME_MAX,
+  );
+  for (const row of rows) {
+    if (row.error_raw === null || isSameText(text, String(row.error_raw))) return knownError(row);
+  }
+  return undefined;
+}
+
+/** Of a long error only the beginning is stored: only that can be compared. */
+function isSameText(text: string, stored: string): boolean {
+  if (text.startsWith(stored)) return true;
+  return !areDifferent(errorTraits(text.slice(0, Math.max(stored.length, TEXT_STORED))), errorTraits(stored));
+}

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  evaluateAmongAll,
+  evaluateErrors,
+  figuresOf,
+  readPairs,
+  type Search,
+  searchAnything,
+  searchAsHook,
+  searchAsPredecessor,
+  searchPairs,
+} from '../../scripts/eval-errors.ts';
+
+const PRECISION_MIN = 0.95;
+const RECALL_MIN = 0.8;
+const TIMEOUT_MS = 60_000;
+const PAIRS = readPairs();
+const SPLITS = ['test', 'all'] as const;
+
+function passesGate(search: Search, split: (typeof SPLITS)[number]): boolean {
+  const pairs = PAIRS.filter((pair) => split === 'all' || pair.split === split);
+  const { precision, recall } = figuresOf(searchPairs(search, pairs));
+  return precision >= PRECISION_MIN && recall >= RECALL_MIN;
+}
+
+test('the labelled set has pairs of both kinds in both splits', () => {
+  expect(PAIRS.length).toBeGreaterThan(400);
+  for (const split of ['calibration', 'test']) {
+    for (const sameFix of [true, false]) {
+      const pairs = PAIRS.filter((pair) => pair.split === split && pair.sameFix === sameFix);
+      expect(pairs.length).toBeGreaterThan(90);
+    }
+  }
+});
+
+describe('the search for known fixes', () => {
+  for (const split of SPLITS) {
+    test(
+      `is right in 95 of 100 answers and finds 80 of 100 fixes (${split})`,
+      () => {
+        const { figures } =
+          evaluateErrors().find(
+            (one) => one.search === 'ours' && one.split === split && one.kind === 'all',
+          ) ?? {};
+        expect(figures?.precision).toBeGreaterThanOrEqual(PRECISION_MIN);
+        expect(figures?.recall).toBeGreaterThanOrEqual(RECALL_MIN);
+        expect(passesGate(searchAsHook, split)).toBe(true);
+      },
+      TIMEOUT_MS,
+    );
+  }
+
+  test(
+    'hardly ever gives the labelled error for an unlike one when all errors are in one database',
+    () => {
+      const of = (sameFix: boolean) =>
+        evaluateAmongAll().find(
+          (one) => one.search === 'ours' && one.split === 'all' && one.sameFix === sameFix,
+        );
+      const alike = of(true);
+      const unlike = of(false);
+      expect((alike?.labelled ?? 0) / (alike?.pairs ?? 1)).toBeGreaterThan(0.7);
+      expect((unlike?.labelled ?? 1) / (unlike?.pairs ?? 1)).toBeLessThan(0.05);
+    },
+    TIMEOUT_MS,
+  );
+
+  test('finds an error whose telling line lies behind what is stored of it', () => {
+    const error = 'ValueError: unknown currency in the price list';
+    const frame = '  File "/home/dev/shop/a.py", line 1, in f\n    return f(x)\n';
+    const query = `Traceback (most recent call last):\n${frame.repeat(100)}${error}`;
+    const pair = { id: 'long', stored: error, query, sameFix: true, kind: 'long', split: 'test' } as const;
+    expect(searchPairs(searchAsHook, [pair]).map(({ isFound }) => isFound)).toEqual([true]);
+  });
+});
+
+describe('the gate', () => {
+  const failing: [what: string, search: Search][] = [
+    ["the predecessor's rules", searchAsPredecessor],
+    ['a search that gives anything', searchAnything],
+    ['a search that gives nothing', () => null],
+  ];
+  for (const [what, search] of failing) {
+    test(
+      `does not let ${what} pass`,
+      () => {
+        for (const split of SPLITS) expect(passesGate(search, split)).toBe(false);
+      },
+      TIMEOUT_MS,
+    );
+  }
+});
