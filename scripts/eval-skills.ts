@@ -7,8 +7,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSkill, type Skill } from '../src/core/skill.ts';
-import { matchSkill } from '../src/core/skill-matcher.ts';
+import { readSkill, type Skill } from '../src/core/skills/skill.ts';
+import { matchSkill } from '../src/core/skills/skill-matcher.ts';
 
 const FIXTURE = join(import.meta.dir, '..', 'test', 'fixtures', 'skill-prompts.json');
 const SPLITS = ['calibration', 'test', 'all'] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
-import { CONFIG_FIELDS } from '../src/core/config.ts';
+import { CONFIG_FIELDS } from '../src/core/config-fields.ts';
 import { HOOKS } from '../src/core/hook-names.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';

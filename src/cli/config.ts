@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CONFIG_FIELDS, type ConfigProblem, parseConfig, readPath, writePath } from '../core/config.ts';
+import { readPath, writePath } from '../core/config.ts';
+import { CONFIG_FIELDS, type ConfigProblem, parseConfig } from '../core/config-fields.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../core/config.ts';
 import type { HookEventName } from '../core/hook-names.ts';
 import type { Origin, Recording } from '../core/recording.ts';
-import type { Skill } from '../core/skill.ts';
+import type { Skill } from '../core/skills/skill.ts';
 import type { Db } from '../store/connection.ts';
 import type { HookEvent } from './event.ts';
 

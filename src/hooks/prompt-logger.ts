@@ -1,7 +1,7 @@
 import { messagesIn } from '../core/messages.ts';
 import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
-import type { Skill } from '../core/skill.ts';
-import { matchSkill } from '../core/skill-matcher.ts';
+import type { Skill } from '../core/skills/skill.ts';
+import { matchSkill } from '../core/skills/skill-matcher.ts';
 import { cleanText, cutText } from '../core/text.ts';
 import { recentPrompts } from '../store/events.ts';
 import { type Decision, type FullContext, NOTHING, originOf, type Reply } from './decision.ts';

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseConfig } from '../core/config.ts';
+import { parseConfig } from '../core/config-fields.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';

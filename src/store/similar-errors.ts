@@ -4,7 +4,7 @@ import {
   errorTraits,
   markPhrases,
   mayShareMark,
-} from '../core/similarity.ts';
+} from '../core/errors/similarity.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 

@@ -1,4 +1,4 @@
-import { readSkill, type Skill } from '../core/skill.ts';
+import { readSkill, type Skill } from '../core/skills/skill.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 const SKILLS_MAX = 200;

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/core/config.ts';
+import { readPath, writePath } from '../../src/core/config.ts';
+import { CONFIG_FIELDS, parseConfig } from '../../src/core/config-fields.ts';
 import type { Json } from '../../src/core/guards.ts';
 
 const DEFAULT_CONFIG = parseConfig({}).config;

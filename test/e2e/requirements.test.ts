@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { parseConfig } from '../../src/core/config.ts';
+import { parseConfig } from '../../src/core/config-fields.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { getDb } from '../../src/store/db.ts';

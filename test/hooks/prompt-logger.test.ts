@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readSkill } from '../../src/core/skill.ts';
+import { readSkill } from '../../src/core/skills/skill.ts';
 import { decideUserPromptSubmit } from '../../src/hooks/prompt-logger.ts';
 import { readEvents, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';

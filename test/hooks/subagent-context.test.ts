@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync } from 'node:fs';
 import fc from 'fast-check';
-import { parseConfig } from '../../src/core/config.ts';
+import { parseConfig } from '../../src/core/config-fields.ts';
 import { readProposal } from '../../src/core/suggestion.ts';
 import { composeContext, decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import {

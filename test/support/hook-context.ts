@@ -1,5 +1,5 @@
-import { parseConfig } from '../../src/core/config.ts';
-import type { Skill } from '../../src/core/skill.ts';
+import { parseConfig } from '../../src/core/config-fields.ts';
+import type { Skill } from '../../src/core/skills/skill.ts';
 import type { FullContext, HookContext } from '../../src/hooks/decision.ts';
 import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
 import type { Db } from '../../src/store/connection.ts';

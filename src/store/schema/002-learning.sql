@@ -22,7 +22,8 @@ CREATE TABLE IF NOT EXISTS suggestions (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS idx_suggestions_project ON suggestions(project_path, status);
 
--- One row for each attempt to analyse: what it cost, or why it failed. `running` is the lock.
+-- One row for each attempt to analyse: what it cost, or why it failed. `running` is the lock. `budget_usd` is what it was
+-- granted, which an unknown cost counts as; `client_pid` and `client_started` name the process of the client.
 CREATE TABLE IF NOT EXISTS analysis_runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   ts TEXT NOT NULL,
@@ -40,7 +41,10 @@ CREATE TABLE IF NOT EXISTS analysis_runs (
   input_tokens INTEGER,
   output_tokens INTEGER,
   cost_usd REAL,
-  suggestion_count INTEGER
+  suggestion_count INTEGER,
+  budget_usd REAL,
+  client_pid INTEGER,
+  client_started TEXT
 );
 CREATE INDEX IF NOT EXISTS idx_analysis_runs_ts ON analysis_runs(ts);
 

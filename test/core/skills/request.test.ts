@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readRequest } from '../../src/core/request.ts';
+import { readRequest } from '../../../src/core/skills/request.ts';
 
 function requests(prompt: string): string[] {
   return readRequest(prompt).flatMap(({ role, text }) => (role === 'request' ? [text] : []));

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { extractPatterns, readSkill, type Skill } from '../../src/core/skill.ts';
+import { extractPatterns, readSkill, type Skill } from '../../../src/core/skills/skill.ts';
 
 const PLACE = {
   name: 'deploy',

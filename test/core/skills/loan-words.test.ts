@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { englishSound, koreanSound } from '../../src/core/loan-words.ts';
+import { englishSound, koreanSound } from '../../../src/core/skills/loan-words.ts';
 
 const PAIRS: [korean: string, english: string][] = [
   ['그라파나', 'grafana'],

@@ -1,7 +1,7 @@
+import { cutText } from '../text.ts';
 import { misspelledEntry } from './english.ts';
 import { splitKorean } from './korean.ts';
 import { lexicon } from './lexicon.ts';
-import { cutText } from './text.ts';
 
 /**
  * What a prompt asks for, in pieces. A skill is only suggested to somebody who wants something done: not for a

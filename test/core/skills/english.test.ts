@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { englishEntry, englishStem, misspelledEntry } from '../../src/core/english.ts';
+import { englishEntry, englishStem, misspelledEntry } from '../../../src/core/skills/english.ts';
 
 function concept(entry: ReturnType<typeof englishEntry>): string | undefined {
   return entry?.meanings[0]?.concept;

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { areDifferent, errorSimilarity, errorTraits, markPhrases } from '../../src/core/similarity.ts';
+import {
+  areDifferent,
+  errorSimilarity,
+  errorTraits,
+  markPhrases,
+} from '../../../src/core/errors/similarity.ts';
 
 const similarity = (left: string, right: string) => errorSimilarity(errorTraits(left), errorTraits(right));
 

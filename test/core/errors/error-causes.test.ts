@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { causesIn, mayName, wordingsOf } from '../../src/core/error-causes.ts';
-import { CAUSES } from '../../src/core/error-wordings.ts';
+import { causesIn, mayName, wordingsOf } from '../../../src/core/errors/error-causes.ts';
+import { CAUSES } from '../../../src/core/errors/error-wordings.ts';
 
 const CELLS = CAUSES.split('|');
 

@@ -1,4 +1,4 @@
-import { cleanText, cutText } from './text.ts';
+import { cleanText, cutText } from '../text.ts';
 
 /** One of the user's commands: a Markdown file in `.claude/commands`. */
 export type Skill = {

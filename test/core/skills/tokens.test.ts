@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readTokens } from '../../src/core/tokens.ts';
+import { readTokens } from '../../../src/core/skills/tokens.ts';
 
 function show(text: string): string {
   return readTokens(text)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { tellingLines } from '../../src/core/error-lines.ts';
+import { tellingLines } from '../../../src/core/errors/error-lines.ts';
 
 const rows: [what: string, output: string, lines: string[]][] = [
   ['a line alone', 'Error: boom', ['Error: boom']],

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { isLightVerb, nounEnding, splitKorean, splitMisspelledKorean } from '../../src/core/korean.ts';
+import {
+  isLightVerb,
+  nounEnding,
+  splitKorean,
+  splitMisspelledKorean,
+} from '../../../src/core/skills/korean.ts';
 
 function show(token: string): string[] {
   return splitKorean(token).map(

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { codesDiffer, codesIn, equalCodes, missingProgram } from '../../src/core/error-marks.ts';
+import { codesDiffer, codesIn, equalCodes, missingProgram } from '../../../src/core/errors/error-marks.ts';
 
 const codes: [text: string, codes: string[]][] = [
   ['src/a.ts(1,2): error TS2304: Cannot find name', ['TS2304']],

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { canAct, readTypedWords, readWords, type Word } from '../../src/core/words.ts';
+import { canAct, readTypedWords, readWords, type Word } from '../../../src/core/skills/words.ts';
 
 /** `migration` is a noun, `create!` a verb, `create~` describes; `@` marks an adverbial, `|` the end of a phrase. */
 function show(words: readonly Word[]): string {

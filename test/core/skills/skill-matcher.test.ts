@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { evaluateSkills, type Matcher } from '../../scripts/eval-skills.ts';
-import { readSkill, type Skill } from '../../src/core/skill.ts';
-import { matchSkill, rankSkills } from '../../src/core/skill-matcher.ts';
+import { evaluateSkills, type Matcher } from '../../../scripts/eval-skills.ts';
+import { readSkill, type Skill } from '../../../src/core/skills/skill.ts';
+import { matchSkill, rankSkills } from '../../../src/core/skills/skill-matcher.ts';
 
 function skill(name: string, text: string, scope: Skill['scope'] = 'project'): Skill {
   return readSkill(text, { name, scope, path: `/home/dev/shop/.claude/commands/${name}.md` });

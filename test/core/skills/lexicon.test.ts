@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { lexicon } from '../../src/core/lexicon.ts';
+import { lexicon } from '../../../src/core/skills/lexicon.ts';
 
 const { entries, verbs, families, phraseStarts } = lexicon();
 const concepts = new Set(
