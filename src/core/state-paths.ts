@@ -10,7 +10,7 @@ export type StatePaths = {
   readonly database: string;
   /** Exists exactly while recordings wait for a writer that gets the lock. */
   readonly spool: string;
-  /** Notes of what sub-agents were given; exists while they wait to be taken in. */
+  /** Notes of what sub-agents were given, until a writer takes them in. */
   readonly given: string;
   readonly hookLog: string;
   /** Hook scripts that the user applied from suggestions. */

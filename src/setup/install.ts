@@ -128,7 +128,10 @@ function earlierManifest(paths: StatePaths): Manifest | undefined {
 }
 
 function makeDirectories({ paths, claudeDirectory }: Place, work: Work): DirectoriesChanged {
-  const ours = [paths.home, paths.hooks, paths.data, paths.heartbeats, dirname(paths.hookLog), paths.backups];
+  const ours = [
+    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given],
+    ...[dirname(paths.hookLog), paths.backups],
+  ];
   const createdDirectories: string[] = [];
   const modesBefore: { path: string; mode: number }[] = [];
   for (const path of [...ours, claudeDirectory]) {

@@ -21,11 +21,6 @@ export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
     // One that cannot be read may be being written.
     if (given !== undefined || nowMs - writtenMs > NOTE_AGE_MAX_MS) fs.rmSync(file, { force: true });
   }
-  try {
-    fs.rmdirSync(paths.given);
-  } catch {
-    // Another note came in meanwhile.
-  }
 }
 
 /** What waits to be taken in. */
@@ -39,22 +34,13 @@ function readNotes(paths: StatePaths): Note[] {
   if (!pathExists(paths.given)) return [];
   const fs = process.getBuiltinModule('node:fs');
   const notes: Note[] = [];
-  for (const name of noteNames(paths)) {
+  for (const name of fs.readdirSync(paths.given)) {
     const file = `${paths.given}/${name}`;
     const writtenMs = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
     // Another process may just have taken it in.
     if (writtenMs !== undefined) notes.push({ file, writtenMs, given: readNote(readTextFile(file) ?? '') });
   }
   return notes;
-}
-
-/** None when another process has just taken the last one in and removed the directory. */
-function noteNames(paths: StatePaths): string[] {
-  try {
-    return process.getBuiltinModule('node:fs').readdirSync(paths.given);
-  } catch {
-    return [];
-  }
 }
 
 function insert(given: GivenContext, db: Db): void {

@@ -17,7 +17,8 @@ export type GivenContext = {
 
 /**
  * Leaves the note, in one of 4,096 files that the end of the agent's id chooses: where nobody ever takes notes in, the
- * disk does not fill. Never throws.
+ * disk does not fill. Its directory is there from install on: a process that ends at once has no time to make one.
+ * Never throws.
  */
 export function noteGiven(given: GivenContext, paths: StatePaths): void {
   let slot = '';

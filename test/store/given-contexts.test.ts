@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { getDb } from '../../src/store/db.ts';
 import { listGiven, takeGiven, waitingGiven } from '../../src/store/given-contexts.ts';
 import { type GivenContext, noteGiven } from '../../src/store/given-note.ts';
@@ -16,6 +16,7 @@ const GIVEN: GivenContext = {
 };
 
 async function noted(home: Home, ...given: GivenContext[]): Promise<void> {
+  mkdirSync(home.paths.given, { recursive: true }); // As install does.
   for (const one of given) noteGiven(one, home.paths);
   // The note is written by the runtime in its own time.
   for (let tries = 0; tries < 100 && waitingGiven(home.paths).length < given.length; tries++)
@@ -40,7 +41,7 @@ describe('takeGiven()', () => {
       { ...GIVEN, agentId: 'b1c', agentType: null, ts: '2026-11-20T09:00:01.000Z' },
       GIVEN,
     ]);
-    expect(existsSync(home.paths.given)).toBe(false);
+    expect(readdirSync(home.paths.given)).toEqual([]);
     await noted(home, GIVEN);
     expect(take(home)).toHaveLength(2);
   });
@@ -52,7 +53,7 @@ describe('takeGiven()', () => {
     expect(existsSync(file)).toBe(true);
     utimesSync(file, 1, 1);
     take(home);
-    expect(existsSync(home.paths.given)).toBe(false);
+    expect(readdirSync(home.paths.given)).toEqual([]);
   });
 
   test('passes over a note that is none', () => {
