@@ -5,7 +5,7 @@ import type { Suggestion } from '../core/suggestion.ts';
 import { oneLine } from '../core/text.ts';
 import type { Applied } from '../learn/apply/applied.ts';
 import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
-import { carryOut, listApplied } from '../learn/apply/decide.ts';
+import { carryOut, listEarlier } from '../learn/apply/decide.ts';
 import { diffOf } from '../learn/apply/file-change.ts';
 import { type Finding, passesAudit } from '../learn/apply/hook-audit.ts';
 import { locate } from '../setup/place.ts';
@@ -30,7 +30,11 @@ type Flags = {
 };
 
 const AUDIT_PASSED =
-  'Audit: it starts no program, uses no network and makes no code out of text. It may read and change files.';
+  'Audit: found nothing that starts a program, uses the network or makes code out of text. That is a filter and not a ' +
+  'sandbox, so read the code. It may read and change files. Claude Code gets a context and a message of it, no decision.';
+
+/** What the clients set for whatever their agents run. */
+const AGENT_MARKS = ['CLAUDECODE', 'AI_AGENT'];
 
 const EXAMPLES = `
 A rule goes into .claude/CLAUDE.md of its project, between two marks of ours; a skill becomes
@@ -43,6 +47,9 @@ Examples:
   $ self-generation apply 2 --yes                 do not ask
   $ self-generation apply 3                       of a hook: show its code and what there is to say about it
   $ self-generation apply 3 --enable-hook         let Claude Code run it; it runs only as long as it stays as shown
+
+A hook is enabled by a person: where CLAUDECODE or AI_AGENT is set, which is what an agent's commands see, --enable-hook is
+refused, also with --yes.
 
 Exit codes: 0 applied or there already, 1 refused or failed, 2 wrong usage, 3 not found or ambiguous.`;
 
@@ -77,11 +84,13 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
     place,
     platform: context.platform,
     language: state.config.language,
-    earlier: listApplied(state.paths),
+    earlier: listEarlier(state.paths),
   });
   report.show(plan);
   if (suggestion.type === 'hook' && !flags.enableHook) return report.notEnabled(plan);
   if (plan.kind === 'refused') return report.refuse(plan.reason);
+  const mark = AGENT_MARKS.find((name) => context.env[name]);
+  if (suggestion.type === 'hook' && mark !== undefined) return report.refuse(byPerson(mark, suggestion));
   if (plan.kind === 'present') return report.present(plan.path, plan.line);
   if (plan.change.files.length > 0 && !(await report.isAgreed())) return;
   const own = plan.applied.scope === 'project' && suggestion.projectPath !== '' ? suggestion : undefined;
@@ -100,6 +109,11 @@ function decidedAlready({ id, status, why }: Suggestion): string | undefined {
   if (status !== 'dismissed') return undefined;
   const reason = why === null ? '' : ` (${oneLine(why)})`;
   return `it was dismissed${reason}; "${PROGRAM} undo ${id}" makes it wait again`;
+}
+
+/** What an agent runs must not decide what code runs in every session. */
+function byPerson(mark: string, { id }: Suggestion): string {
+  return `an agent seems to run this (${mark} is set), and a hook is enabled by a person; run "${PROGRAM} apply ${id} --enable-hook" in a terminal of your own`;
 }
 
 /** Says what happens, to a person as it happens or to a program at the end. */
@@ -231,7 +245,7 @@ function effect(applied: Applied): string {
     case 'claude_md':
       return `the rule is in ${applied.path}.`;
     case 'hook':
-      return `${applied.path} runs at each ${applied.event} of new sessions.`;
+      return `${applied.path} is registered for each ${applied.event} of new sessions.`;
     default:
       return unreachable(applied);
   }

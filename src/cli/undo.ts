@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { oneLine } from '../core/text.ts';
-import { carryOut } from '../learn/apply/decide.ts';
+import { carryOut, listApplied } from '../learn/apply/decide.ts';
 import { diffOf } from '../learn/apply/file-change.ts';
 import { planUndo, type UndoPlan } from '../learn/apply/undo.ts';
 import { locate } from '../setup/place.ts';
@@ -40,7 +40,7 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
   const plan: UndoPlan =
     place.kind === 'failed'
       ? { kind: 'refused', reason: `${place.reason}. ${place.advice}` }
-      : planUndo(suggestion, place, context.platform);
+      : planUndo(suggestion, { place, platform: context.platform, others: listApplied(paths, id) });
   const end = (kind: string, more: Record<string, unknown>) => {
     if (flags.json) context.stdout(`${JSON.stringify({ kind, id, type, ...more }, null, 2)}\n`);
     if (kind !== 'undone') context.setExitCode(EXIT_FAILED);

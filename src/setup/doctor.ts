@@ -3,6 +3,7 @@ import { type Environment, type StatePaths, statePaths } from '../core/state-pat
 import { hasSameBytes } from '../sys/atomic-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
+import { checkApplied } from './check-applied.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkRegistration } from './check-registration.ts';
 import {
@@ -74,6 +75,7 @@ function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
     { name: 'database', look: () => checkDatabase(paths) },
     { name: 'withheld', look: () => checkWithheld(paths) },
     { name: 'registration', look: () => checkRegistration({ env, platform, run, install }) },
+    { name: 'applied hooks', look: () => checkApplied(paths, env, platform) },
     {
       name: 'hooks',
       look: () =>

@@ -13,6 +13,7 @@ import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath, resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
+import { listAppliedFiles } from './applied-files.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { type Manifest, readManifest, type SettingsRecord, sha256 } from './manifest.ts';
 import { locate, ownerOf, type Place, readSettings } from './place.ts';
@@ -67,6 +68,7 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     const objection = options.purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection, work);
     const plans = planSettings(scope, options.purge);
+    if (options.purge) work.warnings.push(...appliedThatStays(place, work));
     for (const plan of plans) {
       if (plan.kind === 'refused') return failed(`take the hooks out of "${plan.path}"`, plan.reason, work);
     }
@@ -84,6 +86,20 @@ export function uninstall(options: UninstallOptions): UninstallReport {
 
 function failed(action: string, reason: string, work: Work): UninstallReport {
   return { kind: 'failed', action, reason, advice: RUN_AGAIN, steps: work.steps };
+}
+
+/** What undo takes back, by a record that goes with everything else. A hook's script goes in any case. */
+function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
+  try {
+    return listAppliedFiles(paths)
+      .filter(({ type, path }) => type !== 'hook' && existsSync(path))
+      .map(({ id, type, path }) => {
+        const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
+        return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
+      });
+  } catch {
+    return ['The database cannot be read; what you applied from suggestions stays where it is.'];
+  }
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
@@ -229,7 +245,10 @@ function restoreDirectories({ place, manifest }: Scope, work: Work): void {
 
 /** What install makes, for the case that nobody knows what stood there before. */
 function ourDirectories(paths: StatePaths): string[] {
-  return [paths.home, paths.hooks, paths.data, paths.heartbeats, dirname(paths.hookLog), paths.backups];
+  return [
+    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given],
+    ...[dirname(paths.hookLog), paths.backups],
+  ];
 }
 
 /** Removes the files in a directory whose names are ours; what else is in it stays. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { undoCommand } from '../../src/cli/undo.ts';
@@ -230,7 +230,7 @@ describe('apply, of a hook', () => {
     expect(result.stdout).toContain('Runs at each PreToolUse of Edit|Write, in the project app.\n');
     expect(result.stdout).toContain("   1  import { readFileSync } from 'node:fs';\n");
     expect(result.stdout).toContain('note      line 4: changes files: writeFileSync\n');
-    expect(result.stdout).toContain('Audit: it starts no program');
+    expect(result.stdout).toContain('Audit: found nothing that starts a program');
     expect(result.stderr).toContain(`"self-generation apply ${id} --enable-hook" writes it to`);
     expect(existsSync(home.paths.scripts)).toBe(false);
     expect(storedSuggestion(home, id).status).toBe('new');
@@ -245,7 +245,7 @@ describe('apply, of a hook', () => {
       const { stdout, stderr, code } = await call(home, words);
       expect(code).toBe(1);
       expect(stdout).toContain('forbidden line 2: "eval" makes code out of text\n');
-      expect(stdout).not.toContain('Audit: it starts');
+      expect(stdout).not.toContain('Audit: found');
       expect(stderr).toContain('its code has no place in a hook');
     }
     expect(existsSync(home.paths.scripts)).toBe(false);
@@ -281,5 +281,52 @@ describe('apply, of a hook', () => {
       findings: [{ kind: 'forbidden', line: 1, reason: '"eval" makes code out of text' }],
     });
     expect(JSON.parse((await call(home, ['1', '--json'])).stdout).kind).toBe('not-enabled');
+  });
+
+  test('is enabled by a person, not by an agent', async () => {
+    using home = temporaryHome();
+    await installHere(home);
+    const { id } = seedSuggestion(home, HOOK, appIn(home));
+    const settings = `${home.path}/.claude/settings.json`;
+    const before = readFileSync(settings, 'utf8');
+    for (const mark of [{ CLAUDECODE: '1' }, { AI_AGENT: 'claude-code' }]) {
+      const env = { HOME: home.path, ...mark };
+      for (const changes of [{ env }, { env, ...terminal(true) }]) {
+        const { stdout, stderr, code } = await call(home, ['1', '--enable-hook', '--yes'], changes);
+        expect(code).toBe(1);
+        expect(stdout).toContain(`+++ ${home.paths.scripts}/${id}.mjs\n`);
+        expect(stderr).toContain(`an agent seems to run this (${Object.keys(mark)} is set)`);
+        expect(stderr).toContain('in a terminal of your own');
+      }
+      const json = await call(home, ['1', '--enable-hook', '--yes', '--json'], { env });
+      expect(JSON.parse(json.stdout).kind).toBe('refused');
+    }
+    expect(readFileSync(settings, 'utf8')).toBe(before);
+    expect(existsSync(home.paths.scripts)).toBe(false);
+    expect(storedSuggestion(home, id).status).toBe('new');
+    expect(
+      (await call(home, ['1', '--enable-hook', '--yes'], { env: { HOME: home.path, CLAUDECODE: '' } })).code,
+    ).toBe(0);
+  });
+
+  test('of a rule is not kept from an agent', async () => {
+    using home = temporaryHome();
+    seedSuggestion(home, RULE, appIn(home));
+    expect((await call(home, ['1', '--yes'], { env: { HOME: home.path, CLAUDECODE: '1' } })).code).toBe(0);
+  });
+
+  test('says when the settings keep every hook from running', async () => {
+    using home = temporaryHome();
+    await installHere(home);
+    seedSuggestion(home, HOOK, appIn(home));
+    const settings = `${home.path}/.claude/settings.json`;
+    writeFileSync(settings, readFileSync(settings, 'utf8').replace('{', '{ "disableAllHooks": true,'));
+    const { stdout, code } = await call(home, ['1', '--enable-hook', '--yes']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `"disableAllHooks" is true in "${settings}": no hook runs until you remove that line.\n`,
+    );
+    expect(stdout).toContain('is registered for each PreToolUse of new sessions.');
+    expect(stdout).not.toContain('.mjs runs at each');
   });
 });

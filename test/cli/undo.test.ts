@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { dismissCommand } from '../../src/cli/dismiss.ts';
 import { undoCommand } from '../../src/cli/undo.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
-import { feedbackOf, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
+import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
 import { callHere } from './call.ts';
 
 const worldOf = (home: Home, changes: Partial<CliContext> = {}) => ({
@@ -61,12 +61,31 @@ describe('undo', () => {
     const { stderr, code } = await call(home, [id, '--yes']);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `"${path}" was changed since; remove it by hand, or keep it, and then run this again`,
+      `"${path}" was changed since; remove it, or keep it under another name, and then run this again`,
     );
     expect(existsSync(path)).toBe(true);
     const json = await call(home, [id, '--yes', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'refused' });
     expect(json).toMatchObject({ code: 1, stderr: '' });
+    renameSync(path, `${home.path}/app/.claude/commands/mine.md`);
+    expect((await call(home, [id, '--yes'])).code).toBe(0);
+    expect(readdirSync(`${home.path}/app/.claude/commands`)).toEqual(['mine.md']);
+  });
+
+  test('leaves a rule that another applied suggestion put there too, and says so', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const first = seedSuggestion(home, RULE, { project: 'app', projectPath: `${home.path}/app` });
+    const second = seedSuggestion(home, RULE);
+    for (const { id } of [first, second])
+      expect((await callHere(applyCommand, [id, '--yes'], worldOf(home))).code).toBe(0);
+    const path = `${home.path}/app/.claude/CLAUDE.md`;
+    const { stdout, code } = await call(home, [first.id]);
+    expect(code).toBe(0);
+    expect(stdout).toStartWith(`The rule stays in "${path}": another suggestion`);
+    expect(readFileSync(path, 'utf8')).toContain(RULE.rule);
+    expect((await call(home, [second.id, '--yes'])).code).toBe(0);
+    expect(existsSync(`${home.path}/app/.claude`)).toBe(false);
   });
 
   test('needs no answer where no file is changed', async () => {

@@ -12,7 +12,9 @@ import { treeBelow } from '../support/tree.ts';
 const TIMEOUT_MS = 60_000;
 const CODE = `import { readFileSync } from 'node:fs';
 const event = JSON.parse(readFileSync(0, 'utf8'));
-console.log(JSON.stringify({ file: event.tool_input.file_path, from: process.env.FROM_FILE, bun: Object.keys(process.env).filter((name) => name.startsWith('BUN')) }));
+const seen = { file: event.tool_input.file_path, from: process.env.FROM_FILE, bun: Object.keys(process.env).filter((name) => name.startsWith('BUN')) };
+const text = JSON.stringify({ hookSpecificOutput: { hookEventName: event.hook_event_name, additionalContext: JSON.stringify(seen) } });
+console.log(text);
 `;
 
 type Settings = {
@@ -64,7 +66,13 @@ describe('hook script', () => {
         const before = Object.keys(treeBelow(home.path));
         const result = await runProgram(line, { home: home.path, cwd: app, stdin: event });
         expect(result).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(JSON.parse(result.stdout)).toEqual({ file: '/a b', bun: ['BUN_BE_BUN'] });
+        const { hookSpecificOutput, ...others } = JSON.parse(result.stdout);
+        expect(others).toEqual({});
+        expect(hookSpecificOutput.hookEventName).toBe('PreToolUse');
+        expect(JSON.parse(hookSpecificOutput.additionalContext)).toEqual({
+          file: '/a b',
+          bun: ['BUN_BE_BUN'],
+        });
         expect(Object.keys(treeBelow(home.path))).toEqual(before);
         expect(existsSync(`${home.path}/fired`)).toBe(false);
       },

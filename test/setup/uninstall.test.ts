@@ -125,6 +125,15 @@ describe('uninstall()', () => {
     expect(treeBelow(home)).toEqual(before);
   });
 
+  test('with purge goes on where it cannot find out what was applied, and says so', async () => {
+    await installed();
+    putData();
+    expect(done(removed({ purge: true })).warnings).toEqual([
+      'The database cannot be read; what you applied from suggestions stays where it is.',
+    ]);
+    expect(existsSync(state())).toBe(false);
+  });
+
   test('keeps a config.json that the user has changed, and says so', async () => {
     await installed();
     writeFileSync(state('config.json'), '{"language":"en"}');

@@ -72,12 +72,12 @@ export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyP
 function planSkill(suggestion: Suggestion, base: Base, { language, earlier }: ApplyRequest): ApplyPlan {
   const name = skillNameOf(suggestion);
   if (name.kind === 'refused') return name;
-  const objection = objectionToSkill(suggestion);
+  const text = skillFile(name.name, suggestion, language);
+  const objection = objectionToSkill(suggestion, text);
   if (objection !== undefined) return refused(objection);
   const path = join(base.directory, 'commands', `${name.name}.md`);
   const target = findTarget(base.root, path);
   if (target.kind === 'refused') return target;
-  const text = skillFile(name.name, suggestion, language);
   const applied: Applied = {
     kind: 'skill',
     scope: base.scope,
@@ -189,7 +189,10 @@ function planScript(
     directoryMode: PRIVATE_MODES.directory,
   };
   const isEverywhere = scope === 'global' || projectPath === '';
-  return ready(change, {
+  const notes = settings.isDisabled
+    ? [`"disableAllHooks" is true in "${place.settings}": no hook runs until you remove that line`]
+    : [];
+  const applied: Applied = {
     kind: 'hook',
     scope: isEverywhere ? 'global' : 'project',
     path: target.path,
@@ -200,7 +203,8 @@ function planScript(
     ...matcher,
     settings: place.settings,
     projectPath: isEverywhere ? '' : projectPath,
-  });
+  };
+  return ready(change, applied, notes);
 }
 
 function isExpression(text: string): boolean {

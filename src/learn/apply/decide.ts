@@ -5,6 +5,7 @@ import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from
 import { readDatabase, writeDatabase } from '../../store/use-database.ts';
 import { type Applied, readApplied } from './applied.ts';
 import { type Change, perform } from './file-change.ts';
+import { noteIntent, readIntents } from './intent.ts';
 
 export type Decision = {
   readonly suggestion: Suggestion;
@@ -19,7 +20,8 @@ export type Decision = {
 };
 
 /**
- * Changes the files and records the verdict: both or neither. @throws Error when it cannot; then the files are as before.
+ * Changes the files and records the verdict: both or neither. What is about to be made is noted before.
+ * @throws Error when it cannot; then the files are as before.
  */
 export function carryOut(
   { suggestion, verdict, change, event }: Decision,
@@ -29,6 +31,8 @@ export function carryOut(
   const ts = now.toISOString();
   writeDatabase(paths, (db) => {
     let rollBack = () => {};
+    const applied = verdict.kind === 'applied' ? readApplied(verdict.applied) : undefined;
+    const forget = applied === undefined ? () => {} : noteIntent(suggestion.id, applied, paths);
     try {
       db.sqlite.transaction(() => {
         const current = findSuggestions(suggestion.id, db).find(({ id }) => id === suggestion.id);
@@ -45,14 +49,24 @@ export function carryOut(
     } catch (error) {
       rollBack();
       throw error;
+    } finally {
+      forget();
     }
   });
 }
 
-/** What of all that was ever applied still is. */
-export function listApplied(paths: StatePaths): Applied[] {
+/** What of all that was ever applied still is, but for one suggestion. */
+export function listApplied(paths: StatePaths, exceptId?: string): Applied[] {
   const applied = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
-  return applied.map((one) => readApplied(one.applied)).filter((one) => one !== undefined);
+  return applied
+    .filter(({ id }) => id !== exceptId)
+    .map((one) => readApplied(one.applied))
+    .filter((one) => one !== undefined);
+}
+
+/** What was made for suggestions already: for those that are applied, and when a process ended in the middle of it. */
+export function listEarlier(paths: StatePaths): Applied[] {
+  return [...listApplied(paths), ...readIntents(paths)];
 }
 
 /** A new one may have been announced meanwhile: nobody has decided on it either way. */

@@ -26,12 +26,26 @@ const PROCESS_PARTS = new Set(
     ' ',
   ),
 );
+/** `process`, `{ env, exit as stop }` or both: not as a namespace, not by `default`, and nothing under a known name. */
+const KNOWN_PART = `(?:${[...PROCESS_PARTS].join('|')})(?: as [^\\s,{}*]+)?`;
+const KNOWN_CLAUSE = new RegExp(
+  `^(?:process|(?:process , )?\\{ ${KNOWN_PART}(?: , ${KNOWN_PART})*(?: ,)? \\})$`,
+);
 const META_PARTS = new Set(['dirname', 'file', 'filename', 'dir', 'main', 'path', 'url']);
 
 const MAKES_CODE = 'makes code out of text';
 const LOADS_CODE = 'loads or starts other code';
+const REACHES_ALL = 'reaches everything there is';
 const USES_NETWORK = 'uses the network';
 const DECIDES = "decides about a tool's call, which a suggested hook may not";
+/** Only to say so early: when it runs, nothing of that kind is let through. */
+const DECISIONS = [
+  'permissionDecision',
+  'updatedInput',
+  'updatedPermissions',
+  'updatedToolOutput',
+  'updatedMCPToolOutput',
+];
 const HIDES_TEXT = 'hides what a text says';
 
 /** As a name, as a property, and as a text that could become the name of a property. */
@@ -39,8 +53,12 @@ const FORBIDDEN_ANYWHERE = new Map<string, string>([
   ...named(MAKES_CODE, 'eval Function AsyncFunction GeneratorFunction AsyncGeneratorFunction ShadowRealm'),
   ...named(MAKES_CODE, 'WebAssembly getPrototypeOf setPrototypeOf __proto__ Reflect Proxy'),
   ...named(MAKES_CODE, 'getOwnPropertyDescriptor getOwnPropertyDescriptors getOwnPropertyNames'),
-  ...named(LOADS_CODE, '_linkedBinding dlopen getBuiltinModule mainModule createRequire child_process'),
-  ...named(DECIDES, 'permissionDecision updatedInput updatedPermissions'),
+  ...named(
+    LOADS_CODE,
+    '_linkedBinding dlopen execve getBuiltinModule mainModule createRequire child_process',
+  ),
+  ...named(REACHES_ALL, 'currentTarget srcElement composedPath'),
+  ...DECISIONS.map((name): [string, string] => [name, DECIDES]),
 ]);
 const FORBIDDEN_NAMES = new Map<string, string>([
   ...named(LOADS_CODE, 'Worker SharedWorker importScripts binding'),
@@ -53,7 +71,7 @@ const FORBIDDEN_TEXTS = new Map<string, string>([
 ]);
 /** Only when they stand for themselves: `input.module` is a field of the event. */
 const FORBIDDEN_GLOBALS = new Map<string, string>([
-  ...named('reaches everything there is', 'globalThis global self window frames'),
+  ...named(REACHES_ALL, 'globalThis global self window frames'),
   ...named(LOADS_CODE, 'Bun Deno require module exports'),
   ...named('changes what names mean', 'with'),
 ]);
@@ -206,16 +224,13 @@ function inFrom(index: number, tokens: Tokens): Finding[] {
   const unknown = checkModule(module.text, module.line);
   if (unknown.length > 0 || module.text !== 'node:process') return unknown;
   let start = index;
-  while (start > 0 && !['import', 'export'].includes(tokens[start]?.text ?? '')) start--;
-  return tokens
-    .slice(start + 1, index)
-    .filter((token, at) => {
-      const [before, as] = tokens.slice(start + at - 1, start + at + 1);
-      const isRenamed = as?.text === 'as' && PROCESS_PARTS.has(before?.text ?? '');
-      const isKnown = ['process', 'as', 'default'].includes(token.text) || PROCESS_PARTS.has(token.text);
-      return token.kind === 'word' && !isRenamed && !isKnown;
-    })
-    .map(({ text, line }) => forbidden(line, `"${text}" of node:process ${LOADS_CODE}`));
+  while (start > 0 && !(tokens[start]?.kind === 'word' && tokens[start]?.text === 'import')) start--;
+  const clause = tokens.slice(start + 1, index);
+  const written = clause.map(({ text }) => text).join(' ');
+  const isKnown = clause.every(({ kind }) => kind !== 'text') && KNOWN_CLAUSE.test(written);
+  if (tokens[start]?.text === 'import' && isKnown) return [];
+  const what = `"${written.slice(0, 100)}" of node:process ${LOADS_CODE}`;
+  return [forbidden(module.line, `${what}; a hook may import { ${[...PROCESS_PARTS].join(', ')} }`)];
 }
 
 function checkModule(name: string, line: number): Finding[] {
@@ -245,6 +260,8 @@ function followsFrom(index: number, tokens: Tokens): boolean {
 function inText({ text, source, line }: TextToken): Finding[] {
   const reason = FORBIDDEN_ANYWHERE.get(text) ?? FORBIDDEN_TEXTS.get(text);
   if (reason !== undefined) return [forbidden(line, `the text "${text}" ${reason}`)];
+  const decision = DECISIONS.find((name) => text.includes(name));
+  if (decision !== undefined) return [forbidden(line, `a text with "${decision}" ${DECIDES}`)];
   const escapes = source.match(/\\[xu]/g)?.length ?? 0;
   if (escapes > ESCAPES_MAX) return [forbidden(line, `a text with ${escapes} escapes ${HIDES_TEXT}`)];
   return ENCODED.test(text) ? [forbidden(line, `a long text without words ${HIDES_TEXT}`)] : [];

@@ -13,19 +13,14 @@ import type { RunCommand } from '../../sys/run-command.ts';
 import { pathExists, readTextFile } from '../../sys/runtime-bun.ts';
 import { readHookInput } from '../../sys/stdin.ts';
 import { type AppliedOf, readApplied } from './applied.ts';
+import { GUARD } from './script-guard.ts';
+import { filterOutput } from './script-output.ts';
 
 /** What the client is told; the script itself gets less. */
 export const SCRIPT_TIMEOUT_SECONDS = 10;
 const RUN_TIMEOUT_MS = 5000;
 const INPUT_BYTES_MAX = 8 * 1024 * 1024;
 const INPUT_TIMEOUT_MS = 500;
-
-/**
- * Before the code comes one line that takes away every constructor of functions, so that code which the audit did not
- * see through cannot make new code out of text. `export {}` makes it a module, whatever it is.
- */
-const GUARD =
-  'for (const make of [function () {}, async () => {}, function* () {}, async function* () {}]) delete make.__proto__.constructor; export {};';
 
 /** The file that is run. */
 export function scriptText(id: string, code: string): string {
@@ -56,23 +51,24 @@ const NOTHING: ScriptOutput = { stdout: '', stderr: '' };
 
 /**
  * Runs the script of an applied suggestion on the event on standard input, if it is byte for byte what the user agreed
- * to. Whatever goes wrong is noted in the log, and the client gets nothing. Never throws.
+ * to. Whatever goes wrong is noted in the log, and the client gets nothing. Of what the script prints it gets a context
+ * and a message, nothing that decides. Never throws.
  */
 export async function runHookScript(request: ScriptRun): Promise<ScriptOutput> {
   const { id, env, paths, now } = request;
+  const note = (message: string) => logHookFailure(`script ${id.slice(0, 20)}`, message, paths, now);
   try {
     if (env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return NOTHING;
     const input = await readHookInput({ bytesMax: INPUT_BYTES_MAX, timeoutMs: INPUT_TIMEOUT_MS });
     if (input.kind !== 'json') throw new Error(`Cannot read the event: input is ${input.kind}`);
     const applied = findApplied(id, paths);
-    return isForProject(applied, input.value, env) ? await runScript(request, input.value) : NOTHING;
+    if (!isForProject(applied, input.value, env)) return NOTHING;
+    const { stdout, stderr } = await runScript(request, input.value);
+    const filtered = filterOutput(stdout, applied.event);
+    if (filtered.complaint !== undefined) note(filtered.complaint);
+    return { stdout: filtered.stdout, stderr };
   } catch (error) {
-    logHookFailure(
-      `script ${id.slice(0, 20)}`,
-      error instanceof Error ? error.message : String(error),
-      paths,
-      now,
-    );
+    note(error instanceof Error ? error.message : String(error));
     return NOTHING;
   }
 }

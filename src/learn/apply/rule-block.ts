@@ -1,4 +1,5 @@
 import { oneLine } from '../../core/text.ts';
+import { mentionsFile } from './file-mention.ts';
 
 /**
  * Our rules in a CLAUDE.md: list items in one block between two markers. Text in, text out; everything outside the block
@@ -33,8 +34,7 @@ export function objectionToRule(rule: string): string | undefined {
   if (rule.length > RULE_LENGTH_MAX) return `it has more than ${RULE_LENGTH_MAX} characters`;
   if (rule !== oneLine(rule)) return 'it is not one line of visible characters';
   if (/<!--|-->/.test(rule)) return 'it has a comment mark in it, which could end our block';
-  if (/(?:^|[\s("'])@(?:~|\.{0,2}\/)/.test(rule))
-    return 'it names a file with "@", which the client would read into every session';
+  if (mentionsFile(rule)) return 'it names a file with "@", which the client would read into every session';
   return undefined;
 }
 

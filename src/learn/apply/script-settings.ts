@@ -12,7 +12,12 @@ import type { Refusal } from './apply-target.ts';
 import { type FileChange, readText } from './file-change.ts';
 
 /** The change of the client's settings, and of the manifest by which uninstall puts the settings back. */
-export type SettingsChange = { readonly kind: 'planned'; readonly files: readonly FileChange[] };
+export type SettingsChange = {
+  readonly kind: 'planned';
+  readonly files: readonly FileChange[];
+  /** Whether the client runs no hook at all as these settings stand. */
+  readonly isDisabled: boolean;
+};
 
 /** One more entry, which runs a script. Needs our own hooks there: they show what this client understands. */
 export function planRegistration(
@@ -30,11 +35,17 @@ export function planRegistration(
   const owner = { ...ownerOf(place, platform, manifest?.binary), binary: paths.binary };
   const result: RegisterResult = registerScript(read.text, script, owner);
   if (result.kind === 'refused') return refused(`${settings}: ${result.reason}. ${install}`);
-  return planned(place, manifest, read.text, result.kind === 'edited' ? result.text : read.text);
+  const isDisabled = result.notes.some(({ kind }) => kind === 'hooks-disabled');
+  const after = result.kind === 'edited' ? result.text : read.text;
+  return { kind: 'planned', files: filesOf(place, manifest, read.text, after), isDisabled };
 }
 
 /** The entry that runs this script goes, wherever it stands; without one nothing is changed. */
-export function planRemoval(id: string, place: Place, platform: string): SettingsChange | Refusal {
+export function planRemoval(
+  id: string,
+  place: Place,
+  platform: string,
+): Pick<SettingsChange, 'kind' | 'files'> | Refusal {
   const read = readText(place.settings);
   if (read.kind === 'refused') return read;
   if (read.text === null) return { kind: 'planned', files: [] };
@@ -42,7 +53,8 @@ export function planRemoval(id: string, place: Place, platform: string): Setting
   const owner = ownerOf(place, platform, manifest?.binary);
   const result = unregisterHooks(read.text, (entry) => isScript(entry, id, owner));
   if (result.kind === 'refused') return refused(`${place.settings}: ${result.reason}`);
-  return planned(place, manifest, read.text, result.kind === 'unchanged' ? read.text : result.text);
+  const after = result.kind === 'unchanged' ? read.text : result.text;
+  return { kind: 'planned', files: filesOf(place, manifest, read.text, after) };
 }
 
 function refused(reason: string): Refusal {
@@ -55,13 +67,13 @@ function manifestOf({ paths }: Place): Manifest | undefined {
 }
 
 /** As long as the settings are as install wrote them, they still are when we have changed them. */
-function planned(
+function filesOf(
   { paths, settings }: Place,
   manifest: Manifest | undefined,
   before: string,
   after: string,
-): SettingsChange {
-  if (before === after) return { kind: 'planned', files: [] };
+): FileChange[] {
+  if (before === after) return [];
   const mode = 0o600;
   const edit: FileChange = {
     path: settings,
@@ -75,8 +87,7 @@ function planned(
   const known = manifest?.settings.find(
     ({ path, writtenSha256 }) => path === settings && writtenSha256 === sha256(before),
   );
-  if (manifest === undefined || known === undefined || bookkept.kind === 'refused')
-    return { kind: 'planned', files: [edit] };
+  if (manifest === undefined || known === undefined || bookkept.kind === 'refused') return [edit];
   const records = manifest.settings.map((record) =>
     record === known ? { ...record, writtenSha256: sha256(after) } : record,
   );
@@ -87,5 +98,5 @@ function planned(
     mode,
     isShown: false,
   };
-  return { kind: 'planned', files: [edit, bookkeeping] };
+  return [edit, bookkeeping];
 }

@@ -3,6 +3,7 @@ import type { Language } from '../../core/messages.ts';
 import { SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from '../../core/suggestion.ts';
 import { cleanText, oneLine } from '../../core/text.ts';
 import { SKILL_NAME } from '../analysis/analysis-answer.ts';
+import { mentionsFile } from './file-mention.ts';
 
 /** The predecessor's name for a skill to which the model gave none. */
 const DEFAULT_NAME = 'auto-skill';
@@ -40,22 +41,21 @@ export function skillNameOf({ details }: Pick<Suggestion, 'details'>): SkillName
   return { kind: 'valid', name };
 }
 
-/** Why this text must not become a command that an agent follows, or undefined. */
-export function objectionToSkill({
-  text,
-  evidence,
-  details,
-}: Pick<Suggestion, 'text' | 'evidence' | 'details'>): string | undefined {
+/** Why this must not become a command that an agent follows, or undefined. `file`: all that would stand in it. */
+export function objectionToSkill(
+  { text, evidence, details }: Pick<Suggestion, 'text' | 'evidence' | 'details'>,
+  file: string,
+): string | undefined {
   if (text.trim() === '') return 'it has no instructions';
   if (text.length > SUGGESTION_TEXT_LENGTH_MAX)
     return `it has more than ${SUGGESTION_TEXT_LENGTH_MAX} characters`;
-  if (cleanText(text) !== text) return 'it has control or invisible characters';
-  if (/!`|```!/.test(text)) return 'it would run a shell command each time it is called (!`…`)';
-  if (/(?:^|[\s("'])@(?:~|\/)/m.test(text)) return 'it names a file outside the project with "@"';
-  if (/<!--/.test([evidence, ...(details.examples ?? [])].join()))
-    return 'it has a comment where none belongs';
-  if (/<!--\s*\/?self-generation/i.test(text)) return 'it has our own mark in it';
+  if (cleanText(file) !== file) return 'it has control or invisible characters';
+  if (/!`|```!/.test(file)) return 'it would run a shell command each time it is called (!`…`)';
+  if (mentionsFile(file))
+    return 'it names a file with "@", which the client would read each time it is called';
   const shown = [evidence, ...(details.examples ?? [])];
+  if (/<!--/.test(shown.join())) return 'it has a comment where none belongs';
+  if (/<!--\s*\/?self-generation/i.test(text)) return 'it has our own mark in it';
   if ([...shown, ...piecesOf(text)].some(isInstructionShaped))
     return 'it reads like an instruction to ignore, fetch, send, delete or hide something';
   return undefined;

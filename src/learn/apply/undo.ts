@@ -13,8 +13,15 @@ export type UndoPlan =
   | { readonly kind: 'ready'; readonly change: Change; readonly notes: readonly string[] }
   | Refusal;
 
+export type UndoRequest = {
+  readonly place: Place;
+  readonly platform: string;
+  /** What else is applied: what it needs as well stays, and goes with the last. */
+  readonly others: readonly Applied[];
+};
+
 /** Plans what `undo` does: takes away exactly what apply added, if it still is as apply left it. */
-export function planUndo(suggestion: Suggestion, place: Place, platform: string): UndoPlan {
+export function planUndo(suggestion: Suggestion, request: UndoRequest): UndoPlan {
   if (suggestion.status === 'dismissed') return ready(NO_CHANGE);
   if (suggestion.status !== 'applied') return refused('it waits for your decision');
   const applied = readApplied(suggestion.applied);
@@ -26,9 +33,9 @@ export function planUndo(suggestion: Suggestion, place: Place, platform: string)
     case 'skill':
       return undoSkill(applied);
     case 'claude_md':
-      return undoRule(applied);
+      return undoRule(applied, request.others);
     case 'hook':
-      return undoHook(suggestion.id, applied, place, platform);
+      return undoHook(suggestion.id, applied, request);
     default:
       return unreachable(applied);
   }
@@ -41,8 +48,15 @@ function undoSkill(applied: AppliedOf<'skill'>): UndoPlan {
   return ready(changeOf(file.files, applied));
 }
 
-function undoRule(applied: AppliedOf<'claude_md'>): UndoPlan {
+function undoRule(applied: AppliedOf<'claude_md'>, others: readonly Applied[]): UndoPlan {
   const { path, rule, createdFile } = applied;
+  const isShared = others.some(
+    (other) => other.kind === 'claude_md' && other.path === path && other.rule === rule,
+  );
+  if (isShared) {
+    const note = `The rule stays in "${path}": another suggestion that is applied put it there as well`;
+    return { kind: 'ready', change: NO_CHANGE, notes: [note] };
+  }
   const standing = readText(path);
   if (standing.kind === 'refused') return standing;
   const result = removeRule(standing.text ?? '', rule);
@@ -61,7 +75,7 @@ function undoRule(applied: AppliedOf<'claude_md'>): UndoPlan {
   return ready(changeOf([file], applied));
 }
 
-function undoHook(id: string, applied: AppliedOf<'hook'>, place: Place, platform: string): UndoPlan {
+function undoHook(id: string, applied: AppliedOf<'hook'>, { place, platform }: UndoRequest): UndoPlan {
   const script = planFileRemoval(applied);
   if (script.kind === 'refused') return script;
   const settings = planRemoval(id, { ...place, settings: applied.settings }, platform);
@@ -79,7 +93,9 @@ function planFileRemoval({ path, sha256: written }: AppliedOf<'skill' | 'hook'>)
   if (standing.kind === 'refused') return standing;
   if (standing.text === null) return { kind: 'planned', files: [] };
   if (sha256(standing.text) !== written)
-    return refused(`"${path}" was changed since; remove it by hand, or keep it, and then run this again`);
+    return refused(
+      `"${path}" was changed since; remove it, or keep it under another name, and then run this again`,
+    );
   const file = { path, before: standing.text, after: null, mode: 0o600, isShown: true };
   return { kind: 'planned', files: [file] };
 }

@@ -10,14 +10,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { resolve } from 'node:path';
 import { parse } from 'jsonc-parser';
 import type { Suggestion } from '../../../src/core/suggestion.ts';
 import { type ApplyPlan, type ApplyRequest, planApply } from '../../../src/learn/apply/apply.ts';
-import { carryOut, listApplied } from '../../../src/learn/apply/decide.ts';
-import { planUndo, type UndoPlan } from '../../../src/learn/apply/undo.ts';
+import { carryOut, listApplied, listEarlier } from '../../../src/learn/apply/decide.ts';
+import { planUndo, type UndoPlan, type UndoRequest } from '../../../src/learn/apply/undo.ts';
+import { checkApplied } from '../../../src/setup/check-applied.ts';
 import { locate } from '../../../src/setup/place.ts';
 import { uninstall } from '../../../src/setup/uninstall.ts';
 import { type Home, readEvents, temporaryHome } from '../../support/home.ts';
+import { runProgram } from '../../support/hook-process.ts';
 import { withDatabase } from '../../support/seed.ts';
 import {
   feedbackOf,
@@ -31,6 +34,7 @@ import {
 } from '../../support/suggestions.ts';
 import { treeBelow } from '../../support/tree.ts';
 
+const CUT_OFF = resolve(import.meta.dir, 'cut-off.main.ts');
 const NOW = new Date('2026-11-20T10:00:00.000Z');
 
 type Bench = Home & { readonly app: string };
@@ -53,7 +57,7 @@ function requestIn(home: Bench, changes: Partial<ApplyRequest> = {}): ApplyReque
     place,
     platform: 'linux',
     language: 'ko',
-    earlier: listApplied(home.paths),
+    earlier: listEarlier(home.paths),
     ...changes,
   };
 }
@@ -70,8 +74,12 @@ function apply(home: Bench, suggestion: Suggestion, changes: Partial<ApplyReques
   carryOut({ suggestion, verdict, change: ready.change, event }, home.paths, NOW);
 }
 
+function undoRequestIn(home: Bench, id: string): UndoRequest {
+  return { place: requestIn(home).place, platform: 'linux', others: listApplied(home.paths, id) };
+}
+
 function undoPlan(home: Bench, { id }: Suggestion): UndoPlan {
-  return planUndo(storedSuggestion(home, id), requestIn(home).place, 'linux');
+  return planUndo(storedSuggestion(home, id), undoRequestIn(home, id));
 }
 
 function undo(home: Bench, suggestion: Suggestion): void {
@@ -243,16 +251,25 @@ describe('a rule', () => {
     expect(plan(home, suggestion)).toEqual({ kind: 'present', path, line: 2 });
   });
 
-  test('that is ours already is recorded without a change', () => {
-    using home = bench();
-    apply(home, seedSuggestion(home, RULE, own(home)));
-    const again = seedSuggestion(home, RULE);
-    expect(plan(home, again)).toMatchObject({ kind: 'ready', change: { files: [] } });
-    apply(home, again);
-    expect(storedSuggestion(home, again.id).status).toBe('applied');
-    undo(home, again);
-    expect(existsSync(`${home.app}/.claude/CLAUDE.md`)).toBe(false);
-  });
+  for (const order of ['the first', 'the second']) {
+    test(`that is ours already is recorded without a change, and stays when ${order} is taken back`, () => {
+      using home = bench();
+      const first = seedSuggestion(home, RULE, own(home));
+      apply(home, first);
+      const second = seedSuggestion(home, RULE);
+      expect(plan(home, second)).toMatchObject({ kind: 'ready', change: { files: [] } });
+      apply(home, second);
+      expect(storedSuggestion(home, second.id).status).toBe('applied');
+      const before = treeBelow(home.app);
+      const [taken, last] = order === 'the first' ? [first, second] : [second, first];
+      expect(undoPlan(home, taken)).toMatchObject({ notes: [expect.stringContaining('another suggestion')] });
+      undo(home, taken);
+      expect(treeBelow(home.app)).toEqual(before);
+      expect(storedSuggestion(home, taken.id).status).toBe('shown');
+      undo(home, last);
+      expect(treeBelow(home.app)).toEqual({});
+    });
+  }
 
   const refused: [string, (home: Bench) => void, string][] = [
     [
@@ -398,6 +415,58 @@ describe('a hook', () => {
     expect(userTree(home)).toEqual(before);
   });
 
+  test('that uninstall has taken away is no longer there after another install: doctor says so', async () => {
+    using home = bench();
+    await installHere(home);
+    const suggestion = seedSuggestion(home, HOOK, own(home));
+    const env = { HOME: home.path };
+    const look = () =>
+      checkApplied(home.paths, env, 'linux').map(({ status, detail }) => `${status} ${detail}`);
+    expect(look()).toEqual([]);
+    apply(home, suggestion);
+    expect(look()).toEqual(['ok 1 hook as applied']);
+    const script = `${home.paths.scripts}/${suggestion.id}.mjs`;
+    const code = read(script);
+    writeFileSync(script, 'mine');
+    expect(look()).toEqual([
+      `warning ${suggestion.id} does not run: ${script} is not as it was when it was applied`,
+    ]);
+    uninstall({ env, platform: 'linux', purge: false, dryRun: false });
+    await installHere(home);
+    expect(look()).toEqual([`warning ${suggestion.id} does not run: ${script} is gone`]);
+    home.put(`.self-generation/hooks/auto/${suggestion.id}.mjs`, code);
+    expect(look()).toEqual([
+      `warning ${suggestion.id} does not run: it is not registered in ${settingsOf(home)}`,
+    ]);
+    undo(home, suggestion);
+    apply(home, storedSuggestion(home, suggestion.id));
+    expect(look()).toEqual(['ok 1 hook as applied']);
+    writeFileSync(home.paths.database, 'x'.repeat(5000));
+    expect(look()).toEqual([]);
+  });
+
+  test('and a rule and a command are named by uninstall with purge, as far as they stay', async () => {
+    using home = bench();
+    await installHere(home);
+    for (const answer of [HOOK, RULE, SKILL]) apply(home, seedSuggestion(home, answer, own(home)));
+    const [rule, skill] = listApplied(home.paths).filter(({ kind }) => kind !== 'hook');
+    const purge = (dryRun: boolean) => {
+      const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: true, dryRun });
+      return report.kind === 'done' ? report.warnings : [];
+    };
+    expect(purge(true)).toEqual([
+      expect.stringContaining(`The rule that you applied stays in "${rule?.path}"; take it back first: `),
+      expect.stringContaining(`The command that you applied stays in "${skill?.path}"; take it back first: `),
+    ]);
+    expect(purge(false)).toEqual([
+      `The rule that you applied stays in "${rule?.path}"; remove it there by hand.`,
+      `The command that you applied stays in "${skill?.path}"; remove it there by hand.`,
+    ]);
+    expect(existsSync(home.paths.home)).toBe(false);
+    expect(existsSync(rule?.path ?? '') && existsSync(skill?.path ?? '')).toBe(true);
+    expect(purge(false)).toEqual([]);
+  });
+
   test('goes at uninstall also when the user has edited the settings since', async () => {
     using home = bench();
     await installHere(home);
@@ -451,7 +520,7 @@ describe('undo', () => {
     apply(home, suggestion);
     const path = `${home.app}/.claude/commands/release-it.md`;
     writeFileSync(path, `${read(path)}mine\n`);
-    expect(reasonOf(undoPlan(home, suggestion))).toContain('was changed since; remove it by hand');
+    expect(reasonOf(undoPlan(home, suggestion))).toContain('was changed since; remove it, or');
   });
 
   test('leaves a script that was edited, and its entry', async () => {
@@ -497,6 +566,28 @@ describe('undo', () => {
     }
   });
 
+  test('leaves no directory that apply made, whatever was applied and taken back in between', async () => {
+    using home = bench();
+    const answers = [RULE, SKILL, { ...RULE, rule: 'another' }];
+    const suggestions = answers.map((answer) => seedSuggestion(home, answer, own(home)));
+    const orders = [
+      [0, 1, 2],
+      [0, 2, 1],
+      [1, 0, 2],
+      [1, 2, 0],
+      [2, 0, 1],
+      [2, 1, 0],
+    ].map((order) => order.map((index) => (suggestions[index] as Suggestion).id));
+    for (const [at, applying] of orders.entries()) {
+      for (const id of applying) apply(home, storedSuggestion(home, id));
+      const [first = ''] = applying;
+      undo(home, storedSuggestion(home, first));
+      apply(home, storedSuggestion(home, first));
+      for (const id of orders[(at * 5 + 1) % orders.length] ?? []) undo(home, storedSuggestion(home, id));
+      expect(treeBelow(home.app)).toEqual({});
+    }
+  });
+
   test('does not follow a link that has taken the place of what apply made', () => {
     using home = bench();
     const suggestion = seedSuggestion(home, SKILL, own(home));
@@ -529,9 +620,7 @@ describe('undo', () => {
     withDatabase(home.paths, (db) =>
       db.sqlite.run("UPDATE suggestions SET status = 'applied', applied = '{}'"),
     );
-    expect(reasonOf(planUndo(storedSuggestion(home, id), requestIn(home).place, 'linux'))).toContain(
-      'not recorded',
-    );
+    expect(reasonOf(undoPlan(home, storedSuggestion(home, id)))).toContain('not recorded');
   });
 });
 
@@ -568,6 +657,28 @@ describe('carryOut()', () => {
     expect(storedSuggestion(home, suggestion.id).status).toBe('new');
     expect(feedbackOf(home)).toEqual([]);
   });
+
+  for (const answer of [RULE, SKILL, HOOK]) {
+    test(`leaves a ${answer.type} whose making was cut off so that it can be applied and taken back whole`, async () => {
+      using home = bench();
+      await installHere(home);
+      const suggestion = seedSuggestion(home, answer, own(home));
+      const before = treeBelow(home.path);
+      const child = await runProgram([process.execPath, CUT_OFF, suggestion.id], {
+        home: home.path,
+        cwd: home.app,
+        env: { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' },
+      });
+      expect(child).toMatchObject({ exitCode: null, stderr: '' });
+      expect(userTree(home)).not.toEqual(before);
+      expect(storedSuggestion(home, suggestion.id).status).toBe('new');
+      apply(home, storedSuggestion(home, suggestion.id));
+      undo(home, suggestion);
+      const names = (tree: object) => Object.keys(tree).filter((name) => !/\/(?:data|backups)\//.test(name));
+      expect(names(treeBelow(home.path))).toEqual(names(before));
+      expect(readdirSync(home.paths.data).filter((name) => name.startsWith('applying'))).toEqual([]);
+    });
+  }
 
   test('decides only once, but on one that was announced meanwhile', () => {
     using home = bench();

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   utimesSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Applied } from '../../../src/learn/apply/applied.ts';
+import { auditHookCode } from '../../../src/learn/apply/hook-audit.ts';
 import { scriptPath, scriptText } from '../../../src/learn/apply/hook-script.ts';
 import { decideSuggestion } from '../../../src/store/suggestions.ts';
 import { type Home, hookFailures, temporaryHome } from '../../support/home.ts';
@@ -58,6 +60,10 @@ function run(home: Home, id: string, { env, ...options }: RunOptions = {}) {
   });
 }
 
+const SAY_RAN = `console.log('{ "systemMessage": "ran" }');`;
+const RAN = '{"systemMessage":"ran"}\n';
+/** The JSON in the message to the user, by which a script of these tests says what it found. */
+const messageIn = (stdout: string) => JSON.parse(JSON.parse(stdout).systemMessage);
 const SILENT = { exitCode: 0, stdout: '', stderr: '' };
 const failures = (home: Home) => hookFailures(home.paths).map(({ message }) => message);
 
@@ -72,13 +78,14 @@ describe('runHookScript()', () => {
 import { readFileSync } from 'node:fs';
 const event = JSON.parse(readFileSync(0, 'utf8'));
 console.error('aside');
-console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: process.env.MINE, internal: process.env.SELF_GENERATION_INTERNAL }));`,
+const said = { said: event.prompt, cwd: process.cwd(), own: process.env.MINE, internal: process.env.SELF_GENERATION_INTERNAL };
+console.log(JSON.stringify({ systemMessage: JSON.stringify(said) }));`,
       );
       const before = treeBelow(home.path);
-      const prompt = '한글 \u2028 🎉 "quoted"';
+      const prompt = '한글 🎉 "quoted"';
       const result = await run(home, id, { stdin: `${JSON.stringify({ prompt })}\n`, env: { MINE: '1' } });
       expect(result).toMatchObject({ exitCode: 0, stderr: 'aside\n' });
-      expect(JSON.parse(result.stdout)).toEqual({ said: prompt, cwd: home.path, own: '1' });
+      expect(messageIn(result.stdout)).toEqual({ said: prompt, cwd: home.path, own: '1' });
       expect(Object.keys(treeBelow(home.path))).toEqual(Object.keys(before));
     },
     TIMEOUT_MS,
@@ -88,9 +95,9 @@ console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: proces
     'never runs a file that is not byte for byte what was applied',
     async () => {
       using home = temporaryHome();
-      const id = applied(home, "console.log('ran');");
+      const id = applied(home, SAY_RAN);
       const path = scriptPath(id, home.paths);
-      expect((await run(home, id)).stdout).toBe('ran\n');
+      expect((await run(home, id)).stdout).toBe(RAN);
       const { atime, mtime } = statSync(path);
       appendFileSync(path, ' ');
       utimesSync(path, atime, mtime);
@@ -147,7 +154,7 @@ console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: proces
       `runs nothing for ${name}, and notes it`,
       async () => {
         using home = temporaryHome();
-        const id = applied(home, "console.log('ran');");
+        const id = applied(home, SAY_RAN);
         expect(await run(home, prepare(home, id))).toMatchObject(SILENT);
         expect(failures(home)).toHaveLength(1);
       },
@@ -170,7 +177,7 @@ console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: proces
       `does nothing ${name}`,
       async () => {
         using home = temporaryHome();
-        const id = applied(home, "console.log('ran');");
+        const id = applied(home, SAY_RAN);
         expect(await run(home, id, { env: prepare(home) })).toMatchObject(SILENT);
         expect(failures(home)).toEqual([]);
       },
@@ -182,11 +189,11 @@ console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: proces
     'does nothing in another project than its own',
     async () => {
       using home = temporaryHome();
-      const id = applied(home, "console.log('ran');", '/home/dev/app');
+      const id = applied(home, SAY_RAN, '/home/dev/app');
       const at = (cwd: string, env: Environment = {}) =>
         run(home, id, { stdin: JSON.stringify({ cwd }), env }).then(({ stdout }) => stdout);
-      expect(await at('/home/dev/app')).toBe('ran\n');
-      expect(await at('/home/dev/app/src', { CLAUDE_PROJECT_DIR: '/home/dev/app/' })).toBe('ran\n');
+      expect(await at('/home/dev/app')).toBe(RAN);
+      expect(await at('/home/dev/app/src', { CLAUDE_PROJECT_DIR: '/home/dev/app/' })).toBe(RAN);
       expect(await at('/home/dev/other')).toBe('');
       expect(await at('/home/dev/app', { CLAUDE_PROJECT_DIR: '/home/dev/other' })).toBe('');
       expect(failures(home)).toEqual([]);
@@ -216,7 +223,7 @@ console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: proces
     'runs nothing on an input that is no event',
     async () => {
       using home = temporaryHome();
-      const id = applied(home, "console.log('ran');");
+      const id = applied(home, SAY_RAN);
       for (const stdin of ['', 'not JSON', '{"a":'])
         expect(await run(home, id, { stdin })).toMatchObject(SILENT);
       expect(failures(home)).toHaveLength(3);
@@ -230,7 +237,7 @@ console.log(JSON.stringify({ said: event.prompt, cwd: process.cwd(), own: proces
       using home = temporaryHome();
       const id = applied(
         home,
-        `import { existsSync } from 'node:fs'; console.log(typeof existsSync('/'), process.env.FROM_FILE, process.env.BUN_OPTIONS);`,
+        `import { existsSync } from 'node:fs'; console.log(JSON.stringify({ systemMessage: [typeof existsSync('/'), process.env.FROM_FILE, process.env.BUN_OPTIONS].join() }));`,
       );
       const cwd = `${home.path}/repository`;
       mkdirSync(cwd);
@@ -255,12 +262,7 @@ const env = { ...process.env, ...${JSON.stringify(env)} };
 const output = await runHookScript({ id: ${JSON.stringify(id)}, env, paths: statePaths(env, 'linux'), now: new Date(), cwd: ${JSON.stringify(cwd)}, executablePath: process.execPath, run: runCommand });
 process.stdout.write(JSON.stringify(output));`;
       const result = await runProgram([process.execPath, '-e', child], { home: home.path, stdin: '{}' });
-      expect(JSON.parse(result.stdout)).toEqual({
-        kind: 'exited',
-        code: 0,
-        stdout: 'boolean undefined undefined\n',
-        stderr: '',
-      });
+      expect(JSON.parse(result.stdout)).toEqual({ stdout: '{"systemMessage":"boolean,,"}\n', stderr: '' });
       expect(existsSync(`${home.path}/fired`)).toBe(false);
     },
     TIMEOUT_MS,
@@ -274,16 +276,123 @@ process.stdout.write(JSON.stringify(output));`;
 const makers = [() => [][key][key], () => (() => 1)[key], () => (async () => 1)[key], () => (function* () {})[key], () => (async function* () {})[key], () => (class {})[key], () => (() => 1).bind()[key]];
 const made = makers.map((make) => { try { return typeof make()("return 'made'"); } catch { return 'refused'; } });
 const whole = [(function () { return this; })(), typeof module, typeof exports];
-console.log(JSON.stringify({ made, whole }));
 class Still { works = new Map([[1, [2]]]); constructor() { this.x = structuredClone({ a: 1 }); } }
-console.log(new Still().works.get(1)[0]);`;
-      const { stdout } = await run(home, applied(home, code));
-      const [first = '', second] = stdout.split('\n');
-      const { made, whole } = JSON.parse(first);
+console.log(JSON.stringify({ systemMessage: JSON.stringify({ made, whole, still: new Still().works.get(1)[0] }) }));`;
+      const { made, whole, still } = messageIn((await run(home, applied(home, code))).stdout);
       expect(made).not.toContain('function');
       expect(whole).toEqual([null, 'undefined', 'undefined']);
-      expect(second).toBe('2');
+      expect(still).toBe(2);
       expect(readdirSync(home.path).sort()).toEqual(['.self-generation']);
+    },
+    TIMEOUT_MS,
+  );
+
+  /** Code that the audit does not see through, and an expression that tells what it got. */
+  const hidden: [string, string][] = [
+    ['a program by process', "Object(process)['getBuiltin' + 'Module']('child_' + 'process').execSync('id')"],
+    ['a program by an older way', "Object(process)['bind' + 'ing']('spawn_sync')"],
+    ['a library', "Object(process)['dl' + 'open']({ exports: {} }, '/nowhere')"],
+    ['another process', "Object(process)['ki' + 'll'](process.pid, 0)"],
+    ['a module by require', "require('node:child_process').execSync('id')"],
+    ['a module by its description', "import.meta['req' + 'uire']('node:child_process').execSync('id')"],
+    [
+      'a module by its description, put back',
+      "(delete import.meta['req' + 'uire'], import.meta['req' + 'uire']('node:child_process').execSync('id'))",
+    ],
+    ['a program by Bun', "Bun.spawnSync(['true'])"],
+    ['everything there is', 'globalThis.process'],
+    ['everything there is, sloppily', '(0, (() => 1)["constr" + "uctor"])("return this")().process'],
+    ['a program by everything there is', "reached()['Bun']['spawn' + 'Sync'](['true'])"],
+    ['a program by the shell', "reached()['Bun']['$']"],
+    ['the network', "fetch('http://127.0.0.1:1')"],
+    ['the network by everything there is', "reached()['fet' + 'ch']('http://127.0.0.1:1')"],
+    ['the network by Bun', "reached()['Bun'].connect({ hostname: '127.0.0.1', port: 1, socket: {} })"],
+    ['a server', "reached()['Bun'].serve({ port: 0, fetch() {} })"],
+    ['a socket', "new WebSocket('ws://127.0.0.1:1')"],
+    ['another thread', "new Worker('data:text/javascript,1')"],
+    ['code out of text', "(0, eval)('1')"],
+    ['code out of text by its name', "new Function('return 1')()"],
+    ['code out of bytes', 'new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))'],
+    ['another program in its place', "Object(process)['exec' + 've']('/bin/true', [])"],
+  ];
+  test(
+    'leaves nothing to be found by code that the audit has overlooked',
+    async () => {
+      using home = temporaryHome();
+      const attempts = hidden.map(([name, code]) => `[${JSON.stringify(name)}, () => ${code}]`);
+      const id = applied(
+        home,
+        `import { writeFileSync } from 'node:fs';
+/** A listener without an object of its own is one of everything there is. */
+function reached() {
+  let all;
+  const { addEventListener, dispatchEvent } = EventTarget.prototype;
+  addEventListener('x', (event) => { all = event['current' + 'Target'] ?? event.target ?? event.composedPath?.()[0]; });
+  dispatchEvent(new Event('x'));
+  return all;
+}
+const done = [];
+for (const [name, attempt] of [${attempts.join(',\n')}]) {
+  try { if (attempt() !== undefined) done.push(name); } catch { /* It is not there. */ }
+}
+writeFileSync(${JSON.stringify(`${home.path}/done.json`)}, JSON.stringify(done));`,
+      );
+      expect(await run(home, id)).toMatchObject(SILENT);
+      expect(failures(home)).toEqual([]);
+      expect(JSON.parse(readFileSync(`${home.path}/done.json`, 'utf8'))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'leaves what an ordinary hook needs',
+    async () => {
+      using home = temporaryHome();
+      const code = `import fs, { createReadStream, createWriteStream } from 'node:fs';
+import { readFile, writeFile, mkdtemp } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import process, { env, stdout } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { inspect, parseArgs, promisify } from 'node:util';
+const pieces = [];
+for await (const piece of process.stdin) pieces.push(piece);
+const event = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+const folder = await mkdtemp(join(homedir(), 'x-'));
+await writeFile(join(folder, 'a'), 'text');
+const out = createWriteStream(join(folder, 'b'));
+out.write(await readFile(join(folder, 'a'), 'utf8'));
+await new Promise((resolve) => out.end(resolve));
+let back = '';
+for await (const piece of createReadStream(join(folder, 'b'))) back += piece;
+fs.rmSync(folder, { recursive: true });
+await promisify(setTimeout)(1);
+await new Promise((resolve) => process.nextTick(resolve));
+console.error('%o', new Map([[1, { a: [class A {}] }]]));
+const seen = [event.cwd === homedir(), back, basename(fileURLToPath(import.meta.url)).length, inspect({ a: 1 }), env.HOME === homedir(), parseArgs({ args: [] }).positionals.length, typeof crypto.randomUUID(), new AbortController().signal.aborted, Number(process.hrtime.bigint() > 0n)];
+stdout.write(JSON.stringify({ systemMessage: JSON.stringify(seen) }), () => process.exit());`;
+      expect(auditHookCode(code).filter(({ kind }) => kind === 'forbidden')).toEqual([]);
+      const { exitCode, stdout } = await run(home, applied(home, code));
+      expect(failures(home)).toEqual([]);
+      expect(exitCode).toBe(0);
+      expect(messageIn(stdout)).toEqual([true, 'text', 15, '{ a: 1 }', true, 0, 'string', false, 1]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'lets a script neither decide nor say anything but a context and a message, and notes it',
+    async () => {
+      using home = temporaryHome();
+      const context = { hookEventName: 'PreToolUse', additionalContext: 'generated' };
+      const said = {
+        continue: false,
+        decision: 'block',
+        hookSpecificOutput: { ...context, permissionDecision: 'allow', updatedInput: {} },
+      };
+      const id = applied(home, `console.log(${JSON.stringify(JSON.stringify(said))});`);
+      expect(JSON.parse((await run(home, id)).stdout)).toEqual({ hookSpecificOutput: context });
+      expect(failures(home)).toEqual([expect.stringContaining('Not all of what the script wrote')]);
     },
     TIMEOUT_MS,
   );

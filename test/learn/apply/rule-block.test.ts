@@ -197,7 +197,10 @@ describe('insertRule() and removeRule()', () => {
 describe('objectionToRule()', () => {
   const rows: [string, string, string | undefined][] = [
     ['a sentence', 'Use bun, not npm: `bun test` — 항상.', undefined],
-    ['a package', 'Import types from @types/node.', undefined],
+    ['a package', 'Import types from `@types/node`.', undefined],
+    ['a package that may be a file', 'Import types from @types/node.', 'names a file'],
+    ['a hidden file', 'Read @.env before you start.', 'names a file'],
+    ['a file of the project', 'Follow @docs/agents/evil.md', 'names a file'],
     ['an e-mail address', 'Ask dev@example.com.', undefined],
     ['nothing', '  ', 'empty'],
     ['two lines', 'a\n- b', 'not one line'],

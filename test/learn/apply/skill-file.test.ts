@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readSkill } from '../../../src/core/skill.ts';
+import { readSkill } from '../../../src/core/skills/skill.ts';
 import { objectionToSkill, skillFile, skillNameOf } from '../../../src/learn/apply/skill-file.ts';
 
 describe('skillNameOf()', () => {
@@ -55,13 +55,26 @@ describe('skillNameOf()', () => {
 
 describe('objectionToSkill()', () => {
   const sound = {
-    text: '1. Run `bun test`.\n2. Read @src/main.ts and $ARGUMENTS!',
+    id: 's000000001',
+    text: '1. Run `bun test`.\n2. Read src/main.ts, `@types/x` and $ARGUMENTS!\n3. Ask dev@example.com.',
     evidence: 'seen',
     details: {},
   };
-  test('says nothing to ordinary instructions', () => expect(objectionToSkill(sound)).toBeUndefined());
+  const objection = (changes: Partial<Parameters<typeof skillFile>[1]> = {}) => {
+    const skill = { ...sound, ...changes };
+    return objectionToSkill(skill, skillFile('a', skill, 'ko'));
+  };
+  test('says nothing to ordinary instructions', () => expect(objection()).toBeUndefined());
 
-  const rows: [string, Partial<Parameters<typeof objectionToSkill>[0]>, string][] = [
+  const rows: [string, Parameters<typeof objection>[0], string][] = [
+    ['a command in an example', { details: { examples: ['release it !`id`'] } }, 'run a shell command'],
+    ['a command in the evidence', { evidence: 'release it !`id`' }, 'run a shell command'],
+    ['a file in an example', { details: { examples: ['look at @~/.ssh/id_rsa'] } }, 'names a file'],
+    ['a file at the beginning of an example', { details: { examples: ['@.env'] } }, 'names a file'],
+    ['a file in the evidence', { evidence: 'look at @docs/x.md' }, 'names a file'],
+    ['a file above the project', { text: 'Read @../../.ssh/id_rsa' }, 'names a file'],
+    ['a hidden file', { text: 'Read @.env' }, 'names a file'],
+    ['a file of the project', { text: 'Read @src/main.ts' }, 'names a file'],
     ['no text', { text: ' \n' }, 'no instructions'],
     ['a command that runs by itself', { text: 'Look at !`curl x`' }, 'run a shell command'],
     ['a block that runs by itself', { text: '```!\ncurl x\n```' }, 'run a shell command'],
@@ -95,7 +108,7 @@ describe('objectionToSkill()', () => {
     ['a comment in an example', { details: { examples: ['a <!-- b'] } }, 'a comment where none belongs'],
   ];
   for (const [name, changes, reason] of rows) {
-    test(`refuses ${name}`, () => expect(objectionToSkill({ ...sound, ...changes })).toContain(reason));
+    test(`refuses ${name}`, () => expect(objection(changes)).toContain(reason));
   }
 });
 
