@@ -1,19 +1,12 @@
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../store/connection.ts';
-import { sqliteErrorCode } from '../store/sqlite.ts';
 import { readDatabase, writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
 
 /** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
 export function readErrors<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
-  try {
-    const found = readDatabase(paths, (db) => (db.isOwn ? { value: work(db) } : 'older'));
-    return found === 'older' ? writeDatabase(paths, work) : found?.value;
-  } catch (cause) {
-    if (sqliteErrorCode(cause) === undefined) throw cause;
-    const reason = (cause as Error).message;
-    throw new Error(`Cannot read "${paths.database}": ${reason}. Run "self-generation doctor"`, { cause });
-  }
+  const found = readDatabase(paths, (db) => (db.isOwn ? { value: work(db) } : 'older'));
+  return found === 'older' ? writeDatabase(paths, work) : found?.value;
 }
 
 /** The failure of whoever asks for an error that there is not. */

@@ -153,7 +153,8 @@ export function settle(paths: StatePaths): Check {
       waiting > 0 ? `took in ${counted(waiting, 'waiting recording')}` : 'nothing waits to be recorded',
     );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const { cause = error } = error instanceof Error ? error : {};
+    const reason = cause instanceof Error ? cause.message : String(cause);
     const lost = waiting === 0 ? '' : `; ${counted(waiting, 'recording')} waiting`;
     return failed(
       'spool',

@@ -3,33 +3,50 @@ import type { Db } from './connection.ts';
 import { getDb } from './db.ts';
 import { takeGiven } from './given-contexts.ts';
 import { record } from './record.ts';
+import { sqliteErrorCode } from './sqlite.ts';
 
 /** The database for the length of one command. Hooks have their own, shorter, deadlines. */
 
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Reads; undefined when there is no database. Throws what SQLite throws. */
+/** Reads; undefined when there is no database. @throws Error that says what to do when it cannot be read. */
 export function readDatabase<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
-  const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-  if (db === undefined) return undefined;
+  return saying('read', paths, () => {
+    const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
+    return db && closing(db, () => work(db));
+  });
+}
+
+/**
+ * Writes: creates the database or brings it up to date, takes in what waits in the spool, and hands it over. `work`
+ * makes its own transactions. @throws Error that says what to do when it cannot be written.
+ */
+export function writeDatabase<T>(paths: StatePaths, work: (db: Db) => T): T {
+  return saying('write', paths, () => {
+    const db = getDb(paths, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
+    return closing(db, () => {
+      record([], paths, db);
+      takeGiven(paths, Date.now(), db);
+      return work(db);
+    });
+  });
+}
+
+function closing<T>(db: Db, work: () => T): T {
   try {
-    return work(db);
+    return work();
   } finally {
     db.sqlite.close();
   }
 }
 
-/**
- * Writes: creates the database or brings it up to date, takes in what waits in the spool, and hands it over. `work`
- * makes its own transactions. Throws with the reason when that is not possible.
- */
-export function writeDatabase<T>(paths: StatePaths, work: (db: Db) => T): T {
-  const db = getDb(paths, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
+/** SQLite's own words do not name the file, and do not help. */
+function saying<T>(action: 'read' | 'write', paths: StatePaths, work: () => T): T {
   try {
-    record([], paths, db);
-    takeGiven(paths, Date.now(), db);
-    return work(db);
-  } finally {
-    db.sqlite.close();
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof Error) || sqliteErrorCode(cause) === undefined) throw cause;
+    const advice = 'Run "self-generation doctor"';
+    throw new Error(`Cannot ${action} "${paths.database}": ${cause.message}. ${advice}`, { cause });
   }
 }

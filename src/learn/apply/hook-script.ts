@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { isRecord, readString } from '../../core/guards.ts';
 import { canonicalProjectPath, getProjectPath } from '../../core/project.ts';
+import { redactSecrets } from '../../core/redact.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { SCRIPT_ID } from '../../setup/hook-command.ts';
 import { isEnabled, loadConfig } from '../../store/config.ts';
@@ -119,6 +120,8 @@ async function runScript(
   if (result.kind === 'timed-out') throw new Error(`The script was ended after ${RUN_TIMEOUT_MS} ms`);
   if (result.kind === 'failed') throw new Error(`Cannot run the script: ${result.reason}`);
   if (result.code !== 0)
-    throw new Error(`The script ended with ${result.code}: ${result.stderr.slice(0, 300)}`);
+    throw new Error(
+      `The script ended with ${result.code}: ${redactSecrets(result.stderr.slice(0, 4096)).slice(0, 300)}`,
+    );
   return result;
 }
