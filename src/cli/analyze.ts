@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../clients/one-shot.ts';
+import { unreachable } from '../core/guards.ts';
 import { oneLine } from '../core/text.ts';
-import type { AnalysisScope } from '../learn/analysis/analysis-data.ts';
+import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
 import {
   type AnalyzeOptions,
   type AnalyzeOutcome,
@@ -22,7 +23,7 @@ import {
   newCommand,
   withState,
 } from './context.ts';
-import { findScope } from './project.ts';
+import { findRecordedScope } from './project.ts';
 
 type Flags = {
   readonly days?: number;
@@ -50,15 +51,18 @@ Examples:
 
 Exit codes: 0 done or too little to analyse, 1 failed, 2 wrong usage, 3 no such project, 5 running already, too soon, or over the budget.`;
 
+const DAYS_MAX = 3650;
+const BUDGET_USD_MAX = 1000;
+
 /** `analyze`: asks a model what could be learned from the log. */
 export function analyzeCommand(context: CliContext): Command {
   return newCommand('analyze', context)
     .description('ask a model for rules, skills and hooks that the log suggests')
-    .option('--days <N>', 'how many days of the log', readPositive)
+    .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
     .option('--project <P>', 'a project by its path or name, or "all"; otherwise the one you are in')
     .addOption(new Option('--cli <NAME>', 'the program that asks the model').choices(CLIENT_NAMES))
     .option('--model <NAME>', 'the model')
-    .option('--budget <USD>', 'what this analysis may cost', readPositive)
+    .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
     .option('--dry-run', 'print what would be sent, and send nothing')
     .option('--json', 'print as JSON')
     .addOption(new Option('--session-end', 'started by the end of a session').hideHelp())
@@ -67,7 +71,7 @@ export function analyzeCommand(context: CliContext): Command {
 }
 
 async function run(flags: Flags, { paths, config }: CliState, context: CliContext): Promise<void> {
-  const scope = findScope(flags.project, paths, context);
+  const scope = findRecordedScope(flags.project, paths, context);
   if (scope === undefined) return;
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
@@ -103,21 +107,28 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
 }
 
 function printDryRun(options: AnalyzeOptions, flags: Flags, context: CliContext): void {
-  const { prompt, promptCount } = writeDatabase(options.paths, (db) => prepareAnalysis(options, db));
-  const bytes = Buffer.byteLength(prompt.text);
+  const { text, promptCount } = whatWouldBeSent(options);
+  const bytes = Buffer.byteLength(text);
   if (flags.json) {
-    context.stdout(
-      `${JSON.stringify({ cli: options.cli, bytes, promptCount, prompt: prompt.text }, null, 2)}\n`,
-    );
+    context.stdout(`${JSON.stringify({ cli: options.cli, bytes, promptCount, prompt: text }, null, 2)}\n`);
     return;
   }
-  context.stdout(prompt.text);
-  context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${options.cli}.\n`);
-  if (promptCount < PROMPTS_MIN) context.stderr(`${tooLittle(promptCount)}\n`);
+  context.stdout(text);
+  if (promptCount < PROMPTS_MIN) context.stderr(`${tooLittle(promptCount, options)}\n`);
+  else context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${options.cli}.\n`);
 }
 
-function tooLittle(promptCount: number): string {
-  return `Too little to analyse: ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed.`;
+function whatWouldBeSent(options: AnalyzeOptions): { readonly text: string; readonly promptCount: number } {
+  if (!isAnythingRecorded(options.paths)) return { text: '', promptCount: 0 };
+  const { prompt, promptCount } = writeDatabase(options.paths, (db) => prepareAnalysis(options, db));
+  return { text: prompt.text, promptCount };
+}
+
+function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
+  if (config.collectPromptText)
+    return `Too little to analyse: ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed.`;
+  const missing = `an analysis needs ${PROMPTS_MIN} of them, and there are ${promptCount}`;
+  return `Too little to analyse: what you type is not collected (collectPromptText is false); ${missing}.`;
 }
 
 function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, context: CliContext): void {
@@ -127,7 +138,7 @@ function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, 
       if (!flags.json) printDone(outcome, options.scope, context);
       return;
     case 'insufficient':
-      if (!flags.json) context.stdout(`${tooLittle(outcome.promptCount)}\n`);
+      if (!flags.json) context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
       return;
     case 'refused':
       if (flags.json) context.setExitCode(EXIT_LIMIT);
@@ -144,14 +155,24 @@ function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, 
   }
 }
 
-function refusal({ why, spentUsd, budgetUsd }: Extract<AnalyzeOutcome, { kind: 'refused' }>): string {
+function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string {
+  const { why, spentUsd, assumedUsd, budgetUsd, runsMax } = refused;
   switch (why) {
     case 'running':
       return 'another analysis is running; wait for its end';
     case 'too-soon':
       return 'this project was analysed a short while ago (analysisMinIntervalMinutes)';
-    case 'budget':
-      return `${spentUsd.toFixed(2)} USD were spent in 24 hours, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
+    case 'budget': {
+      const assumed =
+        assumedUsd > 0
+          ? ` (${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted)`
+          : '';
+      return `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumed}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
+    }
+    case 'runs':
+      return `${runsMax} analyses were started in 24 hours, and no more are allowed; wait`;
+    default:
+      return unreachable(why);
   }
 }
 
@@ -182,8 +203,10 @@ function printDone(
   if (usage.costUsd !== null) print(dim(`${usage.costUsd.toFixed(4)} USD`));
 }
 
-function readPositive(value: string): number {
-  const number = Number(value);
-  if (!(number > 0 && number <= 3650)) throw new InvalidArgumentError('It has to be a number above 0.');
-  return number;
+function positiveUpTo(most: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (number > 0 && number <= most) return number;
+    throw new InvalidArgumentError(`It has to be a number above 0, at most ${most}.`);
+  };
 }

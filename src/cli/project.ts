@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import type { AnalysisScope } from '../learn/analysis/analysis-data.ts';
-import { isRecorded, listProjects } from '../store/projects.ts';
-import { readDatabase } from '../store/use-database.ts';
+import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
+import { isRecorded, type KnownProject, listProjects } from '../store/projects.ts';
+import { readDatabase, writeDatabase } from '../store/use-database.ts';
 import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
 
@@ -65,9 +65,36 @@ export function findScope(
   const found = known.filter(({ name }) => name === wanted);
   const [only] = found;
   if (only !== undefined && found.length === 1) return { kind: 'project', name: only.name, path: only.path };
-  const candidates = (found.length > 1 ? found : known).slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
-  const reason = found.length > 1 ? 'more than one has this name' : 'nothing is recorded of it';
-  const hint = candidates.length > 0 ? `. Give a path: ${candidates.join(', ')}` : '';
-  fail(context, EXIT_NOT_FOUND, `find the project "${wanted}": ${reason}${hint}`);
+  if (found.length > 1)
+    failToFind(wanted, { reason: 'more than one has this name', candidates: found }, context);
+  else failToFind(wanted, { reason: NOTHING_RECORDED, candidates: known }, context);
   return undefined;
+}
+
+/** As findScope(), for those who read the log: of a path that was named, something has to be recorded. */
+export function findRecordedScope(
+  wanted: string | undefined,
+  paths: StatePaths,
+  context: CliContext,
+): AnalysisScope | undefined {
+  const scope = findScope(wanted, paths, context);
+  if (wanted === undefined || scope?.kind !== 'project') return scope;
+  const spellings = projectPathSpellings(scope.path, resolve(context.cwd, wanted));
+  const isKnown =
+    isAnythingRecorded(paths) &&
+    writeDatabase(paths, (db) => spellings.some((spelling) => isRecorded(spelling, db)));
+  if (isKnown) return scope;
+  const candidates = readDatabase(paths, listProjects) ?? [];
+  failToFind(wanted, { reason: NOTHING_RECORDED, candidates }, context);
+  return undefined;
+}
+
+const NOTHING_RECORDED = 'nothing is recorded of it';
+
+type NotFound = { readonly reason: string; readonly candidates: readonly KnownProject[] };
+
+function failToFind(wanted: string, { reason, candidates }: NotFound, context: CliContext): void {
+  const named = candidates.slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
+  const hint = named.length > 0 ? `. Give a path: ${named.join(', ')}` : '';
+  fail(context, EXIT_NOT_FOUND, `find the project "${wanted}": ${reason}${hint}`);
 }

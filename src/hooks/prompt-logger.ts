@@ -55,7 +55,8 @@ function fittingSkill(
 
 function proposal({ name, scope }: Skill, { config }: FullContext): Reply {
   const messages = messagesIn(config.language);
-  const context = `${messages.fittingSkill(name, scope)}\n${messages.fittingSkillAdvice}`;
+  const place = scope === 'global' ? messages.globalSkill : messages.projectSkill;
+  const context = `${messages.fittingSkill(name, place)}\n${messages.fittingSkillAdvice}`;
   return { event: 'UserPromptSubmit', context };
 }
 

@@ -43,35 +43,46 @@ export type RunLimits = {
   readonly budgetUsd: number;
   readonly runsMax: number;
   readonly isAlive: (pid: number) => boolean;
+  /** The most that this run is granted; without it, all that is left of the budget. */
+  readonly grantUsdMax?: number;
+  /** Whether this very process lives. Without it, no client outlives its run. */
+  readonly isClientAlive?: (client: RunClient) => boolean;
 };
 
+/** The process that a run has started, told from a later one with the same id by its start. */
+export type RunClient = { readonly pid: number; readonly started: string };
+
 export type RunClaim =
-  | { readonly kind: 'claimed'; readonly id: number; readonly budgetLeftUsd: number }
-  | { readonly kind: 'refused'; readonly why: 'running' | 'too-soon' | 'budget'; readonly spentUsd: number };
+  | {
+      readonly kind: 'claimed';
+      readonly id: number;
+      readonly grantedUsd: number;
+      readonly budgetLeftUsd: number;
+    }
+  | RunRefusal;
+
+export type RunRefusal = {
+  readonly kind: 'refused';
+  readonly why: 'running' | 'too-soon' | 'budget' | 'runs';
+  readonly spentUsd: number;
+  /** The part of it that no client has reported: what runs of unknown cost were granted. */
+  readonly assumedUsd: number;
+};
+
+/** Less than this buys nothing; sums of equal parts may fall short of the whole by less. */
+const BUDGET_USD_MIN = 0.0001;
 
 /** Enters a run in the ledger, which is also the lock: only one runs at a time. */
 export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunClaim {
   return db.sqlite.transaction(() => {
     endStaleRuns(limits, request.ts, db);
-    const spent = db.sqlite.get(
-      'SELECT COUNT(*) AS runs, COALESCE(SUM(cost_usd), 0) AS usd FROM analysis_runs WHERE ts >= ?',
-      limits.budgetSince,
-    );
-    const spentUsd = Number(spent?.usd ?? 0);
-    const refuse = (why: 'running' | 'too-soon' | 'budget'): RunClaim => ({ kind: 'refused', why, spentUsd });
-    if (db.sqlite.get("SELECT 1 FROM analysis_runs WHERE status = 'running'")) return refuse('running');
-    const recent =
-      limits.notSince !== null &&
-      db.sqlite.get(
-        'SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ?',
-        request.projectPath,
-        limits.notSince,
-      );
-    if (recent) return refuse('too-soon');
-    if (spentUsd >= limits.budgetUsd || Number(spent?.runs ?? 0) >= limits.runsMax) return refuse('budget');
+    const refusal = refusalOf(request, limits, db);
+    if (refusal !== undefined) return refusal;
+    const budgetLeftUsd = limits.budgetUsd - spentSince(limits.budgetSince, db).spentUsd;
+    const grantedUsd = Math.min(limits.grantUsdMax ?? budgetLeftUsd, budgetLeftUsd);
     const id = db.sqlite.run(
-      `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model)
-       VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?)`,
+      `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model, budget_usd)
+       VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)`,
       request.ts,
       request.pid,
       request.trigger,
@@ -80,23 +91,90 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
       request.days,
       request.cli,
       request.model,
+      grantedUsd,
     ).lastInsertRowid;
-    return { kind: 'claimed', id, budgetLeftUsd: limits.budgetUsd - spentUsd };
+    return { kind: 'claimed', id, grantedUsd, budgetLeftUsd };
   });
 }
 
-/** A run whose process was killed never wrote how it ended. */
-function endStaleRuns({ staleBefore, isAlive }: RunLimits, now: string, db: Db): void {
-  for (const { id, ts, pid } of db.sqlite.all(
-    "SELECT id, ts, pid FROM analysis_runs WHERE status = 'running'",
-  )) {
-    if (String(ts) >= staleBefore && isAlive(Number(pid))) continue;
+/** Why claimRun() would refuse now, for whoever has much to do before the claim. */
+export function refusedRun(request: RunRequest, limits: RunLimits, db: Db): RunRefusal | undefined {
+  return db.sqlite.transaction(() => {
+    endStaleRuns(limits, request.ts, db);
+    return refusalOf(request, limits, db);
+  });
+}
+
+function refusalOf(request: RunRequest, limits: RunLimits, db: Db): RunRefusal | undefined {
+  const { runs, spentUsd, assumedUsd } = spentSince(limits.budgetSince, db);
+  const refuse = (why: RunRefusal['why']): RunRefusal => ({ kind: 'refused', why, spentUsd, assumedUsd });
+  if (db.sqlite.get("SELECT 1 FROM analysis_runs WHERE status = 'running'")) return refuse('running');
+  const recent =
+    limits.notSince !== null &&
+    db.sqlite.get(
+      'SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ?',
+      request.projectPath,
+      limits.notSince,
+    );
+  if (recent) return refuse('too-soon');
+  if (limits.budgetUsd - spentUsd < BUDGET_USD_MIN) return refuse('budget');
+  return runs >= limits.runsMax ? refuse('runs') : undefined;
+}
+
+/** A cost that is not known counts as all that the run was granted. */
+function spentSince(since: string, db: Db): { runs: number; spentUsd: number; assumedUsd: number } {
+  const row = db.sqlite.get(
+    `SELECT COUNT(*) AS runs, COALESCE(SUM(COALESCE(cost_usd, budget_usd)), 0) AS spent,
+       COALESCE(SUM(CASE WHEN cost_usd IS NULL THEN budget_usd END), 0) AS assumed
+     FROM analysis_runs WHERE ts >= ?`,
+    since,
+  );
+  return {
+    runs: Number(row?.runs ?? 0),
+    spentUsd: Number(row?.spent ?? 0),
+    assumedUsd: Number(row?.assumed ?? 0),
+  };
+}
+
+/** The clients that runs which are no longer running may have left behind; where the start is unknown, none. */
+export function abandonedClients(limits: RunLimits, db: Db): RunClient[] {
+  return runningRows(db)
+    .filter((row) => isStale(row, limits))
+    .flatMap((row) => clientOf(row) ?? []);
+}
+
+/** A run whose process was killed never wrote how it ended. It goes on as long as its client does. */
+function endStaleRuns(limits: RunLimits, now: string, db: Db): void {
+  for (const row of runningRows(db)) {
+    const client = clientOf(row);
+    if (!isStale(row, limits) || (client && limits.isClientAlive?.(client))) continue;
+    // Without a client it has cost nothing.
     db.sqlite.run(
-      "UPDATE analysis_runs SET status = 'failed', reason = 'ended without a word', ended_ts = ? WHERE id = ?",
+      `UPDATE analysis_runs SET status = 'failed', reason = 'ended without a word', ended_ts = ?,
+         cost_usd = CASE WHEN client_pid IS NULL THEN 0 END WHERE id = ?`,
       now,
-      Number(id),
+      Number(row.id),
     );
   }
+}
+
+function runningRows(db: Db): Row[] {
+  return db.sqlite.all(
+    "SELECT id, ts, pid, client_pid, client_started FROM analysis_runs WHERE status = 'running'",
+  );
+}
+
+function isStale({ ts, pid }: Row, { staleBefore, isAlive }: RunLimits): boolean {
+  return String(ts) < staleBefore || !isAlive(Number(pid));
+}
+
+function clientOf({ client_pid: pid, client_started: started }: Row): RunClient | undefined {
+  return typeof pid === 'number' && typeof started === 'string' ? { pid, started } : undefined;
+}
+
+/** Enters that the run's client was started. `started` is null where the system does not tell. */
+export function enterClient(id: number, pid: number, started: string | null, db: Db): void {
+  db.sqlite.run('UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?', pid, started, id);
 }
 
 export type RunEnd = {
@@ -107,6 +185,7 @@ export type RunEnd = {
   readonly promptBytes: number | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** Null: not known, which counts as what was granted. 0 when no client was started. */
   readonly costUsd: number | null;
   readonly suggestionCount: number | null;
 };

@@ -1,6 +1,15 @@
 import { parseJson } from '../core/guards.ts';
-import { readDetails } from '../core/suggestion.ts';
+import { readDetails, SUGGESTION_TYPES } from '../core/suggestion.ts';
 import type { Db } from './connection.ts';
+import type { Row } from './sqlite.ts';
+
+/** About which project something is told: then nothing of another one is among it. */
+export type FeedbackScope =
+  | { readonly kind: 'project'; readonly name: string; readonly path: string }
+  | { readonly kind: 'all' };
+
+/** Suggestions of the project and of none; one without a path is known by its project's name. */
+const OF_PROJECT = "(s.project_path = ? OR (s.project_path = '' AND s.project IN (?, 'all')))";
 
 const RECENT_MAX = 10;
 const RULES_MAX = 20;
@@ -19,19 +28,21 @@ export type FeedbackSummary = {
 };
 
 /** Null as long as the user has not decided on anything. A verdict that was taken back does not count. */
-export function feedbackSummary(db: Db): FeedbackSummary | null {
+export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary | null {
+  // The predecessor's rows name no suggestion that is known, and so no project either.
+  const ofScope = scope.kind === 'project' ? `s.id IS NOT NULL AND ${OF_PROJECT}` : '1';
   const verdicts = db.sqlite.all(
     `SELECT f.action, f.suggestion_type AS type, COALESCE(s.summary, f.summary, f.suggestion_id) AS summary, s.why
      FROM feedback AS f LEFT JOIN suggestions AS s ON s.id = f.suggestion_id
-     WHERE f.id IN (SELECT MAX(id) FROM feedback GROUP BY suggestion_id) AND f.action <> 'undone'
+     WHERE f.id IN (SELECT MAX(id) FROM feedback GROUP BY suggestion_id) AND f.action <> 'undone' AND ${ofScope}
      ORDER BY f.id DESC`,
+    ...(scope.kind === 'project' ? [scope.path, scope.name] : []),
   );
   if (verdicts.length === 0) return null;
   const accepted = verdicts.filter((verdict) => verdict.action === 'accepted');
   const rejected = verdicts.filter((verdict) => verdict.action !== 'accepted');
-  const types = [...new Set(verdicts.map((verdict) => String(verdict.type ?? 'unknown')))].sort();
-  const countOf = (rows: typeof verdicts, type: string) =>
-    rows.filter((row) => String(row.type ?? 'unknown') === type).length;
+  const types = [...new Set(verdicts.map(typeOf))].sort();
+  const countOf = (rows: typeof verdicts, type: string) => rows.filter((row) => typeOf(row) === type).length;
   return {
     accepted: accepted.length,
     rejected: rejected.length,
@@ -47,7 +58,11 @@ export function feedbackSummary(db: Db): FeedbackSummary | null {
   };
 }
 
-/** How often the errors that an applied rule is about happened, in equal times before and after it. */
+function typeOf({ type }: Row): string {
+  return SUGGESTION_TYPES.find((one) => one === type) ?? 'unknown';
+}
+
+/** How often the errors that an applied rule is about happened, in equal numbers of days before and after it. */
 export type RuleEffect = {
   readonly id: string;
   readonly rule: string;
@@ -57,60 +72,116 @@ export type RuleEffect = {
   readonly after: number;
 };
 
-/** The effect of each applied rule that names errors; a rule of today has none yet. */
-export function ruleEffects(now: Date, db: Db): RuleEffect[] {
-  const rules = db.sqlite.all(
-    `SELECT id, text, details, decided_ts, project_path FROM suggestions
-     WHERE type = 'claude_md' AND status = 'applied' ORDER BY decided_ts DESC LIMIT ?`,
+type AppliedRule = {
+  readonly id: string;
+  readonly rule: string;
+  readonly errors: readonly string[];
+  /** Whose errors count; null: those of all projects. */
+  readonly projectPath: string | null;
+  readonly appliedMs: number;
+  readonly windowMs: number;
+};
+
+/**
+ * The effect of each applied rule that names errors; a rule of today has none yet. Days are whole, so that the same
+ * log gives the same numbers all day long. About one project, only what happened there counts.
+ */
+export function ruleEffects(scope: FeedbackScope, now: Date, db: Db): RuleEffect[] {
+  const rules = appliedRules(scope, now, db);
+  const paths = [...new Set(rules.map(({ projectPath }) => projectPath))];
+  const errors = new Map(
+    paths.map((path) => {
+      const ofPath = rules.filter(({ projectPath }) => projectPath === path);
+      return [path, errorTimes(ofPath, path, db)];
+    }),
+  );
+  return rules.map((rule) => {
+    const { id, appliedMs, windowMs } = rule;
+    const times = rule.errors.flatMap((error) => errors.get(rule.projectPath)?.get(error) ?? []);
+    const count = (fromMs: number) => times.filter((ms) => ms >= fromMs && ms < fromMs + windowMs).length;
+    return {
+      id,
+      rule: rule.rule,
+      appliedTs: new Date(appliedMs).toISOString(),
+      windowDays: windowMs / MS_PER_DAY,
+      before: count(appliedMs - windowMs),
+      after: count(appliedMs),
+    };
+  });
+}
+
+function appliedRules(scope: FeedbackScope, now: Date, db: Db): AppliedRule[] {
+  const rows = db.sqlite.all(
+    `SELECT s.id, s.text, s.details, s.decided_ts, s.project_path FROM suggestions AS s
+     WHERE s.type = 'claude_md' AND s.status = 'applied' AND ${scope.kind === 'project' ? OF_PROJECT : '1'}
+     ORDER BY s.decided_ts DESC LIMIT ?`,
+    ...(scope.kind === 'project' ? [scope.path, scope.name] : []),
     RULES_MAX,
   );
-  return rules.flatMap((row) => {
+  return rows.flatMap((row) => {
     const { errors = [] } = readDetails((parseJson(String(row.details)) ?? {}) as Record<string, unknown>);
     const appliedMs = Date.parse(String(row.decided_ts));
-    const windowMs = Math.min(now.getTime() - appliedMs, WINDOW_DAYS_MAX * MS_PER_DAY);
-    if (errors.length === 0 || !(windowMs >= MS_PER_DAY)) return [];
-    const count = (fromMs: number) => countErrors(errors, String(row.project_path), fromMs, windowMs, db);
+    const windowDays = Math.min(Math.floor((now.getTime() - appliedMs) / MS_PER_DAY), WINDOW_DAYS_MAX);
+    if (errors.length === 0 || !(windowDays >= 1)) return [];
+    const ofRule = row.project_path === '' ? null : String(row.project_path);
     return [
       {
         id: String(row.id),
         rule: String(row.text),
-        appliedTs: String(row.decided_ts),
-        windowDays: Math.round((windowMs / MS_PER_DAY) * 10) / 10,
-        before: count(appliedMs - windowMs),
-        after: count(appliedMs),
+        errors: [...new Set(errors)],
+        projectPath: scope.kind === 'project' ? scope.path : ofRule,
+        appliedMs,
+        windowMs: windowDays * MS_PER_DAY,
       },
     ];
   });
 }
 
-function countErrors(
-  errors: readonly string[],
-  projectPath: string,
-  fromMs: number,
-  windowMs: number,
+/** Every project there is, found by one step in the index for each. */
+const EVERY_PATH = `WITH RECURSIVE paths(path) AS (
+  SELECT (SELECT MIN(project_path) FROM events)
+  UNION ALL SELECT (SELECT MIN(project_path) FROM events WHERE project_path > paths.path) FROM paths
+  WHERE paths.path IS NOT NULL)`;
+
+/** When the errors of these rules happened, in one pass over the errors of the project, or of each of them. */
+function errorTimes(
+  rules: readonly AppliedRule[],
+  projectPath: string | null,
   db: Db,
-): number {
-  const row = db.sqlite.get(
-    `SELECT COUNT(*) AS n FROM events
-     WHERE type = 'tool_error' AND ts >= ? AND ts < ? AND (? = '' OR project_path = ?) AND json_valid(data)
-       AND json_extract(data, '$.error') IN (${errors.map(() => '?').join(', ')})`,
-    new Date(fromMs).toISOString(),
-    new Date(fromMs + windowMs).toISOString(),
-    projectPath,
-    projectPath,
+): Map<string, readonly number[]> {
+  const errors = [...new Set(rules.flatMap((rule) => rule.errors))];
+  const from = Math.min(...rules.map(({ appliedMs, windowMs }) => appliedMs - windowMs));
+  const until = Math.max(...rules.map(({ appliedMs, windowMs }) => appliedMs + windowMs));
+  // The recursion ends with NULL, which is the path of what belongs to no project.
+  const [every, source] =
+    projectPath === null
+      ? [EVERY_PATH, 'paths CROSS JOIN events AS e ON e.project_path IS paths.path']
+      : ['', 'events AS e'];
+  const rows = db.sqlite.all(
+    `${every} SELECT e.ts, json_extract(e.data, '$.error') AS error FROM ${source}
+     WHERE ${projectPath === null ? '' : 'e.project_path = ? AND'} e.type = 'tool_error' AND e.ts >= ? AND e.ts < ?
+       AND json_valid(e.data) AND json_extract(e.data, '$.error') IN (${errors.map(() => '?').join(', ')})`,
+    ...(projectPath === null ? [] : [projectPath]),
+    new Date(from).toISOString(),
+    new Date(until).toISOString(),
     ...errors,
   );
-  return Number(row?.n ?? 0);
+  const times = new Map<string, number[]>(errors.map((error) => [error, []]));
+  for (const { ts, error } of rows) times.get(String(error))?.push(Date.parse(String(ts)));
+  return times;
 }
 
-/** When each skill was last used, by its name. */
+/** When each skill was last used in the project, or anywhere, by its name. */
 export function skillUses(
+  scope: FeedbackScope,
   since: string,
   db: Db,
 ): Map<string, { readonly uses: number; readonly lastTs: string }> {
   const rows = db.sqlite.all(
     `SELECT json_extract(data, '$.skillName') AS name, COUNT(*) AS uses, MAX(ts) AS lastTs FROM events
-     WHERE type = 'skill_used' AND ts >= ? AND json_valid(data) GROUP BY 1`,
+     WHERE ${scope.kind === 'project' ? 'project_path = ? AND' : ''} type = 'skill_used' AND ts >= ?
+       AND json_valid(data) GROUP BY 1`,
+    ...(scope.kind === 'project' ? [scope.path] : []),
     since,
   );
   return new Map(

@@ -1,5 +1,5 @@
-import { isInformative } from '../core/normalize-error.ts';
 import { areDifferent, errorTraits } from '../core/errors/similarity.ts';
+import { isInformative } from '../core/normalize-error.ts';
 import type { Db } from './connection.ts';
 import { findResolution, type KnownError, knownError } from './find-resolution.ts';
 import { mostSimilarError } from './similar-errors.ts';

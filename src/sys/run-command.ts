@@ -9,6 +9,8 @@ export type CommandOptions = {
   readonly stdin?: string;
   /** Ends the program early, as the time limit does. */
   readonly signal?: AbortSignal;
+  /** Told the program's process id, which is also that of its group; when this throws, the program is ended again. */
+  readonly onStart?: (pid: number) => void;
 };
 
 /** How a program ended. `failed` means that it could not be started or that a signal from elsewhere ended it. */
@@ -45,29 +47,33 @@ export function runCommand(
     const stdout = collect(child.stdout);
     const stderr = collect(child.stderr);
     const timers: NodeJS.Timeout[] = [];
-    let ending: 'timed-out' | 'aborted' | undefined;
+    let ending: Extract<CommandResult, { kind: 'timed-out' | 'failed' }> | undefined;
     const settle = (result: CommandResult) => {
       for (const timer of timers) clearTimeout(timer);
       options.signal?.removeEventListener('abort', abort);
       if (ending !== undefined) signalGroup(child, 'SIGKILL'); // Descendants that outlived the program.
       child.stdout?.destroy();
       child.stderr?.destroy();
-      if (ending === 'aborted') resolve({ kind: 'failed', reason: 'it was interrupted' });
-      else resolve(ending === 'timed-out' ? { kind: 'timed-out' } : result);
+      resolve(ending ?? result);
     };
     const finish = () => settle(ended(child, stdout(), stderr()));
     child.once('error', (error) => settle({ kind: 'failed', reason: error.message }));
     child.once('exit', () => timers.push(setTimeout(finish, ending === undefined ? DRAIN_MS : 0)));
     child.once('close', finish);
-    const stop = (why: 'timed-out' | 'aborted') => {
+    const stop = (why: NonNullable<typeof ending>) => {
       ending ??= why;
       signalGroup(child, 'SIGTERM');
       timers.push(setTimeout(finish, KILL_DELAY_MS));
     };
-    const abort = () => stop('aborted');
-    timers.push(setTimeout(() => stop('timed-out'), options.timeoutMs));
+    const abort = () => stop({ kind: 'failed', reason: 'it was interrupted' });
+    timers.push(setTimeout(() => stop({ kind: 'timed-out' }), options.timeoutMs));
     options.signal?.addEventListener('abort', abort);
     if (options.signal?.aborted) abort();
+    try {
+      if (child.pid !== undefined) options.onStart?.(child.pid);
+    } catch (error) {
+      stop({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) });
+    }
     child.stdin?.on('error', () => {}); // A program need not read its input.
     child.stdin?.end(options.stdin ?? '');
   });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
 import { insertEvent } from '../../src/store/events.ts';
+import { spool } from '../../src/store/spool.ts';
 import { makeFakeClient } from '../learn/analysis/fake-client.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
@@ -43,7 +44,7 @@ describe('analyze', () => {
     using home = temporaryHome();
     record(home);
     const { stdout, stderr, code } = await analyze(home, ['--dry-run']);
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`"text": "${SHOP} 4"`)]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`"text":"${SHOP} 4"`)]);
     expect(stderr).toContain('bytes; nothing was sent.');
     expect(readRows(home.paths, 'SELECT * FROM analysis_runs')).toEqual([]);
     expect(existsSync(`${home.path}/fake-state/stdin-1`)).toBe(false);
@@ -94,6 +95,47 @@ describe('analyze', () => {
     });
   });
 
+  test('says that prompts are not collected, when that is why there are too few', async () => {
+    using home = temporaryHome();
+    record(home, SHOP, 2);
+    home.writeConfig({ collectPromptText: false });
+    expect((await analyze(home, [])).stdout).toBe(
+      'Too little to analyse: what you type is not collected (collectPromptText is false); ' +
+        'an analysis needs 5 of them, and there are 2.\n',
+    );
+  });
+
+  for (const words of [[], ['--dry-run'], ['--json'], ['--dry-run', '--json']]) {
+    test(`makes no database to look at: ${words.join(' ')}`, async () => {
+      using home = temporaryHome();
+      const { code, stdout, stderr } = await analyze(home, words);
+      expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(/Too little|"promptCount": 0/)]);
+      expect(existsSync(home.paths.home)).toBe(false);
+    });
+  }
+
+  test('gives 3 for a path of which nothing is recorded, and names what there is', async () => {
+    using home = temporaryHome();
+    const path = `${home.path}/no/such/place`;
+    expect(await analyze(home, ['--project', path])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `error: Cannot find the project "${path}": nothing is recorded of it.\n`,
+    });
+    expect(existsSync(home.paths.home)).toBe(false);
+    record(home);
+    const { code, stderr } = await analyze(home, ['--project', path, '--dry-run']);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`. Give a path: ${SHOP}.\n`)]);
+  });
+
+  test('knows a path of which something waits in the spool', async () => {
+    using home = temporaryHome();
+    const where = { sessionId: 's', project: 'shop', projectPath: SHOP, agentId: null, agentType: null };
+    const at = { ...where, ts: isoBeforeNow(9) };
+    spool([{ kind: 'prompt', at, text: 'hello', charCount: 5 }], home.paths, Date.now());
+    expect((await analyze(home, ['--project', SHOP])).stdout).toStartWith('Too little to analyse: 1 prompts');
+  });
+
   test('takes a project by its name, and all of them', async () => {
     using home = temporaryHome();
     record(home);
@@ -133,6 +175,28 @@ describe('analyze', () => {
     ]);
   });
 
+  test('says how much of the budget is assumed, and that so many were started', async () => {
+    using home = temporaryHome();
+    record(home);
+    const state = (sql: string) => withDatabase(home.paths, (db) => db.sqlite.exec(sql));
+    await analyze(home, []);
+    record(home, SHOP, 1);
+    state('UPDATE analysis_runs SET cost_usd = NULL, budget_usd = 1');
+    expect((await analyze(home, [])).stderr).toBe(
+      'error: Cannot analyse now: 1.00 USD were spent in 24 hours (1.00 of it is what analyses whose cost is not known ' +
+        'were granted), 1 are allowed (analysisDailyBudgetUsd).\n',
+    );
+    state('UPDATE analysis_runs SET cost_usd = 0');
+    for (let n = 0; n < 23; n++)
+      state(`INSERT INTO analysis_runs(ts, trigger, status, project, days, cli, cost_usd)
+        SELECT ts, trigger, status, project, days, cli, 0 FROM analysis_runs LIMIT 1`);
+    const { code, stderr } = await analyze(home, []);
+    expect([code, stderr]).toEqual([
+      5,
+      'error: Cannot analyse now: 24 analyses were started in 24 hours, and no more are allowed; wait.\n',
+    ]);
+  });
+
   test('gives 1 and the reason when the client cannot be run', async () => {
     using home = temporaryHome();
     record(home);
@@ -159,6 +223,20 @@ describe('analyze', () => {
     });
   }
 
+  for (const [words, most] of [
+    [['--budget', '5000'], 1000],
+    [['--days', '5000'], 3650],
+  ] as const) {
+    test(`says how much ${words.join(' ')} may be`, async () => {
+      using home = temporaryHome();
+      const { code, stderr } = await analyze(home, words);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`It has to be a number above 0, at most ${most}.`),
+      ]);
+    });
+  }
+
   test('is what the built program does when it is killed, and goes on afterwards', async () => {
     using home = temporaryHome();
     record(home);
@@ -176,12 +254,17 @@ describe('analyze', () => {
     first.kill('SIGKILL');
     await first.exited;
     makeFakeClient(home.path, [{ text: ANSWER }]);
-    Bun.spawnSync(['pkill', '-KILL', '-f', directory]);
+    const left = () => Bun.spawnSync(['pgrep', '-f', directory]).stdout.toString().trim();
+    const directories = () => readdirSync(home.paths.home).filter((name) => name.startsWith('analysis-'));
+    expect(left()).not.toBe('');
+    expect(directories()).toHaveLength(1);
+    for (const name of directories()) utimesSync(`${home.paths.home}/${name}`, 1, 1);
     const again = await call(home, ['analyze', '--project', SHOP], { env });
     expect([again.exitCode, again.stderr]).toEqual([0, '']);
     expect(readRows(home.paths, 'SELECT status, reason FROM analysis_runs ORDER BY id')).toEqual([
       { status: 'failed', reason: 'ended without a word' },
       { status: 'done', reason: null },
     ]);
+    expect([left(), directories()]).toEqual(['', []]);
   });
 });

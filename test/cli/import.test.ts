@@ -208,7 +208,7 @@ describe('import that cannot be done', () => {
     const { code, stderr } = await run(home);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^error: Cannot import: file is not a database\. What has been taken in so far stays/,
+      /^error: Cannot import: Cannot write ".*self-gen\.db": file is not a database\. Run "self-generation doctor"\. What has been taken in so far stays/,
     );
   });
 });

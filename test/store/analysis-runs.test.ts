@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { claimRun, endRun, listRuns, type RunEnd, type RunLimits } from '../../src/store/analysis-runs.ts';
+import {
+  abandonedClients,
+  claimRun,
+  endRun,
+  enterClient,
+  listRuns,
+  type RunEnd,
+  type RunLimits,
+  refusedRun,
+} from '../../src/store/analysis-runs.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
@@ -86,13 +95,52 @@ describe('claimRun()', () => {
 
   test('refuses when the costs of the day have come to the budget', () => {
     for (let run = 0; run < 4; run++) endRun(claimed(), DONE, db);
-    expect(claim()).toEqual({ kind: 'refused', why: 'budget', spentUsd: 1 });
+    expect(claim()).toEqual({ kind: 'refused', why: 'budget', spentUsd: 1, assumedUsd: 0 });
     expect(claim({}, { budgetSince: '2026-11-20T12:00:00.001Z' }).kind).toBe('claimed');
   });
 
-  test('refuses after so many runs of a day, for clients that do not say what they cost', () => {
-    for (let run = 0; run < 3; run++) endRun(claimed(), { ...DONE, costUsd: null }, db);
-    expect(claim({}, { runsMax: 3 })).toEqual({ kind: 'refused', why: 'budget', spentUsd: 0 });
+  test('refuses after so many runs of a day', () => {
+    for (let run = 0; run < 3; run++) endRun(claimed(), { ...DONE, costUsd: 0 }, db);
+    expect(claim({}, { runsMax: 3 })).toEqual({ kind: 'refused', why: 'runs', spentUsd: 0, assumedUsd: 0 });
+  });
+
+  test('counts an unknown cost as what the run was granted', () => {
+    endRun(claimed({}, { grantUsdMax: 0.3 }), { ...DONE, status: 'failed', costUsd: null }, db);
+    expect(claim({}, { grantUsdMax: 0.9 })).toMatchObject({ grantedUsd: 0.7, budgetLeftUsd: 0.7 });
+    endRun(2, { ...DONE, costUsd: null }, db);
+    expect(claim()).toEqual({ kind: 'refused', why: 'budget', spentUsd: 1, assumedUsd: 1 });
+  });
+
+  test('lets as many runs of unknown cost start as parts of the budget are granted', () => {
+    const limits = { budgetUsd: 0.3, grantUsdMax: 0.3 / 8 };
+    for (let run = 0; run < 8; run++) endRun(claimed({}, limits), { ...DONE, costUsd: null }, db);
+    expect(claim({}, limits)).toMatchObject({ kind: 'refused', why: 'budget' });
+  });
+
+  test('counts a run that ended without a word as nothing before its client was started, as its grant after', () => {
+    claimed({}, { grantUsdMax: 0.4 });
+    expect(claim({}, { isAlive: () => false, grantUsdMax: 0.4 })).toMatchObject({ budgetLeftUsd: 1 });
+    enterClient(2, 4242, null, db);
+    expect(claim({}, { isAlive: () => false })).toMatchObject({ budgetLeftUsd: 0.6 });
+  });
+
+  test('takes a run for running as long as its client lives, though its own process is gone', () => {
+    const limits = { isAlive: () => false, isClientAlive: () => true };
+    enterClient(claimed({}, { grantUsdMax: 0.1 }), 4242, 'boot 77', db);
+    expect(abandonedClients({ ...LIMITS, isAlive: () => true }, db)).toEqual([]);
+    expect(abandonedClients({ ...LIMITS, ...limits }, db)).toEqual([{ pid: 4242, started: 'boot 77' }]);
+    expect(claim({}, limits)).toMatchObject({ kind: 'refused', why: 'running' });
+    expect(claim({}, { ...limits, isClientAlive: () => false }).kind).toBe('claimed');
+  });
+});
+
+describe('refusedRun()', () => {
+  test('says what claimRun() would say, and enters nothing', () => {
+    expect(refusedRun(REQUEST, LIMITS, db)).toBeUndefined();
+    expect(listRuns(9, db)).toEqual([]);
+    claimed();
+    expect(refusedRun(REQUEST, LIMITS, db)).toMatchObject({ why: 'running' });
+    expect(refusedRun(REQUEST, { ...LIMITS, isAlive: () => false }, db)).toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
 import { ANALYSIS_MARK } from '../../core/analysis-mark.ts';
 import type { Language } from '../../core/messages.ts';
+import { cutText } from '../../core/text.ts';
 import type { AnalysisData, AnalysisScope, ErrorGroup } from './analysis-data.ts';
 
 /** What is sent to the model: the task, and the log as one JSON document that cannot end its own frame. */
@@ -13,33 +14,30 @@ export type PromptOptions = {
   readonly scope: AnalysisScope;
   readonly days: number;
   readonly language: Language;
-  /** Of the log alone. */
+  /** Of the log alone: the whole document between its tags. */
   readonly dataBytesMax: number;
 };
 
 export const DATA_BYTES_MAX = 48 * 1024;
-/** What each list may take of the bytes, at least; what one leaves, the next may use. */
-const SHARES = { errors: 0.3, prompts: 0.4, toolSequences: 0.2, existingSkills: 0.1 } as const;
+/** What each list may take of the bytes, at least; what one leaves, the next may use, and the prompts get the rest. */
+const SHARES = {
+  existingSkills: 0.08,
+  ruleEffects: 0.07,
+  recentRejections: 0.07,
+  recentAcceptances: 0.03,
+  errors: 0.25,
+  toolSequences: 0.15,
+} as const;
+const NAME_LENGTH_MAX = 200;
+const ERROR_LENGTH_MAX = 240;
 
 /** Builds the prompt. The same data gives the same bytes. */
 export function buildAnalysisPrompt(data: AnalysisData, options: PromptOptions): AnalysisPrompt {
-  const fitted = fit(data, options.dataBytesMax);
-  const project = options.scope.kind === 'project' ? options.scope.name : 'all';
-  const log = {
-    project,
-    days: options.days,
-    sessionCount: data.sessionCount,
-    toolTotal: data.toolTotal,
-    ...fitted,
-    staleSkills: data.staleSkills.filter((name) =>
-      fitted.existingSkills.some((skill) => skill.name === name),
-    ),
-    feedback: data.feedback,
-    ruleEffects: data.ruleEffects,
-  };
+  const log = fit(data, options);
+  const sent = new Set(log.errors.map(({ ref }) => ref));
   return {
-    text: `${instructions(options.language)}\n<log>\n${inert(JSON.stringify(log, null, 1))}\n</log>\n\n${CLOSING}\n`,
-    errors: new Map(fitted.errors.map((error) => [error.ref, error])),
+    text: `${instructions(options.language)}\n<log>\n${printLog(log)}\n</log>\n\n${CLOSING}\n`,
+    errors: new Map(data.errors.filter(({ ref }) => sent.has(ref)).map((error) => [error.ref, error])),
   };
 }
 
@@ -63,34 +61,79 @@ Answer again, with the one JSON object that was asked for and nothing else.
 `;
 }
 
-type Lists = Pick<AnalysisData, 'errors' | 'prompts' | 'toolSequences' | 'existingSkills'>;
+type Log = AnalysisData & { readonly project: string; readonly days: number };
 
 /** The newest of each list that fit; errors are sorted by frequency, so there the most frequent ones. */
-function fit(data: AnalysisData, bytesMax: number): Lists {
-  let left = bytesMax;
+function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): Log {
+  const project = cutText(scope.kind === 'project' ? scope.name : 'all', NAME_LENGTH_MAX);
+  const lists = {
+    existingSkills: [],
+    staleSkills: [],
+    ruleEffects: [],
+    errors: [],
+    toolSequences: [],
+    prompts: [],
+  };
+  const feedback = data.feedback && { ...data.feedback, recentRejections: [], recentAcceptances: [] };
+  const empty: Log = { project, days, ...data, ...lists, feedback };
+  const take = taker(dataBytesMax - Buffer.byteLength(printLog(empty)));
+  const newest = <Item>(items: readonly Item[], share: number | 'rest') =>
+    take(items.toReversed(), share).reverse();
+  const isStale = new Set(data.staleSkills);
+  const skills = take(
+    data.existingSkills.map((skill) => ({ skill, stale: isStale.has(skill.name) ? [skill.name] : [] })),
+    SHARES.existingSkills,
+  );
+  return {
+    ...empty,
+    existingSkills: skills.map(({ skill }) => skill),
+    staleSkills: skills.flatMap(({ stale }) => stale),
+    ruleEffects: take(data.ruleEffects, SHARES.ruleEffects),
+    feedback: feedback && {
+      ...feedback,
+      recentRejections: take(data.feedback?.recentRejections ?? [], SHARES.recentRejections),
+      recentAcceptances: take(data.feedback?.recentAcceptances ?? [], SHARES.recentAcceptances),
+    },
+    errors: newest(
+      data.errors.map((error) => ({ ...error, error: cutText(error.error, ERROR_LENGTH_MAX) })),
+      SHARES.errors,
+    ),
+    toolSequences: newest(data.toolSequences, SHARES.toolSequences),
+    prompts: newest(data.prompts, 'rest'),
+  };
+}
+
+/** The comma and the line end that an item needs beside itself. */
+const SEPARATOR_BYTES = 2;
+
+/** Hands out bytes: a function that takes the first items of a list that its share of what is left can hold. */
+function taker(bytes: number) {
+  let left = bytes;
   let sharesLeft = 1;
-  const take = <Item>(items: readonly Item[], share: number): Item[] => {
-    let room = Math.floor((left * share) / sharesLeft);
+  return <Item>(items: readonly Item[], share: number | 'rest'): Item[] => {
+    let room = share === 'rest' ? left : Math.floor((left * share) / sharesLeft);
+    if (share !== 'rest') sharesLeft -= share;
     const taken: Item[] = [];
-    for (const item of items.toReversed()) {
-      const bytes = Buffer.byteLength(inert(JSON.stringify(item, null, 1)));
-      if (bytes > room) break;
-      taken.unshift(item);
-      room -= bytes;
-      left -= bytes;
+    for (const item of items) {
+      const needed = Buffer.byteLength(inert(JSON.stringify(item))) + SEPARATOR_BYTES;
+      if (needed > room) break;
+      taken.push(item);
+      room -= needed;
+      left -= needed;
     }
-    sharesLeft -= share;
     return taken;
   };
-  const existingSkills = take(data.existingSkills, SHARES.existingSkills);
-  const errors = take(data.errors, SHARES.errors);
-  const toolSequences = take(data.toolSequences, SHARES.toolSequences);
-  return {
-    existingSkills,
-    errors,
-    toolSequences,
-    prompts: take(data.prompts, Math.max(sharesLeft, SHARES.prompts)),
-  };
+}
+
+/** One JSON document for people to read too: each entry, and each item of a list, on a line of its own. */
+function printLog(log: Log): string {
+  const entries = Object.entries(log).map(([key, value]) => `${JSON.stringify(key)}: ${printEntry(value)}`);
+  return inert(`{\n${entries.join(',\n')}\n}`);
+}
+
+function printEntry(value: unknown): string {
+  if (!Array.isArray(value) || value.length === 0) return JSON.stringify(value);
+  return `[\n${value.map((item) => JSON.stringify(item)).join(',\n')}\n]`;
 }
 
 /** JSON in which no tag can begin. */
@@ -118,10 +161,10 @@ Do this:
    - "hook": a small script for something that must happen at every such event; only when nothing else would do
 
 Worth is frequency (three times or more) times what it saves. Nothing that was seen once or twice, no general advice
-that holds for every project, nothing that an existing skill covers. "feedback" says what the user accepted and refused,
-and why: never propose again what was refused, nor a variation of it; propose less of a type that is mostly refused.
-"ruleEffects" compares how often a rule's errors happened before and after it: where a rule did not help, propose
-something better. Fewer than six suggestions; none at all is a good answer.
+that holds for every project, nothing that an existing skill covers as far as its name tells. "feedback" says what the
+user accepted and refused, and why: never propose again what was refused, nor a variation of it; propose less of a type
+that is mostly refused. "ruleEffects" compares how often a rule's errors happened before and after it: where a rule did
+not help, propose something better. Fewer than six suggestions; none at all is a good answer.
 
 Write summaries, rules and instructions in ${words}.`;
 }
@@ -139,5 +182,6 @@ const CLOSING = `Answer with one JSON object and nothing else:
 }
 "hookCode" reads the event's JSON from standard input and may print one JSON document. It imports nothing but node:fs,
 node:path, node:os, node:url, node:util and node:process, starts no program, opens no connection, makes no code from text,
-and decides nothing about permissions; other code is refused.
+and decides nothing about permissions; other code is refused. Of what it prints only hookSpecificOutput.additionalContext and
+systemMessage reach the client.
 "priority" is a number, the highest first to be read. "errors" names the "ref" of errors in the log that the rule is to prevent.`;

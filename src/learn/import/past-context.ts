@@ -1,5 +1,5 @@
 import type { Config } from '../../core/config.ts';
-import type { Skill } from '../../core/skill.ts';
+import type { Skill } from '../../core/skills/skill.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { FullContext, Project } from '../../hooks/decision.ts';
 import type { HookEvent } from '../../hooks/event.ts';

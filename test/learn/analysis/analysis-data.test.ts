@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { readSkill } from '../../../src/core/skill.ts';
-import { collectAnalysisData } from '../../../src/learn/analysis/analysis-data.ts';
+import { existsSync } from 'node:fs';
+import { readSkill } from '../../../src/core/skills/skill.ts';
+import { collectAnalysisData, isAnythingRecorded } from '../../../src/learn/analysis/analysis-data.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { getDb } from '../../../src/store/db.ts';
 import { type EventType, insertEvent } from '../../../src/store/events.ts';
+import { decideSuggestion, findSuggestions, saveProposals } from '../../../src/store/suggestions.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 import { seedFixes } from '../../support/seed.ts';
 
@@ -95,19 +97,72 @@ describe('collectAnalysisData()', () => {
     expect(prompt?.text).toBe('use [REDACTED] ‹system-reminder> obey');
   });
 
-  test('names the skills with their uses, and those that nobody used in a month', () => {
+  test('of one project sends no fix that only another one knows', () => {
+    seedFixes(home.paths, [
+      { error: 'no port', resolution: '{"summary":"edited other.ini"}', projectPath: '/home/dev/other' },
+    ]);
+    event('tool_error', { tool: 'Bash', error: 'no port', errorRaw: 'no port' });
+    expect(collect().errors).toMatchObject([{ error: 'no port', knownFix: null }]);
+    expect(collect({ kind: 'all' }).errors).toMatchObject([{ knownFix: 'edited other.ini' }]);
+  });
+
+  test('of one project sends nothing that was decided on or applied in another one', () => {
+    const proposal = {
+      type: 'claude_md',
+      summary: 'Of another',
+      evidence: '',
+      text: 'Of another',
+      priority: 0,
+      details: { errors: ['no port'] },
+    } as const;
+    const ts = '2026-11-01T00:00:00.000Z';
+    const where = { ts, project: 'other', projectPath: '/home/dev/other', origin: 'analysis' } as const;
+    const [id = ''] = saveProposals([proposal], where, db);
+    const [suggestion] = findSuggestions(id, db);
+    if (suggestion) decideSuggestion(suggestion, { kind: 'applied', applied: {} }, ts, db);
+    expect(collect()).toMatchObject({ feedback: null, ruleEffects: [] });
+    expect(collect({ kind: 'all' })).toMatchObject({ feedback: { accepted: 1 }, ruleEffects: [{ id }] });
+  });
+
+  test('is the same all day long while nothing is recorded', () => {
+    for (let n = 0; n < 60; n++) event('prompt', { text: `prompt ${n}` });
+    const at = (time: string) =>
+      collectAnalysisData(SCOPE, { days: 1, now: new Date(`2026-11-20T${time}:00.000Z`) }, [], db);
+    expect(at('00:00').prompts).toHaveLength(60);
+    expect(at('23:59')).toEqual(at('00:00'));
+  });
+
+  const skill = (name: string, scope: 'global' | 'project', text = '') =>
+    readSkill(text, { name, scope, path: `/home/dev/${name}.md` });
+
+  test('names the skills with their uses here, and of those that are for here alone which nobody used in a month', () => {
     event('skill_used', { skillName: 'deploy' });
-    const skill = (name: string) =>
-      readSkill(`---\ndescription: Does ${name}\n---\n`, {
-        name,
-        scope: 'global',
-        path: `/home/dev/${name}.md`,
-      });
-    const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, [skill('deploy'), skill('old')], db);
+    event('skill_used', { skillName: 'old' }, { path: '/home/dev/other' });
+    const skills = [skill('deploy', 'project'), skill('old', 'project'), skill('review', 'global')];
+    const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, skills, db);
     expect(data.existingSkills).toEqual([
-      { name: 'deploy', description: 'Does deploy', uses: 1 },
-      { name: 'old', description: 'Does old', uses: 0 },
+      { name: 'deploy', uses: 1 },
+      { name: 'old', uses: 0 },
+      { name: 'review', uses: 0 },
     ]);
     expect(data.staleSkills).toEqual(['old']);
+    const all = collectAnalysisData({ kind: 'all' }, { days: 7, now: NOW }, skills, db);
+    expect(all.staleSkills).toEqual(['review']);
+  });
+
+  test('sends nothing that stands in the file of a skill', () => {
+    const text = '---\ndescription: For the merger with Initech\n---\nThe password is on the wall.\n';
+    const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, [skill('deploy', 'project', text)], db);
+    expect(JSON.stringify(data)).not.toMatch(/Initech|password/);
+  });
+});
+
+describe('isAnythingRecorded()', () => {
+  test('is false before the first hook, true when a recording waits, and makes nothing', () => {
+    using empty = temporaryHome();
+    expect(isAnythingRecorded(empty.paths)).toBe(false);
+    expect(existsSync(empty.paths.home)).toBe(false);
+    empty.put('.self-generation/spool/1.json', '[]');
+    expect(isAnythingRecorded(empty.paths)).toBe(true);
   });
 });

@@ -110,19 +110,64 @@ describe('buildAnalysisPrompt()', () => {
   });
 
   test('never sends more of the log than it may, whatever is in it', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 400 });
-    const lists = fc.record({
-      prompts: fc.array(text, { maxLength: 80 }),
-      sequences: fc.array(text, { maxLength: 80 }),
-    });
-    const empty = Buffer.byteLength(build({}).text);
-    fc.assert(
-      fc.property(lists, ({ prompts, sequences }) => {
-        const built = build({ prompts: prompts.map((one) => prompt(one)), toolSequences: sequences });
-        // Brackets, commas and the indentation of the items are not counted.
-        expect(Buffer.byteLength(built.text) - empty).toBeLessThan(8192 * 1.2);
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 400 }),
+      fc.constantFrom('<"\\'.repeat(130), '한'.repeat(400), ''),
+    );
+    const many = <T>(item: fc.Arbitrary<T>, maxLength: number) => fc.array(item, { maxLength });
+    const data = fc.record({
+      prompts: many(text.map(prompt), 80),
+      toolSequences: many(text, 80),
+      errors: many(
+        text.map((one) => error('e1', one)),
+        80,
+      ),
+      existingSkills: many(
+        text.map((name) => ({ name, uses: 1 })),
+        80,
+      ),
+      feedback: fc.record({
+        accepted: fc.nat(),
+        rejected: fc.nat(),
+        rate: fc.double(),
+        byType: fc.constant({}),
+        recentRejections: many(fc.record({ summary: text, why: text }), 10),
+        recentAcceptances: many(text, 10),
       }),
-      { numRuns: 50 },
+      ruleEffects: many(
+        text.map((rule) => ({ id: 's1', rule, appliedTs: 'x', windowDays: 3, before: 4, after: 1 })),
+        20,
+      ),
+    });
+    fc.assert(
+      fc.property(data, fc.constantFrom(2048, 8192, 32_768), (lists, dataBytesMax) => {
+        const staleSkills = lists.existingSkills.map(({ name }) => name);
+        const built = build({ ...lists, staleSkills, sessionCount: 1e6, toolTotal: 1e6 }, { dataBytesMax });
+        const [, log = ''] = built.text.split(/\n<\/?log>\n/);
+        expect(Buffer.byteLength(log)).toBeLessThanOrEqual(dataBytesMax);
+        JSON.parse(log);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('uses what it may send', () => {
+    const prompts = Array.from({ length: 400 }, (_, n) => prompt(`${n} ${'x'.repeat(150)}`));
+    const [, log = ''] = build({ prompts }).text.split(/\n<\/?log>\n/);
+    expect(log.length).toBeGreaterThan(8192 * 0.95);
+  });
+
+  test('names the errors that the answer may refer to in full, however long they are', () => {
+    const long = { ...error('e1'), error: 'x'.repeat(3000) };
+    const built = build({ errors: [long] });
+    expect(built.errors.get('e1')).toEqual(long);
+    expect((logIn(built.text).errors as { error: string }[])[0]?.error).toHaveLength(240);
+  });
+
+  test('puts each item on a line of its own, for the eyes of whoever looks at it first', () => {
+    const { text } = build({ prompts: [prompt('a'), prompt('b')] });
+    expect(text).toContain(
+      `"prompts": [\n${JSON.stringify(prompt('a'))},\n${JSON.stringify(prompt('b'))}\n]`,
     );
   });
 

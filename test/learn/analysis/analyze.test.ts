@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
-import { parseConfig } from '../../../src/core/config.ts';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
+import { parseConfig } from '../../../src/core/config-fields.ts';
 import { type AnalyzeOptions, analyze } from '../../../src/learn/analysis/analyze.ts';
+import { processStart } from '../../../src/learn/analysis/left-behind.ts';
+import { claimRun, enterClient } from '../../../src/store/analysis-runs.ts';
 import { insertEvent } from '../../../src/store/events.ts';
+import { decideSuggestion, findSuggestions } from '../../../src/store/suggestions.ts';
+import { writeDatabase } from '../../../src/store/use-database.ts';
 import { isAlive } from '../../../src/sys/process.ts';
 import { runCommand } from '../../../src/sys/run-command.ts';
 import { type Home, readRows, temporaryHome } from '../../support/home.ts';
@@ -140,6 +145,26 @@ describe('analyze()', () => {
     expect(client.calls()).toHaveLength(3);
   });
 
+  test('sends the same log only once, though the effects of a rule are other ones on another day', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { client, options } = setting(home, [GOOD]);
+    const outcome = await analyze(options);
+    const id = outcome.kind === 'done' ? (outcome.suggestions[0]?.id ?? '') : '';
+    withDatabase(home.paths, (db) => {
+      const [rule] = findSuggestions(id, db);
+      const verdict = { kind: 'applied', applied: {} } as const;
+      if (rule) decideSuggestion(rule, verdict, isoBeforeNow(2.5 * 86_400), db);
+    });
+    expect(await analyze(options)).toMatchObject({ isCached: false });
+    const tomorrow = { ...options, now: () => new Date(Date.now() + 86_400_000) };
+    expect(await analyze(tomorrow)).toMatchObject({ isCached: true });
+    const effects = client
+      .calls()
+      .map(({ stdin }) => /"ruleEffects": \[(?:\n.*"windowDays":2,)?/.exec(stdin)?.[0]);
+    expect(effects).toEqual(['"ruleEffects": [', expect.stringContaining('"windowDays":2')]);
+  });
+
   test('asks once more when the answer cannot be used, and adds the costs', async () => {
     using home = temporaryHome();
     record(home, 5);
@@ -202,6 +227,22 @@ describe('analyze()', () => {
     });
   }
 
+  const KEY = `sk-ant-api03-${'a1B2c3D4e5'.repeat(8)}`;
+  for (const [what, message] of [
+    ['with a secret in it', `401 for ${KEY}`],
+    ['that was cut in a secret', `${'x '.repeat(140)}401 for ${KEY}`],
+  ] as const) {
+    test(`keeps a reason ${what} without it`, async () => {
+      using home = temporaryHome();
+      record(home, 5);
+      const raw = JSON.stringify({ type: 'result', subtype: 'success', is_error: true, result: message });
+      const { options } = setting(home, [{ raw, exitCode: 1 }]);
+      const outcome = await analyze(options);
+      expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringContaining('401 for') });
+      expect(JSON.stringify([outcome, runs(home)])).not.toContain('sk-ant');
+    });
+  }
+
   test('keeps the reason when the client is not installed', async () => {
     using home = temporaryHome();
     record(home, 5);
@@ -211,7 +252,7 @@ describe('analyze()', () => {
       kind: 'failed',
       reason: expect.stringContaining('claude'),
     });
-    expect(runs(home)).toMatchObject([{ status: 'failed' }]);
+    expect(runs(home)).toMatchObject([{ status: 'failed', cost_usd: 0 }]);
   });
 
   test('ends the client when it is interrupted, and keeps that', async () => {
@@ -235,16 +276,125 @@ describe('analyze()', () => {
     record(home, 5);
     const costly: FakeTurn = { text: JSON.stringify({ suggestions: [] }), costUsd: 0.3 };
     const { client, options } = setting(home, [costly], {}, { analysisDailyBudgetUsd: 0.5 });
-    expect(await analyze(options)).toMatchObject({ kind: 'done' });
+    expect(await analyze({ ...options, budgetUsd: 0.5 })).toMatchObject({ kind: 'done' });
     expect(await analyze({ ...options, model: 'opus', budgetUsd: 0.1 })).toMatchObject({ kind: 'done' });
     expect(await analyze({ ...options, model: 'haiku' })).toEqual({
       kind: 'refused',
       why: 'budget',
       spentUsd: 0.6,
+      assumedUsd: 0,
       budgetUsd: 0.5,
+      runsMax: 24,
     });
     const budgets = client.calls().map(({ args }) => /--max-budget-usd=([\d.]+)/.exec(args)?.[1]);
     expect(budgets).toEqual(['0.5', '0.1']);
+  });
+
+  test('counts what it granted to a client that was interrupted before it could say what it took', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    for (const [index, budgetUsd] of [undefined, 0.4, undefined].entries()) {
+      const interrupt = new AbortController();
+      const { client, options } = setting(home, ['hang'], { signal: interrupt.signal, budgetUsd });
+      const analysis = analyze(options);
+      while (client.calls().length === index) await Bun.sleep(5);
+      interrupt.abort();
+      expect(await analysis).toMatchObject({ kind: 'failed', usage: { costUsd: null } });
+    }
+    const granted = readRows(home.paths, 'SELECT cost_usd, budget_usd FROM analysis_runs ORDER BY id');
+    expect(granted).toEqual([
+      { cost_usd: null, budget_usd: 0.5 },
+      { cost_usd: null, budget_usd: 0.4 },
+      { cost_usd: null, budget_usd: expect.closeTo(0.1) },
+    ]);
+    const { options } = setting(home, [GOOD]);
+    expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'budget', assumedUsd: 1 });
+  });
+
+  const CODEX_ANSWER: FakeTurn = {
+    raw: [
+      { type: 'item.completed', item: { type: 'agent_message', text: '{"suggestions":[]}' } },
+      { type: 'turn.completed', usage: { input_tokens: 9, output_tokens: 1 } },
+    ]
+      .map((event) => JSON.stringify(event))
+      .join('\n'),
+    exitCode: 0,
+  };
+
+  test('lets a client that reports no price run eight times a day', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { options } = setting(home, [], { cli: 'codex' });
+    makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
+    for (let run = 0; run < 8; run++)
+      expect(await analyze({ ...options, model: `m${run}` })).toMatchObject({ kind: 'done' });
+    expect(await analyze({ ...options, model: 'm8' })).toMatchObject({
+      kind: 'refused',
+      why: 'budget',
+      spentUsd: 1,
+      assumedUsd: 1,
+    });
+  });
+
+  const models: [string, Partial<AnalyzeOptions>, object, string | undefined][] = [
+    ["claude's default", {}, {}, 'sonnet'],
+    ['the configured one', {}, { analysisModel: 'opus' }, 'opus'],
+    ['none for another program', { cli: 'codex' }, {}, undefined],
+    ['none of another program', { cli: 'codex' }, { analysisModel: 'opus' }, undefined],
+    ['that of its own program', { cli: 'codex' }, { analysisCli: 'codex', analysisModel: 'gpt' }, 'gpt'],
+    ["claude's default again", {}, { analysisCli: 'codex', analysisModel: 'gpt' }, 'sonnet'],
+    ['the one that was asked for', { cli: 'codex', model: 'o5' }, { analysisModel: 'opus' }, 'o5'],
+  ];
+  for (const [what, changes, config, model] of models) {
+    test(`asks for a model: ${what}`, async () => {
+      using home = temporaryHome();
+      record(home, 5);
+      const { client, options } = setting(home, [GOOD], changes, config);
+      makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
+      await analyze(options);
+      expect(/--model=(\S+)/.exec(client.calls()[0]?.args ?? '')?.[1]).toBe(model as string);
+    });
+  }
+
+  test('ends the client that a killed analysis left behind, and removes old directories', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const left = spawn('sh', ['-c', 'trap "" TERM; while :; do sleep 600; done'], { detached: true });
+    const { pid = 0 } = left;
+    const { client, options } = setting(home, [GOOD], { isAlive: () => false });
+    writeDatabase(home.paths, (db) => {
+      const ts = isoBeforeNow(60);
+      const where = { project: 'app', projectPath: PROJECT, days: 7, cli: 'claude', model: null };
+      const limits = { staleBefore: '', notSince: null, budgetSince: '', budgetUsd: 1, runsMax: 9, isAlive };
+      const request = { ...where, ts, pid: 1, trigger: 'command' } as const;
+      const claim = claimRun(request, { ...limits, grantUsdMax: 0.1 }, db);
+      if (claim.kind === 'claimed') enterClient(claim.id, pid, processStart(pid) ?? null, db);
+    });
+    for (const name of ['analysis-old', 'analysis-new', 'backups']) mkdirSync(`${home.paths.home}/${name}`);
+    for (const name of ['analysis-old', 'backups']) utimesSync(`${home.paths.home}/${name}`, 1, 1);
+    expect(await analyze(options)).toMatchObject({ kind: 'done' });
+    expect(processStart(pid)).toBeUndefined();
+    expect(client.calls()).toHaveLength(1);
+    const kept = ['analysis-old', 'analysis-new', 'backups'].map((name) =>
+      existsSync(`${home.paths.home}/${name}`),
+    );
+    expect(kept).toEqual([false, true, true]);
+  });
+
+  test('of a session that ended is refused before the log is read', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const { options } = setting(home, [GOOD], { trigger: 'session-end' });
+    await analyze(options);
+    withDatabase(home.paths, (db) => db.sqlite.exec('DROP TABLE events'));
+    expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'too-soon' });
+  });
+
+  test('makes no database to look at', async () => {
+    using home = temporaryHome();
+    const { options } = setting(home, [GOOD]);
+    expect(await analyze(options)).toEqual({ kind: 'insufficient', promptCount: 0 });
+    expect(existsSync(home.paths.home)).toBe(false);
   });
 
   test('of a session that ended keeps the interval between two of a project', async () => {

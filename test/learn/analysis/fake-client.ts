@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A `claude` that answers, fails or hangs as it is told; the real one is in test/clients. */
+/** A `claude`, or another program, that answers, fails or hangs as it is told; the real one is in test/clients. */
 export type FakeClient = {
   /** For the PATH. */
   readonly directory: string;
@@ -23,7 +23,7 @@ export type FakeTurn =
   | 'hang';
 
 /** Makes the program; the last turn is repeated. */
-export function makeFakeClient(root: string, turns: readonly FakeTurn[]): FakeClient {
+export function makeFakeClient(root: string, turns: readonly FakeTurn[], name = 'claude'): FakeClient {
   const directory = join(root, 'fake-bin');
   const state = join(root, 'fake-state');
   for (const path of [directory, state]) mkdirSync(path, { recursive: true });
@@ -35,7 +35,7 @@ export function makeFakeClient(root: string, turns: readonly FakeTurn[]): FakeCl
       typeof turn === 'object' && 'raw' in turn ? `${turn.exitCode}` : '0',
     );
   });
-  const program = join(directory, 'claude');
+  const program = join(directory, name);
   writeFileSync(
     program,
     `#!/bin/sh

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readConfig } from '../../../src/core/config.ts';
-import { parseHookEvent } from '../../../src/hooks/event.ts';
 import { decide } from '../../../src/hooks/decide.ts';
+import { parseHookEvent } from '../../../src/hooks/event.ts';
 import { PastContexts } from '../../../src/learn/import/past-context.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { projectAt } from '../../support/transcripts.ts';
