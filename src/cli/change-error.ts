@@ -110,6 +110,7 @@ function printForgotten(id: number, { deleted, erased, copies }: Done, context: 
     { count: deleted.openErrors, kind: 'open error' },
     { count: deleted.summaries, kind: 'mention', of: ' in summaries of sessions' },
     { count: deleted.contexts, kind: 'note', of: ' of what an agent was given' },
+    { count: deleted.analyses, kind: 'answer', of: ' of an analysis' },
   ].flatMap(({ count, kind, of = '' }) => (count === 0 ? [] : [`${counted(count, kind)}${of}`]));
   context.stdout(`Error ${id} is forgotten: ${parts.join(', ')}. It will not be recorded again.\n`);
   if (erased.kind === 'failed')

@@ -104,7 +104,9 @@ export function printStory(story: ErrorStory, context: CliContext): void {
 const LABEL_WIDTH = 11;
 
 function timesOf(count: number, times: Readonly<Record<string, string | null>>): string {
-  const known = Object.entries(times).flatMap(([label, ts]) => (ts === null ? [] : [`${label} ${ts}`]));
+  const known = Object.entries(times).flatMap(([label, ts]) =>
+    ts === null ? [] : [`${label} ${oneLine(ts)}`],
+  );
   return [counted(count, 'time'), ...known].join(', ');
 }
 

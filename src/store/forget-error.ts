@@ -13,6 +13,8 @@ export type Forgotten = {
   readonly summaries: number;
   /** Notes of what agents were given that quoted it. */
   readonly contexts: number;
+  /** Answers of an analysis that quoted it. */
+  readonly analyses: number;
 };
 
 /**
@@ -38,6 +40,11 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
       ).changes,
       summaries: cleanSummaries(error, db),
       contexts: deleteContexts(error, db),
+      // As JSON writes it, and so also inside a longer text.
+      analyses: sqlite.run(
+        'DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0',
+        JSON.stringify(error).slice(1, -1),
+      ).changes,
     };
   });
 }

@@ -9,7 +9,7 @@ import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
 /** Of so many errors the newest solved ones are looked at; a search never ranks a large part of the table. */
-const FOUND_MAX = 200;
+const FOUND_MAX = 2000;
 const CANDIDATES_MAX = 50;
 const COMPARED_MAX = 8;
 /** So alike that the others need not be compared. */

@@ -443,7 +443,7 @@ describe('errors forget', () => {
     expect(JSON.parse(stdout)).toEqual({
       kind: 'forgotten',
       id: Number(JSON.parse(stdout).id),
-      deleted: { errors: 1, openErrors: 0, events: 1, summaries: 0, contexts: 0 },
+      deleted: { errors: 1, openErrors: 0, events: 1, summaries: 0, contexts: 0, analyses: 0 },
       erased: { kind: 'erased' },
       copies: [],
     });

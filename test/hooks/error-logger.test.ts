@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { normalizeError } from '../../src/core/normalize-error.ts';
 import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
 import { decidePostToolUse } from '../../src/hooks/tool-logger.ts';
+import { recordResolution, recordSeen } from '../../src/store/error-kb.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { bashFailure, bashSuccess, type Payload, PROJECT, payload, SESSION } from '../support/payloads.ts';
-import { seedFixes } from '../support/seed.ts';
+import { seedFixes, withDatabase } from '../support/seed.ts';
 
 const ERROR = 'Exit code 1\nTypeError: Cannot read properties of undefined (reading "id")';
 const NORMALIZED = 'TypeError: Cannot read properties of undefined (reading <STR>)';
@@ -100,6 +102,20 @@ describe('decidePostToolUseFailure()', () => {
       expect(decideFailure(home, bashFailure(ERROR, { is_interrupt: isInterrupt })).recording).toBeDefined();
     }
   });
+});
+
+test('a known fix is found however many errors of its shape nobody has solved yet', () => {
+  using home = temporaryHome();
+  const name = (n: number) => `Foo${[...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')}`;
+  const raw = (n: number) =>
+    `src/a.ts(1,2): error TS2345: Argument of type ${name(n)} is not assignable to parameter of type Bar.`;
+  const seen = { ts: '2026-11-20T09:00:00.000Z', projectPath: PROJECT, files: [] };
+  withDatabase(home.paths, (db) => {
+    for (let n = 0; n < 700; n++) recordSeen(normalizeError(raw(n)), { ...seen, errorRaw: raw(n) }, db);
+    const details = { summary: 'widened Bar', resolvedBy: 'user', errorRaw: raw(0) } as const;
+    recordResolution(normalizeError(raw(0)), details, { ...seen, seenCount: 1 }, db);
+  });
+  expect(decideFailure(home, bashFailure(raw(9999))).reply?.context).toContain('widened Bar');
 });
 
 test('an error, its fix and the error again end in a hint that says what was done', () => {

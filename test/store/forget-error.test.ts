@@ -12,7 +12,7 @@ import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { APP, bench, eventOf } from '../support/hook-context.ts';
 import { agentStart, bashFailure, bashSuccess, type Payload, payload } from '../support/payloads.ts';
-import { isoBeforeNow, seedErrors, seedFixes, withDatabase } from '../support/seed.ts';
+import { isoBeforeNow, seedAnalysis, seedErrors, seedFixes, withDatabase } from '../support/seed.ts';
 import { checkIntegrity } from './conformance/context.ts';
 
 /** Words that stand nowhere else. */
@@ -61,6 +61,8 @@ function story(home: Home): void {
   play(home, [failed(OTHER, 't7')]);
   given(home, contextIn(home) ?? '');
   given(home, `이 프로젝트의 최근 에러 패턴:\n- ${OTHER} (Bash)`);
+  seedAnalysis(home.paths, { suggestions: [{ evidence: `${ERROR} again and again` }] });
+  seedAnalysis(home.paths, { suggestions: [{ evidence: OTHER }] });
 }
 
 function forget(home: Home): { deleted: Forgotten; erased: Erased } {
@@ -88,7 +90,7 @@ describe('forgetError()', () => {
     const before = readRows(home.paths, "SELECT id, ts FROM events WHERE type = 'session_summary'");
     const others = count(home, 'events', "data NOT LIKE '%zanzibarium%'");
     expect(forget(home)).toEqual({
-      deleted: { errors: 2, events: 3, openErrors: 2, summaries: 1, contexts: 1 },
+      deleted: { errors: 2, events: 3, openErrors: 2, summaries: 1, contexts: 1, analyses: 1 },
       erased: { kind: 'erased' },
     });
     expect(readRows(home.paths, 'SELECT error_normalized FROM error_kb')).toEqual([
@@ -208,7 +210,14 @@ describe('forgetError()', () => {
         ])
           db.sqlite.run("INSERT INTO events(type, ts, session_id, data) VALUES (?, '', '', ?)", type, data);
     });
-    expect(forget(home).deleted).toEqual({ errors: 0, events: 0, openErrors: 0, summaries: 0, contexts: 0 });
+    expect(forget(home).deleted).toEqual({
+      errors: 0,
+      events: 0,
+      openErrors: 0,
+      summaries: 0,
+      contexts: 0,
+      analyses: 0,
+    });
     expect(count(home, 'events', '1')).toBe(12);
   });
 

@@ -59,7 +59,7 @@ const NOMINAL = /(?:[ts]ion|sis|ance|[^s]s)$/;
 /** `takes nine seconds to load`, `3분이나 걸려`. */
 const LONG_TIME = /\b(?:takes?|taking|took) (?:\w+ ){0,3}(?:seconds|minutes|hours|ages|forever|long)\b/i;
 const LONG_TIME_KOREAN =
-  /(?:\d+ ?(?:초|분|시간)(?:이나|나|씩|도)?|오래|한참)(?: ?이상| ?넘게)? ?걸(?:려|린|리|림)[가-힣]*/;
+  /(?:(?<!\d)\d{1,9} ?(?:초|분|시간)(?:이나|나|씩|도)?|오래|한참)(?: ?이상| ?넘게)? ?걸(?:려|린|리|림)[가-힣]*/;
 
 function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(' '));

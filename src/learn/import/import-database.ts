@@ -40,7 +40,9 @@ export function importDatabase(options: DatabaseImport, db: Db): DatabaseReport 
   if (file === realPath(options.paths.database)) throw new Error('it is the database to import into');
   const head = stampOf(file);
   if (loadProgress(db).get(file)?.head === head) return { kind: 'unchanged', file };
-  const result = withTemporaryDirectory((directory) => mergeCopy(file, directory, options, db));
+  const result = withTemporaryDirectory(options.paths.home, 'import-', (directory) =>
+    mergeCopy(file, directory, options, db),
+  );
   saveProgress({ path: file, head, bytesDone: fileStamp(file).bytes }, options.now(), db);
   return { kind: 'merged', file, ...result };
 }

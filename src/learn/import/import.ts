@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import type { Db } from '../../store/connection.ts';
 import { countFixes } from '../../store/imports.ts';
 import { copyDatabase, type InTurn } from '../../store/merge-database.ts';
@@ -28,15 +29,19 @@ export type ImportReport = {
 /** A source that cannot be taken in at all. The message says which and why. */
 export class ImportFailure extends Error {}
 
+/** How the directory of a copied database begins. */
+const COPY = 'import-';
 const PRUNED_ROWS_MAX = 500;
 const PRUNING_ROUNDS_MAX = 100_000;
 
 /** Takes in databases and transcripts. Can be repeated; after a failure, or a kill, it goes on where it stopped. */
 export function importAll(options: ImportOptions): ImportReport {
   if (!options.isRehearsal) return writeDatabase(options.paths, (db) => importInto(options, db));
-  return withTemporaryDirectory((directory) => {
+  const isThere = fileStamp(options.paths.database).bytes > 0;
+  // A copy of what is private stays in a private place; without one nothing is made there for a rehearsal.
+  const parent = isThere ? options.paths.home : tmpdir();
+  return withTemporaryDirectory(parent, COPY, (directory) => {
     const paths = temporaryState(directory);
-    const isThere = fileStamp(options.paths.database).bytes > 0;
     if (isThere) copyDatabase(options.paths.database, paths.database, paths);
     return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
   });

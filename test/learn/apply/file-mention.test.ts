@@ -27,6 +27,11 @@ describe('mentionsFile()', () => {
     '```\ncode\n```\n@docs/x',
     '```\ncode\n``\n```\n@docs/x',
     '~~~\n```\n~~~\n@docs/x',
+    // What only looks like the beginning of a fence, and a fence that is never closed or may end before its end.
+    '``` npm test ```\n\n@docs/x',
+    '    ```\n\n@docs/x',
+    '- ```\n  code\n\nSee @docs/x',
+    '```\n@docs/x',
     // A path is not allowed in code either.
     'Read ` @.env `',
     'Read ` @~/.ssh/id_rsa `',
@@ -45,7 +50,6 @@ describe('mentionsFile()', () => {
     'a @ b',
     '2 @',
     '```ts\n@Component()\nclass A {}\n```',
-    '- ~~~py\n  @decorator\n  ~~~',
     'git@github.com:a/b.git',
     'user@~',
     '값은 a@b 이다',
