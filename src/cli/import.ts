@@ -2,12 +2,21 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
+import { oneLine } from '../core/text.ts';
 import { ImportFailure, type ImportReport, importAll } from '../learn/import/import.ts';
 import type { DatabaseReport } from '../learn/import/import-database.ts';
 import type { TranscriptProgress, TranscriptReport } from '../learn/import/import-transcripts.ts';
 import { counted } from '../setup/check.ts';
 import { locate } from '../setup/place.ts';
-import { type CliContext, type CliState, EXIT_FAILED, fail, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT_FAILED,
+  EXIT_USAGE,
+  fail,
+  newCommand,
+  withState,
+} from './context.ts';
 import { projectAt } from './project.ts';
 
 type Flags = {
@@ -78,7 +87,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
     else print(report, flags, context);
   } catch (error) {
     context.progress('');
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = oneLine(error instanceof Error ? error.message : String(error));
     const advice = 'What has been taken in so far stays; run it again to go on';
     fail(context, EXIT_FAILED, error instanceof ImportFailure ? reason : `import: ${reason}. ${advice}`);
   }
@@ -87,8 +96,8 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
 type Sources = { readonly roots: readonly string[]; readonly databases: readonly string[] };
 
 /** Undefined after saying what is missing. */
-function findSources({ from }: Flags, context: CliContext): Sources | undefined {
-  if (from !== undefined) return sortSources(from, context);
+function findSources(flags: Flags, context: CliContext): Sources | undefined {
+  if (flags.from !== undefined) return sortSources(flags.from, flags, context);
   const place = locate(context.env, context.platform);
   if (place.kind === 'failed') {
     fail(context, EXIT_FAILED, `import: ${place.reason}. ${place.advice.replace(/\.$/, '')}`);
@@ -101,7 +110,11 @@ function findSources({ from }: Flags, context: CliContext): Sources | undefined 
   return undefined;
 }
 
-function sortSources(from: readonly string[], context: CliContext): Sources | undefined {
+function sortSources(
+  from: readonly string[],
+  { project, days }: Flags,
+  context: CliContext,
+): Sources | undefined {
   const roots: string[] = [];
   const databases: string[] = [];
   for (const given of from) {
@@ -111,7 +124,14 @@ function sortSources(from: readonly string[], context: CliContext): Sources | un
       (isDirectory || !isDatabase(path) ? roots : databases).push(path);
     });
     if (reason === undefined) continue;
-    fail(context, EXIT_FAILED, `import "${path}": ${reason}`);
+    fail(context, EXIT_FAILED, oneLine(`import "${path}": ${reason}`));
+    return undefined;
+  }
+  const [database] = databases;
+  if (database !== undefined && (project !== undefined || days !== undefined)) {
+    const flag = project !== undefined ? '--project' : '--days';
+    const reason = `${flag} is for transcripts, and a database is taken as a whole. Leave out the one or the other`;
+    fail(context, EXIT_USAGE, oneLine(`import "${database}": ${reason}`));
     return undefined;
   }
   return { roots, databases };
@@ -172,16 +192,17 @@ function print(report: ImportReport, { dryRun }: Flags, context: CliContext): vo
   if (report.removed > 0)
     line(dim(`Removed as too old after learning from it: ${counted(report.removed, 'row')}`));
   for (const { path, reason } of transcripts.unreadable)
-    context.stderr(`warning: Cannot read "${path}": ${reason}\n`);
+    context.stderr(`warning: ${oneLine(`Cannot read "${path}": ${reason}`)}\n`);
 }
 
 function databaseLine(report: DatabaseReport): string {
-  if (report.kind === 'unchanged') return `Nothing new in ${report.file}`;
+  const file = oneLine(report.file);
+  if (report.kind === 'unchanged') return `Nothing new in ${file}`;
   const parts = [counted(sum(report.added), 'event'), `${report.known} known already`];
   if (report.leftOut > 0) parts.push(`${report.leftOut} too old or damaged`);
   if (report.feedback > 0) parts.push(counted(report.feedback, 'verdict'));
   if (report.analyses > 0) parts.push(report.analyses === 1 ? '1 analysis' : `${report.analyses} analyses`);
-  return `From ${report.file}: ${parts.join(', ')}`;
+  return `From ${file}: ${parts.join(', ')}`;
 }
 
 function transcriptLine({ filesFound, filesUnchanged, sessions, bytes }: TranscriptReport): string {
@@ -202,7 +223,7 @@ function eventCounts({ databases, transcripts }: ImportReport): string {
     if (database.kind === 'unchanged') continue;
     for (const [type, count] of Object.entries(database.added)) added[type] = (added[type] ?? 0) + count;
   }
-  const counts = Object.entries(added).map(([type, count]) => `${count} ${type}`);
+  const counts = Object.entries(added).map(([type, count]) => `${count} ${oneLine(type)}`);
   return counts.join(', ') || 'none';
 }
 

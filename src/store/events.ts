@@ -3,15 +3,18 @@ import type { Db } from './connection.ts';
 import type { Shape } from './shape.ts';
 import type { Value } from './sqlite.ts';
 
-export type EventType =
-  | 'prompt'
-  | 'skill_used'
-  | 'tool_use'
-  | 'tool_error'
-  | 'subagent_stop'
-  | 'session_summary'
-  | 'skill_created'
-  | 'suggestion_applied';
+export const EVENT_TYPES = [
+  'prompt',
+  'skill_used',
+  'tool_use',
+  'tool_error',
+  'subagent_stop',
+  'session_summary',
+  'skill_created',
+  'suggestion_applied',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
 
 export type NewEvent = {
   readonly type: EventType;

@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from '../core/guards.ts';
+import { normalizeError } from '../core/normalize-error.ts';
 import type { Origin, Recording } from '../core/recording.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
@@ -14,6 +15,34 @@ export function loadProgress(db: Db): ImportProgress {
   return new Map(
     rows.map((row) => [String(row.path), { head: String(row.head), bytesDone: Number(row.bytes_done) }]),
   );
+}
+
+/** How far a file has been taken in. `isElsewhere`: under another path, so that it was moved or copied since. */
+export type FileProgress = {
+  readonly head: string;
+  readonly bytesDone: number;
+  readonly isElsewhere?: true;
+};
+
+/** Finds a file by its path, and otherwise by its name and how it begins: a directory may be renamed or copied. */
+export function progressByFile(
+  progress: ImportProgress,
+): (path: string, head: string) => FileProgress | undefined {
+  const elsewhere = new Map<string, number>();
+  for (const [path, { head, bytesDone }] of progress) {
+    const key = `${nameOf(path)}\n${head}`;
+    elsewhere.set(key, Math.max(bytesDone, elsewhere.get(key) ?? 0));
+  }
+  return (path, head) => {
+    const own = progress.get(path);
+    if (own?.head === head) return own;
+    const bytesDone = elsewhere.get(`${nameOf(path)}\n${head}`);
+    return bytesDone === undefined ? undefined : { head, bytesDone, isElsewhere: true };
+  };
+}
+
+function nameOf(path: string): string {
+  return /[^\\/]*$/.exec(path)?.[0] ?? path;
 }
 
 /** Notes how far a source has been taken in. */
@@ -63,8 +92,9 @@ export class ImportInterference extends Error {}
 
 /**
  * Writes steps of an import. What a hook has recorded already, or an earlier import, is recognised: calls by their id,
- * prompts by their text and time, sub-agents by their id and time. Rows and progress go into one transaction, and
- * whether something is known depends on nothing but the database, so that a process may be killed anywhere.
+ * prompts by their text and time, sub-agents by their id and time. A call that an earlier implementation recorded without
+ * its id gets it. Rows and progress go into one transaction, and whether something is known depends on nothing but the
+ * database, so that a process may be killed anywhere.
  */
 export class ImportWriter {
   readonly #paths: StatePaths;
@@ -122,9 +152,16 @@ export class ImportWriter {
     const { at } = recording;
     switch (recording.kind) {
       case 'tool-use':
-        return this.#isKnownCall(recording.toolUseId, at);
+        return this.#isKnownCall(recording.toolUseId, {
+          type: 'tool_use',
+          at,
+          tool: recording.tool,
+          error: undefined,
+        });
       case 'tool-errors':
-        return recording.errors.every((error) => this.#isKnownCall(error.toolUseId, at));
+        return recording.errors.every(({ toolUseId, tool, error }) =>
+          this.#isKnownCall(toolUseId, { type: 'tool_error', at, tool, error }),
+        );
       case 'prompt':
         return isKnownPrompt(recording.text, { at, delayMsMax }, this.#db);
       case 'subagent-stop':
@@ -134,18 +171,88 @@ export class ImportWriter {
     }
   }
 
-  #isKnownCall(toolUseId: string | null, at: Origin): boolean {
+  #isKnownCall(
+    toolUseId: string | null,
+    { at, ...call }: Omit<CallLook, 'ts'> & { readonly at: Origin },
+  ): boolean {
     if (toolUseId === null) return false;
     if (this.#calls?.sessionId !== at.sessionId) this.#calls = new SessionCalls(at.sessionId, this.#db);
-    return this.#calls.has(toolUseId) || isCopiedCall(toolUseId, at, this.#db);
+    return this.#calls.has(toolUseId, { ...call, ts: at.ts }) || isCopiedCall(toolUseId, at, this.#db);
   }
 }
 
-/** The ids of the calls that are recorded of one session. */
+/** What a call can be recognised by when one of its records has no id. */
+export type CallLook = {
+  readonly type: unknown;
+  readonly ts: string;
+  readonly tool: unknown;
+  readonly error: unknown;
+};
+
+/** How much sooner, and how much later, than the call an implementation that knew no ids recorded it. */
+const NAMELESS_SOONER_MS_MAX = 2000;
+export const NAMELESS_LATER_MS_MAX = 10_000;
+
+/** How surely a record without an id is the one of a call with an id: 0 for not at all. */
+export function likeness(nameless: CallLook, named: CallLook): number {
+  if (nameless.type !== named.type || typeof named.tool !== 'string' || nameless.tool !== named.tool)
+    return 0;
+  const laterMs = Date.parse(nameless.ts) - Date.parse(named.ts);
+  // A time that cannot be read is near to none.
+  if (!(laterMs >= -NAMELESS_SOONER_MS_MAX && laterMs <= NAMELESS_LATER_MS_MAX)) return 0;
+  if (named.type === 'tool_use') return 3;
+  if (named.type !== 'tool_error') return 0;
+  if (nameless.error === named.error) return 3;
+  if (typeof nameless.error !== 'string') return 0;
+  if (normalizeError(nameless.error) === named.error) return 2;
+  // It was normalised in another way than today.
+  return laterMs <= CLOCK_MS_MAX ? 1 : 0;
+}
+
+/** The first of those that are most surely the one; undefined when none is. */
+export function mostLike<T>(candidates: Iterable<T>, likenessOf: (candidate: T) => number): T | undefined {
+  let found: T | undefined;
+  let most = 0;
+  for (const candidate of candidates) {
+    const one = likenessOf(candidate);
+    if (one <= most) continue;
+    found = candidate;
+    most = one;
+  }
+  return found;
+}
+
+/**
+ * Notes the id of a call that was recorded without: from then on it is known by that, and by no other. Events cannot be
+ * changed: it is deleted and written again at its place.
+ */
+export function nameCall(eventId: number, toolUseId: string, { sqlite }: Db): void {
+  const row = sqlite.get('SELECT * FROM events WHERE id = ?', eventId);
+  const data = parseJson(String(row?.data));
+  if (!isRecord(data)) return;
+  const { v, type, ts, session_id, project, project_path } = row as Record<string, string | null>;
+  sqlite.run('DELETE FROM events WHERE id = ?', eventId);
+  sqlite.run(
+    'INSERT INTO events(id, v, type, ts, session_id, project, project_path, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    ...[
+      eventId,
+      v ?? null,
+      type ?? null,
+      ts ?? null,
+      session_id ?? null,
+      project ?? null,
+      project_path ?? null,
+    ],
+    JSON.stringify({ ...data, toolUseId }),
+  );
+}
+
+/** The calls that are recorded of one session: their ids, and what there is of those that have none. */
 class SessionCalls {
   readonly sessionId: string;
   readonly #db: Db;
   readonly #ids = new Set<unknown>();
+  readonly #nameless = new Map<number, CallLook>();
   #newest = 0;
   #isCurrent = false;
 
@@ -154,10 +261,17 @@ class SessionCalls {
     this.#db = db;
   }
 
-  has(toolUseId: string): boolean {
+  has(toolUseId: string, call: CallLook): boolean {
     if (!this.#isCurrent) this.#read();
+    if (this.#ids.has(toolUseId)) return true;
     // One that stood twice in what is written now is not read anew: whoever asks writes it.
-    return this.#ids.has(toolUseId) || this.#ids.add(toolUseId) === undefined;
+    this.#ids.add(toolUseId);
+    const found = mostLike(this.#nameless, ([, nameless]) => likeness(nameless, call));
+    if (found === undefined) return false;
+    const [eventId] = found;
+    this.#nameless.delete(eventId);
+    nameCall(eventId, toolUseId, this.#db);
+    return true;
   }
 
   /** A transaction has ended: hooks may have recorded more. */
@@ -167,12 +281,16 @@ class SessionCalls {
 
   #read(): void {
     const rows = this.#db.sqlite.all(
-      `SELECT id, json_extract(data, '$.toolUseId') AS toolUseId FROM events
+      `SELECT id, type, ts, json_extract(data, '$.toolUseId') AS toolUseId, json_extract(data, '$.tool') AS tool,
+         json_extract(data, '$.error') AS error FROM events
        WHERE session_id = ? AND id > ? AND json_valid(data) ORDER BY id`,
       this.sessionId,
       this.#newest,
     );
-    for (const row of rows) this.#ids.add(row.toolUseId);
+    for (const { id, type, ts, toolUseId, tool, error } of rows) {
+      if (toolUseId !== null) this.#ids.add(toolUseId);
+      else if (tool !== null) this.#nameless.set(Number(id), { type, ts: String(ts), tool, error });
+    }
     this.#newest = Math.max(this.#newest, Number(rows.at(-1)?.id ?? 0));
     this.#isCurrent = true;
   }

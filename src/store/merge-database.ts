@@ -2,6 +2,8 @@ import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading } from './connection.ts';
 import { isForgotten } from './error-kb.ts';
+import { EVENT_TYPES } from './events.ts';
+import { type CallLook, likeness, mostLike, NAMELESS_LATER_MS_MAX, nameCall } from './imports.ts';
 import { readShape, SCHEMA_VERSION, schemaVersion } from './shape.ts';
 import type { Row, Value } from './sqlite.ts';
 
@@ -50,9 +52,12 @@ export type MergeResult = {
 /** Holds the database for one piece of work, and leaves it to others before the next. */
 export type InTurn = <T>(work: () => T) => T;
 
+/** Two ISO times, both within. */
+export type Span = { readonly from: string; readonly until: string };
+
 export type MergeOptions = {
-  /** ISO time at which the copy was brought up to date: rows that had no time before got one then. */
-  readonly adoptedAt: string;
+  /** When the copy was brought up to date: rows that had no time before got one then. */
+  readonly adopted: Span;
   /** ISO time: events before it are not taken. */
   readonly notBefore: string;
   /** Runs one transaction of many, each of which takes few rows. */
@@ -63,10 +68,12 @@ const BATCH_ROWS = 200;
 
 /**
  * Takes what another database of this version holds into ours. Can be repeated and stopped anywhere: what is there
- * already stays as it is, and a fix of ours is never replaced. Throws what SQLite throws.
+ * already stays as it is, but for calls without an id that get theirs, and a fix of ours is never replaced. Throws what
+ * SQLite throws.
  */
 export function mergeDatabase(source: Db, options: MergeOptions, db: Db): MergeResult {
-  const { notBefore, adoptedAt, inTurn } = options;
+  const { notBefore, adopted, inTurn } = options;
+  const matched = new Set<number>();
   const result = { added: {} as Record<string, number>, known: 0, leftOut: 0, feedback: 0, analyses: 0 };
   const each = (table: string, take: (row: Row) => void) => {
     for (let rows = batchOf(table, -1, source); rows.length > 0; ) {
@@ -76,14 +83,14 @@ export function mergeDatabase(source: Db, options: MergeOptions, db: Db): MergeR
     }
   };
   each('events', (row) => {
-    const outcome = String(row.ts) < notBefore ? 'left-out' : mergeEvent(row, adoptedAt, db);
+    const outcome = String(row.ts) < notBefore ? 'left-out' : mergeEvent(row, { adopted, matched }, db);
     if (outcome === 'known') result.known++;
     else if (outcome === 'left-out') result.leftOut++;
     else result.added[String(row.type)] = (result.added[String(row.type)] ?? 0) + 1;
   });
   each('error_kb', (row) => mergeError(row, source, db));
   each('feedback', (row) => {
-    if (mergeFeedback(row, adoptedAt, db)) result.feedback++;
+    if (mergeFeedback(row, adopted, db)) result.feedback++;
   });
   // Before the analyses that they came from: without them those would look like somebody else's.
   inTurn(() => db.sqlite.transaction(() => mergeSuggestions(source, db)));
@@ -99,28 +106,64 @@ function batchOf(table: string, after: number, { sqlite }: Db): Row[] {
 
 const CLOCK_MS_MAX = 2000;
 
+type EventMerge = {
+  readonly adopted: Span;
+  /** Our rows that are known to be one of theirs: none is two of them. */
+  readonly matched: Set<number>;
+};
+
 /** A hook and an import of the same event differ a little in time; rows without an id of their own must not. */
-function mergeEvent(row: Row, adoptedAt: string, db: Db): 'added' | 'known' | 'left-out' {
+function mergeEvent(row: Row, merge: EventMerge, db: Db): 'added' | 'known' | 'left-out' {
   const data = parseJson(String(row.data));
-  if (!isRecord(data)) return 'left-out';
+  if (!isRecord(data) || !EVENT_TYPES.some((type) => type === row.type)) return 'left-out';
   if (row.type === 'tool_error' && typeof data.error === 'string' && isForgotten(data.error, db))
     return 'left-out';
-  const [from, until] = String(row.ts) < adoptedAt ? around(String(row.ts)) : ['', '~'];
-  const isKnown = db.sqlite
-    .all(
-      'SELECT ts, data FROM events WHERE session_id = ? AND ts BETWEEN ? AND ? AND type = ?',
-      value(row.session_id),
-      from,
-      until,
-      value(row.type),
-    )
-    .some((other) => isSameEvent(other, { row, data, hasTime: from !== '' }));
-  if (isKnown) return 'known';
-  insert('events', ['v', 'type', 'ts', 'session_id', 'project', 'project_path', 'data'], row, db);
+  if (row.type === 'session_summary') return putEvent(withoutForgotten(row, data, db), merge, db);
+  return putEvent({ row, data }, merge, db);
+}
+
+type Event = { readonly row: Row; readonly data: Json };
+
+/** A summary names the errors of its session, those among them that are to be forgotten. */
+function withoutForgotten(row: Row, data: Json, db: Db): Event {
+  const { uniqueErrors } = data;
+  if (!Array.isArray(uniqueErrors)) return { row, data };
+  const kept = uniqueErrors.filter((error) => typeof error !== 'string' || !isForgotten(error, db));
+  if (kept.length === uniqueErrors.length) return { row, data };
+  const rest = { ...data, uniqueErrors: kept };
+  return { row: { ...row, data: JSON.stringify(rest) }, data: rest };
+}
+
+function putEvent({ row, data }: Event, { adopted, matched }: EventMerge, db: Db): 'added' | 'known' {
+  const hasTime = hasOwnTime(row, adopted);
+  const isCall = row.type === 'tool_use' || row.type === 'tool_error';
+  const [from, until] = hasTime
+    ? around(String(row.ts), isCall ? NAMELESS_LATER_MS_MAX : CLOCK_MS_MAX)
+    : ['', '~'];
+  const others = db.sqlite.all(
+    'SELECT id, type, ts, data FROM events WHERE session_id = ? AND ts BETWEEN ? AND ? AND type = ? ORDER BY id',
+    value(row.session_id),
+    from,
+    until,
+    value(row.type),
+  );
+  const same =
+    others.find((other) => isSameEvent(other, { row, data, hasTime })) ??
+    (isCall && hasTime ? findCall({ row, data }, { others, matched }, db) : undefined);
+  if (same !== undefined) {
+    matched.add(Number(same.id));
+    return 'known';
+  }
+  const columns = ['v', 'type', 'ts', 'session_id', 'project', 'project_path', 'data'];
+  matched.add(insert('events', columns, row, db));
   return 'added';
 }
 
-type Sought = { readonly row: Row; readonly data: Json; readonly hasTime: boolean };
+function hasOwnTime({ ts }: Row, { from, until }: Span): boolean {
+  return String(ts) < from || String(ts) > until;
+}
+
+type Sought = Event & { readonly hasTime: boolean };
 
 function isSameEvent(other: Row, { row, data, hasTime }: Sought): boolean {
   if (other.data === row.data && (!hasTime || other.ts === row.ts || row.type === 'prompt')) return true;
@@ -128,11 +171,36 @@ function isSameEvent(other: Row, { row, data, hasTime }: Sought): boolean {
   return isRecord(otherData) && data.toolUseId !== undefined && otherData.toolUseId === data.toolUseId;
 }
 
-function around(ts: string): [string, string] {
+type Others = { readonly others: readonly Row[]; readonly matched: ReadonlySet<number> };
+
+/** The same call where only one of the two knows its id. Ours gets it from theirs. */
+function findCall({ row, data }: Event, { others, matched }: Others, db: Db): Row | undefined {
+  const { toolUseId } = data;
+  const look = lookOf({ row, data });
+  const found = mostLike(others, (other) => {
+    const otherData = parseJson(String(other.data));
+    if (matched.has(Number(other.id)) || !isRecord(otherData)) return 0;
+    const otherLook = lookOf({ row: other, data: otherData });
+    if (isNameless(data) === isNameless(otherData)) return 0;
+    return isNameless(data) ? likeness(look, otherLook) : likeness(otherLook, look);
+  });
+  if (found !== undefined && typeof toolUseId === 'string') nameCall(Number(found.id), toolUseId, db);
+  return found;
+}
+
+function lookOf({ row, data }: Event): CallLook {
+  return { type: row.type, ts: String(row.ts), tool: data.tool, error: data.error };
+}
+
+function isNameless({ toolUseId }: Json): boolean {
+  return toolUseId === undefined || toolUseId === null;
+}
+
+function around(ts: string, byMs: number): [string, string] {
   const atMs = Date.parse(ts);
   if (Number.isNaN(atMs)) return [ts, ts];
   const iso = (ms: number) => new Date(ms).toISOString();
-  return [iso(atMs - CLOCK_MS_MAX), iso(atMs + CLOCK_MS_MAX)];
+  return [iso(atMs - byMs), iso(atMs + byMs)];
 }
 
 const ERROR_COLUMNS = [
@@ -180,8 +248,8 @@ function mergeError(row: Row, source: Db, db: Db): void {
   }
 }
 
-function mergeFeedback(row: Row, adoptedAt: string, db: Db): boolean {
-  const hasTime = String(row.ts) < adoptedAt;
+function mergeFeedback(row: Row, adopted: Span, db: Db): boolean {
+  const hasTime = hasOwnTime(row, adopted);
   const same = db.sqlite.get(
     'SELECT 1 FROM feedback WHERE suggestion_id = ? AND action = ? AND (ts = ? OR ? = 0)',
     value(row.suggestion_id),
@@ -242,11 +310,11 @@ function mergeAnalysis(row: Row, db: Db): boolean {
   return same === undefined;
 }
 
-function insert(table: string, columns: readonly string[], row: Row, db: Db): void {
-  db.sqlite.run(
+function insert(table: string, columns: readonly string[], row: Row, db: Db): number {
+  return db.sqlite.run(
     `INSERT INTO ${table}(${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
     ...columns.map((column) => value(row[column])),
-  );
+  ).lastInsertRowid;
 }
 
 /** A column's value; what SQLite holds beside text and numbers has no meaning to us. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, symlinkSync } from 'node:fs';
 import type { CliContext } from '../../src/cli/context.ts';
 import { importCommand } from '../../src/cli/import.ts';
 import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../support/home.ts';
@@ -144,6 +144,37 @@ describe('import --from', () => {
     expect(stdout).toContain('Events: 2 prompt, 1 tool_error\n');
     const again = await run(home, ['--from', 'one', 'two.jsonl', other.paths.database]);
     expect(again.stdout).toBe(`Nothing new in ${other.paths.database}\nNothing new in 2 transcripts.\n`);
+  });
+
+  for (const flags of [
+    ['--project', '.'],
+    ['--days', '3'],
+  ]) {
+    test(`does not pretend that a database can be taken in part by ${flags[0]}`, async () => {
+      using home = temporaryHome();
+      using other = temporaryHome();
+      seedErrors(other.paths, [{ error: 'Error: a' }]);
+      expect(await run(home, ['--from', other.paths.database, ...flags])).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `error: Cannot import "${other.paths.database}": ${flags[0]} is for transcripts, and a database is taken as a whole. Leave out the one or the other.\n`,
+      });
+      expect(existsSync(home.paths.database)).toBe(false);
+    });
+  }
+
+  test('prints no escape sequence out of a name', async () => {
+    using home = temporaryHome();
+    using other = temporaryHome();
+    seedErrors(other.paths, [{ error: 'Error: a' }]);
+    const name = '\x1b[2Jlearned.db';
+    symlinkSync('/nowhere/at/all', putText(home, 'one/\x1b[2Js1.jsonl', '').replace('s1', 's2'));
+    copyFileSync(other.paths.database, `${home.path}/${name}`);
+    const { stdout, stderr } = await run(home, ['--from', name, 'one']);
+    expect(stdout).toContain('/learned.db: 1 event');
+    expect(stderr).toContain('s2.jsonl');
+    expect((await run(home, ['--from', '\x1b[2Jnowhere'])).stderr).not.toContain('\x1b');
+    expect(`${stdout}${stderr}`).not.toContain('\x1b');
   });
 
   test('recognises a database by its content', async () => {

@@ -6,6 +6,7 @@ import {
   type ImportStep,
   ImportWriter,
   loadProgress,
+  progressByFile,
 } from '../../src/store/imports.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
@@ -127,6 +128,100 @@ describe('ImportWriter', () => {
     });
   }
 
+  function failure(seconds: number, toolUseId: string, error: string): Recording {
+    const call = { tool: 'Bash', error, errorRaw: error, toolUseId, command: null, file: null };
+    const errors = [{ ...call, mentionedFiles: [] }];
+    return { kind: 'tool-errors', at: at(clock(seconds)), errors, shownKbId: null };
+  }
+
+  const putNameless = (home: Home, rows: readonly [string, number, Record<string, unknown>][]) =>
+    writeDatabase(home.paths, ({ sqlite }) => {
+      for (const [type, seconds, data] of rows)
+        sqlite.run(
+          "INSERT INTO events(type, ts, session_id, project, project_path, data) VALUES (?, ?, 's1', 'app', ?, ?)",
+          type,
+          clock(seconds),
+          PROJECT,
+          JSON.stringify(data),
+        );
+    });
+
+  const old = { tool: 'Bash', error: 'Error: <STR>' };
+  const nameless: [string, [string, number, Record<string, unknown>], Recording, boolean][] = [
+    ['a call', ['tool_use', 9, { tool: 'Read' }], use(1, 't1'), true],
+    ['a call of a little earlier', ['tool_use', 1, { tool: 'Read' }], use(2.5, 't1'), true],
+    ['a call of much later', ['tool_use', 12, { tool: 'Read' }], use(1, 't1'), false],
+    ['a call of earlier', ['tool_use', 1, { tool: 'Read' }], use(4, 't1'), false],
+    ['a call of another tool', ['tool_use', 1, { tool: 'Grep' }], use(1, 't1'), false],
+    [
+      'a call whose row has another id',
+      ['tool_use', 1, { tool: 'Read', toolUseId: 'x' }],
+      use(1, 't1'),
+      false,
+    ],
+    ['an error', ['tool_error', 9, old], failure(1, 't1', 'Error: <STR>'), true],
+    [
+      'a raw error',
+      ['tool_error', 9, { ...old, error: 'Error: "a"' }],
+      failure(1, 't1', 'Error: <STR>'),
+      true,
+    ],
+    [
+      'an error in another form',
+      ['tool_error', 2, { ...old, error: 'E' }],
+      failure(1, 't1', 'Error: b'),
+      true,
+    ],
+    [
+      'another error of later',
+      ['tool_error', 9, { ...old, error: 'E' }],
+      failure(1, 't1', 'Error: b'),
+      false,
+    ],
+    [
+      'an error where there is a call',
+      ['tool_use', 1, { tool: 'Bash' }],
+      failure(1, 't1', 'Error: b'),
+      false,
+    ],
+  ];
+  for (const [what, row, comes, isKnown] of nameless) {
+    test(`write() ${isKnown ? 'knows' : 'takes'} ${what} that was recorded without its id`, () => {
+      using home = temporaryHome();
+      putNameless(home, [row]);
+      expect(write(home, steps(comes)).known).toBe(isKnown ? 1 : 0);
+      const events = readEvents(home.paths);
+      expect(events).toHaveLength(isKnown ? 1 : 2);
+      if (isKnown) expect(events[0]?.data).toEqual({ ...row[2], toolUseId: 't1' });
+    });
+  }
+
+  test('write() takes a row without an id for one call only, also in another process', () => {
+    using home = temporaryHome();
+    const row = { tool: 'Read' };
+    putNameless(home, [
+      ['tool_use', 1.1, row],
+      ['tool_use', 1.2, row],
+    ]);
+    expect(write(home, steps(use(1, 't1')))).toMatchObject({ known: 1 });
+    const rest = [use(1.1, 't2'), use(1.2, 't3')].map((recording) => ({
+      ...{ path: '/b.jsonl', head: 'h', bytesDone: 1 },
+      recording,
+    }));
+    expect(write(home, rest)).toMatchObject({ known: 1, added: { tool_use: 1 } });
+    expect(readEvents(home.paths).map(({ data }) => data.toolUseId)).toEqual(['t1', 't2', 't3']);
+  });
+
+  test('write() prefers the row of the same error', () => {
+    using home = temporaryHome();
+    putNameless(home, [
+      ['tool_error', 1, { ...old, error: 'in another form' }],
+      ['tool_error', 2, { ...old, error: 'Error: b' }],
+    ]);
+    expect(write(home, steps(failure(1, 't1', 'Error: b'), failure(1.5, 't2', 'Error: c'))).known).toBe(2);
+    expect(readEvents(home.paths).map(({ data }) => data.toolUseId)).toEqual(['t2', 't1']);
+  });
+
   test('write() knows what stands twice among its own steps', () => {
     using home = temporaryHome();
     const twice = [use(1, 't1'), use(1, 't1'), prompt(2, 'x'), prompt(2, 'x'), stop(3, 'a1'), stop(3, 'a1')];
@@ -141,6 +236,18 @@ describe('ImportWriter', () => {
     });
     expect(write(home, steps(use(1, 't1'), prompt(3, 'x'), stop(1, 'a1')))).toMatchObject({ known: 0 });
   });
+});
+
+test('progressByFile() finds a file by its path, then by its name and its head', () => {
+  const find = progressByFile(
+    new Map([
+      ['/a/s1.jsonl', { head: 'h', bytesDone: 5 }],
+      ['/b/s1.jsonl', { head: 'h', bytesDone: 9 }],
+    ]),
+  );
+  expect(find('/a/s1.jsonl', 'h')).toEqual({ head: 'h', bytesDone: 5 });
+  expect(find('/c/s1.jsonl', 'h')).toEqual({ head: 'h', bytesDone: 9, isElsewhere: true });
+  expect([find('/c/s1.jsonl', 'i'), find('/c/s2.jsonl', 'h')]).toEqual([undefined, undefined]);
 });
 
 test('countFixes() counts the errors that have one', () => {

@@ -8,7 +8,11 @@ import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { withDatabase } from '../support/seed.ts';
 
-const OPTIONS = { notBefore: '2026-01-01', adoptedAt: '2027-01-01', inTurn: <T>(work: () => T) => work() };
+const OPTIONS = {
+  notBefore: '2026-01-01',
+  adopted: { from: '2027-01-01', until: '2027-01-02' },
+  inTurn: <T>(work: () => T) => work(),
+};
 const TS = '2026-11-20T09:00:00.000Z';
 
 type Rows = Record<string, Record<string, string | number | null>[]>;
@@ -84,6 +88,30 @@ describe('mergeDatabase() and events', () => {
       false,
     ],
     ['the same event of another session', {}, { session_id: 's2' }, false],
+    [
+      'a call that has an id only there',
+      { type: 'tool_use', ts: '2026-11-20T09:00:08.000Z', data: '{"tool":"Read"}' },
+      { type: 'tool_use', data: '{"tool":"Read","toolUseId":"t1"}' },
+      true,
+    ],
+    [
+      'a call that has an id only here',
+      { type: 'tool_use', data: '{"tool":"Read","toolUseId":"t1"}' },
+      { type: 'tool_use', ts: '2026-11-20T09:00:08.000Z', data: '{"tool":"Read"}' },
+      true,
+    ],
+    [
+      'a call of another time that has an id only here',
+      { type: 'tool_use', ts: '2026-11-20T09:00:08.000Z', data: '{"tool":"Read","toolUseId":"t1"}' },
+      { type: 'tool_use', data: '{"tool":"Read"}' },
+      false,
+    ],
+    [
+      'an error that has an id only there',
+      { type: 'tool_error', data: '{"tool":"Bash","error":"Error: a"}' },
+      { type: 'tool_error', data: '{"tool":"Bash","error":"Error: a","toolUseId":"t1"}' },
+      true,
+    ],
     ['an event with a time of another form', { ts: 'then' }, { ts: 'then' }, true],
   ];
   for (const [what, one, other, isSame] of pairs) {
@@ -96,12 +124,57 @@ describe('mergeDatabase() and events', () => {
     });
   }
 
+  test('takes a call without an id for one call only', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    const call = (second: number, data: string) =>
+      event({ type: 'tool_use', ts: `2026-11-20T09:00:0${second}.000Z`, data });
+    put(target, { events: [call(1, '{"tool":"Read","toolUseId":"t1"}')] });
+    put(source, { events: [call(2, '{"tool":"Read"}'), call(3, '{"tool":"Read"}')] });
+    for (const known of [1, 2]) expect(merge(source, target).known).toBe(known);
+    expect(readRows(target.paths, 'SELECT COUNT(*) AS count FROM events')).toEqual([{ count: 2 }]);
+    for (const _ of [1, 2]) merge(target, source);
+    expect(readRows(source.paths, 'SELECT COUNT(*) AS count FROM events')).toEqual([{ count: 2 }]);
+  });
+
+  test('keeps equal events of a clock that is ahead of ours', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(source, {
+      events: [event({ ts: '2027-02-01T09:00:00.000Z' }), event({ ts: '2027-02-01T10:00:00.000Z' })],
+    });
+    expect(merge(source, target)).toMatchObject({ added: { prompt: 2 }, known: 0 });
+  });
+
+  test('leaves out events of a type that there is not', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(source, { events: [event({ type: '\x1b[2Jprompt' }), event({ type: 'unknown' }), event()] });
+    expect(merge(source, target)).toMatchObject({ added: { prompt: 1 }, leftOut: 2 });
+  });
+
+  test('takes no error that is to be forgotten out of a summary', () => {
+    using source = temporaryHome();
+    using target = temporaryHome();
+    put(target, { forgotten_errors: [{ fingerprint: fingerprint('Error: a'), ts: TS }] });
+    const data = '{"uniqueErrors":["Error: a","Error: b"],"toolCounts":{}}';
+    put(source, { events: [event({ type: 'session_summary', data })] });
+    expect(merge(source, target).added).toEqual({ session_summary: 1 });
+    expect(merge(source, target)).toMatchObject({ added: {}, known: 1 });
+    expect(readRows(target.paths, 'SELECT data FROM events')).toEqual([
+      { data: '{"uniqueErrors":["Error: b"],"toolCounts":{}}' },
+    ]);
+  });
+
   test('knows events that got their time only now by what they say', () => {
     using source = temporaryHome();
     using target = temporaryHome();
     put(target, { events: [event({ ts: '2026-11-21T09:00:00.000Z' })] });
     put(source, { events: [event({ ts: '2026-11-22T09:00:00.000Z' })] });
-    expect(merge(source, target, { adoptedAt: '2026-11-22' })).toMatchObject({ added: {}, known: 1 });
+    expect(merge(source, target, { adopted: { from: '2026-11-22', until: '2026-11-23' } })).toMatchObject({
+      added: {},
+      known: 1,
+    });
   });
 
   test('leaves out what is too old, damaged, or to be forgotten', () => {
@@ -224,7 +297,9 @@ describe('mergeDatabase() and the rest', () => {
     expect(merge(source, target)).toMatchObject({ feedback: 0, analyses: 0 });
     const later = [{ ...verdict, ts: '2026-11-25' }];
     put(source, { feedback: later });
-    expect(merge(source, target, { adoptedAt: '2026-11-24' })).toMatchObject({ feedback: 0 });
+    expect(merge(source, target, { adopted: { from: '2026-11-24', until: '2026-11-26' } })).toMatchObject({
+      feedback: 0,
+    });
     expect(merge(source, target)).toMatchObject({ feedback: 1 });
   });
 });

@@ -67,11 +67,12 @@ function mergeCopy(
   } catch (error) {
     throw new Error(reasonOf(error), { cause: error });
   }
-  const adoptedAt = new Date().toISOString();
+  const from = new Date().toISOString();
   const source = getDb(copy, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const adopted = { from, until: new Date().toISOString() };
   try {
     const notBefore = new Date(now().getTime() - retentionDays * MS_PER_DAY).toISOString();
-    return mergeDatabase(source, { notBefore, adoptedAt, inTurn }, db);
+    return mergeDatabase(source, { notBefore, adopted, inTurn }, db);
   } finally {
     source.sqlite.close();
   }

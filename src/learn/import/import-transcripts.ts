@@ -1,7 +1,7 @@
 import type { StatePaths } from '../../core/state-paths.ts';
 import { decide } from '../../hooks/decide.ts';
 import type { Db } from '../../store/connection.ts';
-import { type ImportStep, ImportWriter, loadProgress } from '../../store/imports.ts';
+import { type ImportStep, ImportWriter, loadProgress, progressByFile } from '../../store/imports.ts';
 import type { InTurn } from '../../store/merge-database.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
 import { type Merged, mergeTranscripts } from './merge-transcripts.ts';
@@ -58,7 +58,7 @@ export type TranscriptReport = {
  */
 export function importTranscripts(options: TranscriptImport, db: Db): TranscriptReport {
   const progress = loadProgress(db);
-  const listing = listTranscripts(options.roots, (path) => progress.get(path));
+  const listing = listTranscripts(options.roots, progressByFile(progress));
   const contexts = new PastContexts(options);
   const sessions = listing.sessions.filter((session) => isAskedFor(session, contexts, options));
   const bytes = sessions.reduce((sum, session) => sum + newBytes(session), 0);

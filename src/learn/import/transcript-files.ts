@@ -1,6 +1,7 @@
 import { ANALYSIS_MARK } from '../../core/analysis-mark.ts';
 import { fingerprint } from '../../core/fingerprint.ts';
 import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
+import type { FileProgress } from '../../store/imports.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../sys/find-files.ts';
 import { LineReader, readFirstLine } from '../../sys/line-reader.ts';
 import { readTextFile } from '../../sys/runtime-bun.ts';
@@ -44,7 +45,7 @@ export type TranscriptListing = {
 };
 
 /** How far a file has been taken in; undefined for one that is not known. */
-export type ProgressOf = (path: string) => { readonly head: string; readonly bytesDone: number } | undefined;
+export type ProgressOf = (path: string, head: string) => FileProgress | undefined;
 
 /** Finds the transcripts below directories, and which of them have something new. Never throws for a single file. */
 export function listTranscripts(roots: readonly string[], progressOf: ProgressOf): TranscriptListing {
@@ -86,10 +87,16 @@ function changedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | 
   const firstLine = file.bytes === 0 ? undefined : readFirstLine(file.path, HEAD_BYTES_MAX);
   if (firstLine === undefined) return undefined;
   const head = fingerprint(DECODER.decode(firstLine));
-  const known = progressOf(file.path);
-  const isSame = known?.head === head && known.bytesDone <= file.bytes;
-  if (isSame && known.bytesDone === file.bytes) return undefined;
-  return { ...file, head, from: isSame ? known.bytesDone : 0, owner: ownerOf(file.path) };
+  const from = doneOf(file, progressOf(file.path, head), head);
+  if (from === file.bytes) return undefined;
+  return { ...file, head, from, owner: ownerOf(file.path) };
+}
+
+/** One that became shorter was written anew, unless it is a copy: then it was made before the other went on. */
+function doneOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): number {
+  if (known?.head !== head) return 0;
+  if (known.isElsewhere) return Math.min(known.bytesDone, bytes);
+  return known.bytesDone <= bytes ? known.bytesDone : 0;
 }
 
 /** `<project>/<session>/subagents/…/agent-<id>.jsonl`, in older versions `<project>/agent-<id>.jsonl`. */

@@ -425,6 +425,30 @@ describe('importTranscripts() once more', () => {
     expect(importHome(home)).toMatchObject({ sessions: 1, added: {}, known: 4 });
     expect(importedRows(home).errors).toEqual(before.errors ?? []);
   });
+
+  test('goes on where it was when a file has been moved, also when its events are gone', () => {
+    using home = temporaryHome();
+    const transcript = learning();
+    const path = put(home, transcript, 's1');
+    importHome(home);
+    withDatabase(home.paths, ({ sqlite }) => sqlite.run('DELETE FROM events'));
+    const before = importedRows(home).errors;
+    rmSync(path);
+    const moved = '.claude/projects/-home-dev-moved/s1.jsonl';
+    putText(home, moved, transcript.text);
+    putText(
+      home,
+      '.claude/projects/-home-dev-older/s1.jsonl',
+      transcript.entries
+        .slice(0, 3)
+        .map((entry) => `${JSON.stringify(entry)}\n`)
+        .join(''),
+    );
+    expect(importHome(home)).toMatchObject({ filesFound: 2, filesUnchanged: 2, sessions: 0, added: {} });
+    putText(home, moved, transcript.prompt('Go on.').text);
+    expect(importHome(home)).toMatchObject({ sessions: 1, added: { prompt: 1 } });
+    expect(importedRows(home).errors).toEqual(before ?? []);
+  });
 });
 
 describe('importTranscripts() and what the hooks have recorded', () => {
