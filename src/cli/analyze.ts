@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
-import { CLIENT_NAMES, type ClientName } from '../clients/one-shot.ts';
+import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { unreachable } from '../core/guards.ts';
 import { oneLine } from '../core/text.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';

@@ -22,11 +22,16 @@ export function answered(text: string, usage: Usage): OneShotAnswer {
 
 /** A failure for the first of these messages that says anything. */
 export function failed(messages: string | readonly (string | undefined)[], usage = NO_USAGE): OneShotAnswer {
-  for (const message of [messages].flat()) {
+  return { kind: 'failed', reason: firstReason([messages].flat()), usage };
+}
+
+/** The first of these messages that says anything, as one line that can be shown. */
+export function firstReason(messages: readonly (string | undefined)[]): string {
+  for (const message of messages) {
     const reason = reasonIn(message ?? '');
-    if (reason !== '') return { kind: 'failed', reason, usage };
+    if (reason !== '') return reason;
   }
-  return { kind: 'failed', reason: 'the client gave no reason', usage };
+  return 'the client gave no reason';
 }
 
 /** A message as one line that can be shown: what a service wrapped into JSON unwrapped, and cut. */

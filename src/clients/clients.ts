@@ -1,8 +1,9 @@
+import type { ClientName } from '../core/client-name.ts';
 import { unreachable } from '../core/guards.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
 import { gemini } from './gemini.ts';
-import type { ClientName, OneShotClient } from './one-shot.ts';
+import type { OneShotClient } from './one-shot.ts';
 import { opencode } from './opencode.ts';
 
 /** The client of this name. */

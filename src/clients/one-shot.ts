@@ -1,11 +1,9 @@
+import type { ClientName } from '../core/client-name.ts';
+
 /**
  * Asking a model once through a command-line client: a prompt in, a text out. No tool is offered, no hook runs, nothing
  * of the project is read. What a client cannot switch off stands in its own file.
  */
-
-export const CLIENT_NAMES = ['claude', 'codex', 'gemini', 'opencode'] as const;
-
-export type ClientName = (typeof CLIENT_NAMES)[number];
 
 export type OneShotRequest = {
   readonly prompt: string;

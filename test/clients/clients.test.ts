@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { oneShotClient } from '../../src/clients/clients.ts';
-import { CLIENT_NAMES, type OneShotAnswer } from '../../src/clients/one-shot.ts';
+import type { OneShotAnswer } from '../../src/clients/one-shot.ts';
+import { CLIENT_NAMES } from '../../src/core/client-name.ts';
 import { oneLine } from '../../src/core/text.ts';
 import { RECORDED_TEXT, recorded } from './one-shot-recorded.ts';
 

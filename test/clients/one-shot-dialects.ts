@@ -3,8 +3,15 @@ import { type Json, unreachable } from '../../src/core/guards.ts';
 /** The dialects that the four clients speak to their models. */
 export type ModelApi = 'anthropic' | 'responses' | 'gemini' | 'chat';
 
-/** A call of a tool, whether the client offered it or not. Some tools of the Responses API take a text. */
-export type ToolCall = { readonly name: string; readonly input: Json | string };
+/**
+ * A call of a tool, whether the client offered it or not. Some tools of the Responses API take a text, and those of a
+ * server have its namespace beside their name.
+ */
+export type ToolCall = {
+  readonly name: string;
+  readonly input: Json | string;
+  readonly namespace?: string;
+};
 
 /** What is said of every answer. */
 const USAGE = { input: 100, output: 20 };
@@ -85,13 +92,14 @@ function responsesEvents({ texts, calls }: Content): Json[] {
   };
   const items: Json[] = [
     ...(texts.length > 0 ? [message] : []),
-    ...calls.map(({ name, input }, index) => ({
+    ...calls.map(({ name, input, namespace }, index) => ({
       ...(typeof input === 'string'
         ? { type: 'custom_tool_call', input }
         : { type: 'function_call', arguments: JSON.stringify(input) }),
       id: `fc_scripted_${index}`,
       call_id: `call_scripted_${index}`,
       name,
+      ...(namespace === undefined ? {} : { namespace }),
       status: 'completed',
     })),
   ];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ClientName } from '../../src/clients/one-shot.ts';
+import type { ClientName } from '../../src/core/client-name.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 import { ACCOUNT } from './one-shot-model.ts';

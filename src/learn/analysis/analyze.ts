@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { NO_USAGE } from '../../clients/answer.ts';
 import { oneShotClient } from '../../clients/clients.ts';
-import type { ClientName, OneShotClient, Usage } from '../../clients/one-shot.ts';
+import type { OneShotClient, Usage } from '../../clients/one-shot.ts';
+import type { ClientName } from '../../core/client-name.ts';
 import { type Config, readConfig } from '../../core/config.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import type { Suggestion } from '../../core/suggestion.ts';

@@ -1,0 +1,189 @@
+import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
+import type { Exit } from '../../core/runs/turn.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import { cutText } from '../../core/text.ts';
+import { complaintIn, firstReason, readAmount, sum } from '../answer.ts';
+import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-client.ts';
+
+/** What the readers of all clients have in common: lines in, a small memory, a conclusion out. */
+
+/** Of the last message so much is kept, in UTF-16 units: the reader's state is written with every step forward. */
+export const TEXT_LENGTH_MAX = 64 * 1024;
+/** Of an error, an id, the name of a model or a type. */
+const WORD_LENGTH_MAX = 4096;
+
+/** What has been understood of a turn so far. Plain JSON, of bounded size. */
+export type Progress = {
+  readonly sessionId: string | null;
+  /** The last message of the assistant; see `joinText`. */
+  readonly text: string | null;
+  /** The whole of the turn so far. */
+  readonly usage: Usage;
+  /** The client's last word on the turn; null as long as it has said none. */
+  readonly verdict: 'success' | 'error' | null;
+  /** What went wrong, in the client's words. */
+  readonly problem: string | null;
+  readonly isModelRefused: boolean;
+  /** Whether the model has said or done anything: then the turn must not be tried again by itself. */
+  readonly hasWorked: boolean;
+};
+
+export const NO_PROGRESS: Progress = {
+  sessionId: null,
+  text: null,
+  usage: NO_USAGE,
+  verdict: null,
+  problem: null,
+  isModelRefused: false,
+  hasWorked: false,
+};
+
+export type Step<S> = { readonly state: S; readonly events: readonly AgentEvent[] };
+
+/** A reader of one client: pure steps from one state to the next. `S` has to be plain JSON of bounded size. */
+export type ReaderRules<S> = {
+  readonly initial: S;
+  /** Takes one line that is a JSON object. Must not throw, whatever is in it. */
+  readonly step: (state: S, line: Json) => Step<S>;
+  /** Reads back what `state()` gave; fields that are not as expected become the initial ones. */
+  readonly restore: (state: Json) => S;
+  readonly conclude: (state: S, exit: Exit | null, stderr: string) => Conclusion;
+  /** Whether the line is left out unread, to be seen in its first characters; for huge lines that say nothing. */
+  readonly isSkipped?: (line: string) => boolean;
+};
+
+/** A reader by these rules. Each line is parsed once. */
+export function turnReader<S extends Json>(rules: ReaderRules<S>): TurnReader {
+  let state = rules.initial;
+  return {
+    read: (line) => {
+      if (line.charCodeAt(0) !== 0x7b || rules.isSkipped?.(line) === true) return [];
+      const record = parseJson(line);
+      if (!isRecord(record)) return [];
+      const step = rules.step(state, record);
+      state = step.state;
+      return step.events;
+    },
+    state: () => state,
+    restore: (stored) => {
+      state = rules.restore(stored);
+    },
+    conclude: (exit, stderr) => rules.conclude(state, exit, stderr),
+  };
+}
+
+/** Reads back the part of a reader's state that all have. */
+export function restoreProgress(state: Json): Progress {
+  const verdict = state.verdict === 'success' || state.verdict === 'error' ? state.verdict : null;
+  const text = readString(state, 'text');
+  return {
+    sessionId: readString(state, 'sessionId') ?? null,
+    text: text === undefined ? null : cutText(text, TEXT_LENGTH_MAX),
+    usage: restoreUsage(readRecord(state, 'usage')),
+    verdict,
+    problem: readString(state, 'problem') ?? null,
+    isModelRefused: state.isModelRefused === true,
+    hasWorked: state.hasWorked === true,
+  };
+}
+
+/** Reads back a usage. */
+export function restoreUsage(usage: Json): Usage {
+  const source = usage.costSource;
+  return {
+    inputTokens: readAmount(usage, 'inputTokens'),
+    outputTokens: readAmount(usage, 'outputTokens'),
+    cacheReadTokens: readAmount(usage, 'cacheReadTokens'),
+    cacheWriteTokens: readAmount(usage, 'cacheWriteTokens'),
+    costUsd: readAmount(usage, 'costUsd'),
+    costSource: source === 'client' || source === 'priced' ? source : null,
+    model: readString(usage, 'model') ?? null,
+  };
+}
+
+/** Both together. What only one of them knows is taken from that one; the model is the later one's. */
+export function addUsage(earlier: Usage, later: Usage): Usage {
+  return {
+    inputTokens: sum([earlier.inputTokens, later.inputTokens]),
+    outputTokens: sum([earlier.outputTokens, later.outputTokens]),
+    cacheReadTokens: sum([earlier.cacheReadTokens, later.cacheReadTokens]),
+    cacheWriteTokens: sum([earlier.cacheWriteTokens, later.cacheWriteTokens]),
+    costUsd: sum([earlier.costUsd, later.costUsd]),
+    costSource: later.costSource ?? earlier.costSource,
+    model: later.model ?? earlier.model,
+  };
+}
+
+/** What came on top, for a client that counts over the whole session; never less than nothing. */
+export function sinceBefore(total: number | null, before: number | null): number | null {
+  // Less than before: the client has begun to count anew, so all of it is this turn's.
+  if (total === null || before === null || total < before) return total;
+  return total - before;
+}
+
+/** The last message with one more piece, cut to what is kept; `null` begins a message. */
+export function joinText(text: string | null, piece: string): string {
+  if (text === null) return cutText(piece, TEXT_LENGTH_MAX);
+  return text.length >= TEXT_LENGTH_MAX ? text : cutText(text + piece, TEXT_LENGTH_MAX);
+}
+
+/** A word of the client's that goes into a state: of bounded length. */
+export function cutWord(text: string): string {
+  return cutText(text, WORD_LENGTH_MAX);
+}
+
+/** What there is to conclude besides `Progress`. */
+export type Ended = {
+  readonly exit: Exit | null;
+  readonly stderr: string;
+  /** The session that was asked for; see `sessionProblem`. */
+  readonly session: ReaderStart['session'];
+};
+
+/** The conclusion that holds for every client: success only with its own word, a good exit, the session, and a text. */
+export function concludeProgress(progress: Progress, { exit, stderr, session }: Ended): Conclusion {
+  const { text, usage, sessionId, verdict } = progress;
+  const rest = { text: text === null || text.trim() === '' ? null : text, usage, sessionId };
+  const failed = (outcome: 'error' | 'unknown', ...words: (string | undefined)[]): Conclusion => {
+    const isModelRefused = progress.isModelRefused && !progress.hasWorked;
+    return { ...rest, outcome, error: firstReason(words), isModelRefused };
+  };
+  const strange = sessionProblem(session, sessionId);
+  if (strange !== undefined) return failed('error', strange);
+  if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
+  if (verdict === null) {
+    const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
+    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), withoutResult(exit));
+  }
+  if (exit !== null && exit.code !== 0) return failed('error', complaintIn(stderr), afterResult(exit));
+  if (rest.text === null) return failed('error', 'the answer is empty');
+  return { ...rest, outcome: 'success', error: null, isModelRefused: false };
+}
+
+/** What is wrong with the session that answered; a fork has to be a new one. Undefined while none is known. */
+export function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
+  if (answered === null) return undefined;
+  switch (asked.kind) {
+    case 'fork':
+      return answered === asked.id ? 'the client went on in the session that it was to fork' : undefined;
+    case 'resume':
+      return answered === asked.id ? undefined : 'the client did not resume the session: it began another';
+    case 'new':
+      return undefined;
+  }
+}
+
+/** How a client ended that came to no result. */
+export function withoutResult(exit: Exit | null): string {
+  return `${endOf(exit)}, without a result`;
+}
+
+function afterResult(exit: Exit): string {
+  return `${endOf(exit)}, after its result`;
+}
+
+function endOf(exit: Exit | null): string {
+  if (exit === null) return 'nobody saw how the client ended';
+  if (exit.code !== null) return `ended with exit code ${exit.code}`;
+  return exit.signal === null ? 'ended by a signal' : `ended by ${exit.signal}`;
+}

@@ -1,0 +1,142 @@
+import type { ClientName } from '../../core/client-name.ts';
+import type { Json } from '../../core/guards.ts';
+import type { Thinking } from '../../core/runs/run.ts';
+import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
+import type { Exit } from '../../core/runs/turn.ts';
+import type { Usage } from '../../core/runs/usage.ts';
+
+/**
+ * A client as a sub-agent: what to start for a turn, and what its output says. Pure: files are described, not written,
+ * and lines come in from outside. What a client cannot switch off stands in its own file.
+ */
+export type RunClient = {
+  readonly name: ClientName;
+  /** The name under which the client is found on the PATH. */
+  readonly program: string;
+  readonly capabilities: Capabilities;
+  /** The arguments that print the version, and how it is read. */
+  readonly version: {
+    readonly args: readonly string[];
+    readonly read: (stdout: string) => string | undefined;
+    /** Releases that this adapter was measured with; others work with a warning. */
+    readonly measured: readonly string[];
+  };
+  /** Which denied tools the client cannot be kept from, in the words of the policy; empty: the policy holds. */
+  readonly gaps: (policy: ToolPolicy) => readonly string[];
+  readonly command: (request: TurnRequest) => TurnCommand;
+  /** Reads one turn's output, line by line. */
+  readonly reader: (start: ReaderStart) => TurnReader;
+};
+
+export type Capabilities = {
+  /** The session's id can be chosen before the start. */
+  readonly choosesSessionId: boolean;
+  readonly canFork: boolean;
+  /** The client itself keeps to a budget in USD. */
+  readonly keepsBudget: boolean;
+  /** When tokens become known: with each message, or at the end of the turn. */
+  readonly usageArrives: 'per message' | 'at the end';
+  /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
+  readonly politeSignal: 'SIGINT' | 'SIGTERM';
+  readonly thinking: readonly Thinking[];
+};
+
+export type TurnSession =
+  /** `id` where the client takes one. */
+  | { readonly kind: 'new'; readonly id: string }
+  | { readonly kind: 'resume'; readonly id: string }
+  | { readonly kind: 'fork'; readonly id: string };
+
+export type TurnRequest = {
+  readonly prompt: string;
+  readonly session: TurnSession;
+  /** As the client names its models; without one the client chooses. */
+  readonly model: string | null;
+  readonly thinking: Thinking | null;
+  readonly policy: ToolPolicy;
+  /** `none`: the announce step, which only puts into words. */
+  readonly tools: 'policy' | 'none';
+  readonly budgetUsd: number | null;
+  /** The child's working directory. */
+  readonly cwd: string;
+  /** An empty private directory for `files`, and for what the client leaves behind of its own. Absolute. */
+  readonly directory: string;
+  /** Our own MCP server for the child, when the policy lets it have one; else no server at all. */
+  readonly mcp: McpServer | null;
+  /** Where the agent's own logins are, in the layout of the client's own directory; null: the user's. */
+  readonly agentDir: string | null;
+};
+
+export type McpServer = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** What is to be run, and around it. The prompt is in `stdin` alone. */
+export type TurnCommand = {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly stdin: string;
+  /** By their paths below `directory`; to be written, readable by the user only, before the start. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Added to what is passed on, and stronger. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Variables which the client needs of the caller's environment: names, and beginnings that end in `*`. */
+  readonly passedOn: readonly string[];
+};
+
+/** What a line of the output says, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
+export type AgentEvent =
+  | { readonly kind: 'session'; readonly id: string; readonly model: string | null }
+  /** A whole message of the assistant, or the next piece of one. */
+  | { readonly kind: 'text'; readonly text: string; readonly isPiece: boolean }
+  | { readonly kind: 'thinking'; readonly text: string }
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'tool-call'; readonly id: string; readonly tool: string; readonly input: Json }
+  | {
+      readonly kind: 'tool-result';
+      readonly id: string;
+      /** Null where the line does not name it; the call of the same id does. */
+      readonly tool: string | null;
+      readonly isError: boolean;
+      readonly text: string;
+    }
+  /** The whole of the turn so far, ready to be compared with a budget. */
+  | { readonly kind: 'usage'; readonly usage: Usage }
+  | { readonly kind: 'warning'; readonly text: string }
+  /** The client's last word on the turn. Nothing of the turn follows, though the process may take its time. */
+  | { readonly kind: 'result'; readonly isError: boolean; readonly text: string | null }
+  /** A line of a type that this adapter does not know: counted, never an error. */
+  | { readonly kind: 'unknown'; readonly type: string };
+
+export type ReaderStart = {
+  /** The session that was asked for; a client that answers with another one has not done what was asked. */
+  readonly session: TurnSession;
+  /** What the session had used before, for clients that count over the whole session. */
+  readonly before: Usage;
+};
+
+export type TurnReader = {
+  /** Events of one line without its line feed. Never throws; a line that is no JSON gives none. */
+  readonly read: (line: string) => readonly AgentEvent[];
+  /** What has been read so far, to go on in another process; plain JSON. */
+  readonly state: () => Json;
+  /** Continues from the state of another reader of the same turn. */
+  readonly restore: (state: Json) => void;
+  /** The turn's conclusion. `exit` is null when nobody saw the end of the process. */
+  readonly conclude: (exit: Exit | null, stderr: string) => Conclusion;
+};
+
+/** Success needs a good exit and the client's own word; a turn without either is an error, not a success. */
+export type Conclusion = {
+  readonly outcome: 'success' | 'error' | 'unknown';
+  /** The last message of the assistant; also of a turn that failed, as far as it came. */
+  readonly text: string | null;
+  /** One line, in the client's own words where it has any; null for a success. */
+  readonly error: string | null;
+  /** The model was refused before anything was done: the turn may be tried again with another. */
+  readonly isModelRefused: boolean;
+  readonly sessionId: string | null;
+  readonly usage: Usage;
+};

@@ -1,0 +1,65 @@
+import type { ClientName } from '../client-name.ts';
+import type { ToolPolicy } from './tool-policy.ts';
+import type { Turn } from './turn.ts';
+
+/** `agent:<agentId>:subagent:<uuid>` (R2). */
+export type ChildSessionKey = `agent:${string}:subagent:${string}`;
+
+/**
+ * Who asked for a run, frozen when it was accepted. `key` is the main session of a project: `agent:main:<name>-<hash>`;
+ * runs are numbered and listed by it, so that they survive the client's session.
+ */
+export type Requester = {
+  readonly key: string;
+  /** The client's own session, or the MCP connection; null for a person in a terminal. */
+  readonly session: string | null;
+  readonly client: ClientName | null;
+  readonly cwd: string;
+};
+
+export type WorktreeMode = 'auto' | 'always' | 'never';
+
+export type Thinking = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export type Worktree = { readonly path: string; readonly branch: string; readonly repository: string };
+
+export type Run = {
+  readonly id: string;
+  /** The permanent `#` among the runs of its requester. */
+  readonly number: number;
+  readonly requester: Requester;
+  readonly childKey: ChildSessionKey;
+  readonly agentId: string;
+  readonly client: ClientName;
+  readonly label: string | null;
+  readonly task: string;
+  readonly model: {
+    readonly requested: string | null;
+    readonly resolved: string | null;
+    readonly observed: string | null;
+  };
+  readonly thinking: Thinking | null;
+  readonly cleanup: 'delete' | 'keep';
+  /** 0: none. */
+  readonly runTimeoutMs: number;
+  /** Where the client works; the worktree's path once there is one. */
+  readonly cwd: string;
+  readonly worktreeMode: WorktreeMode;
+  readonly worktree: Worktree | null;
+  readonly policy: ToolPolicy;
+  /** What the client cannot enforce of the policy, for `info`. */
+  readonly gaps: readonly string[];
+  /** The directory of the agent's own logins, or null. */
+  readonly agentDir: string | null;
+  /** The session as the client names it. */
+  readonly sessionId: string | null;
+  readonly warning: string | null;
+  /** 0: never. */
+  readonly archiveAfterMs: number;
+  readonly createdAtMs: number;
+  readonly archiveAtMs: number | null;
+  readonly archivedAtMs: number | null;
+};
+
+/** A run with its newest turn that is no announce step. */
+export type RunWithTurn = { readonly run: Run; readonly turn: Turn };

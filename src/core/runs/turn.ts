@@ -1,0 +1,102 @@
+import type { Usage } from './usage.ts';
+
+/**
+ * A turn: one execution of a client for a run. The first is the task, each message sent later is one more; the announce
+ * step of a turn is the client asked once more in the same session, with a row of its own so that its tokens stay apart.
+ */
+
+export const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
+export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
+
+export type ActiveState = (typeof ACTIVE_STATES)[number];
+export type Outcome = (typeof OUTCOMES)[number];
+export type TurnState = ActiveState | Outcome;
+
+export type TurnKind = 'task' | 'send' | 'announce';
+
+/** Why a turn is being ended from outside. */
+export type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+
+export type Stop = {
+  readonly reason: StopReason;
+  /** Who asked, or which limit, in words for the Notes. */
+  readonly by: string;
+  readonly atMs: number;
+};
+
+/** Which states may follow. What is terminal stays as it is. */
+const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
+  queued: ['starting', 'stopped', 'error'],
+  starting: ['queued', 'running', 'stopping', ...OUTCOMES],
+  running: ['stopping', ...OUTCOMES],
+  stopping: OUTCOMES,
+  success: [],
+  error: [],
+  timeout: [],
+  stopped: [],
+  lost: [],
+};
+
+/** Whether a turn may go from one state to the other. */
+export function canFollow(from: TurnState, to: TurnState): boolean {
+  return NEXT[from].includes(to);
+}
+
+/** Whether nothing can change the state any more. */
+export function isTerminal(state: TurnState): state is Outcome {
+  return NEXT[state].length === 0;
+}
+
+/** A process that is recognised again: a process id alone may be somebody else's by now. */
+export type ProcessIdentity = {
+  readonly pid: number;
+  /** When it started, in the system's own unit; empty where the system does not say. */
+  readonly start: string;
+  /** Of the system's start; empty where the system does not say. */
+  readonly boot: string;
+};
+
+export type Exit = { readonly code: number | null; readonly signal: string | null };
+
+/** Times are milliseconds since 1970. */
+export type Turn = {
+  readonly runId: string;
+  /** From 1 on, in the run. */
+  readonly number: number;
+  readonly kind: TurnKind;
+  /** The turn whose result an announce step puts into words. */
+  readonly announces: number | null;
+  readonly state: TurnState;
+  /** What the client is asked. */
+  readonly message: string;
+  readonly queuedAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly deadlineAtMs: number | null;
+  readonly stop: Stop | null;
+  /** The process that looks after the turn. */
+  readonly owner: ProcessIdentity | null;
+  /** Set just before the client is started: from then on it may have run. */
+  readonly launchedAtMs: number | null;
+  readonly process: ProcessIdentity | null;
+  /** How far the client's output has been read. */
+  readonly offsetBytes: number;
+  readonly usage: Usage;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly notes: readonly string[];
+  readonly exit: Exit | null;
+  /** Grows with every change; a change that expects another version is refused. */
+  readonly version: number;
+};
+
+/** How a turn ended by itself, or was ended. The first of these that is written counts. */
+export type Ending = {
+  readonly outcome: Outcome;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly notes: readonly string[];
+  readonly usage: Usage;
+  readonly exit: Exit | null;
+  readonly endedAtMs: number;
+};

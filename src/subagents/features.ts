@@ -1,0 +1,128 @@
+import type { ClientName } from '../core/client-name.ts';
+import type { Requester, Run, RunWithTurn, WorktreeMode } from '../core/runs/run.ts';
+import type { LogEntry } from '../core/runs/run-log.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+
+/**
+ * What can be done with background runs, for the commands and for the MCP server alike. Both resolve the words of a
+ * person or a model with findTarget(); what comes in here names runs by their ids.
+ */
+export type RunFeatures = {
+  /** Who asks, seen from this process. */
+  readonly requesterHere: (world: RunsWorld) => Requester;
+  /** Starts what may start, looks after runs that nobody looks after, archives what is due. Quick; never throws. */
+  readonly kick: (world: RunsWorld) => void;
+  /** Writes the run down, answers, and only then starts it. */
+  readonly spawnRun: (request: SpawnRequest, requester: Requester, world: RunsWorld) => SpawnAnswer;
+  /** A new run with the task and the settings of an earlier one. */
+  readonly retryRun: (runId: string, requester: Requester, world: RunsWorld) => SpawnAnswer;
+  /** Resolves when every process is gone or has outlived its grace. `by`: who asked, in words for the Notes. */
+  readonly stopRuns: (
+    target: StopTarget,
+    requester: Requester,
+    by: string,
+    world: RunsWorld,
+  ) => Promise<StopAnswer>;
+  /** One more turn, now or when the current one has ended. */
+  readonly sendToRun: (runId: string, message: string, requester: Requester, world: RunsWorld) => SendAnswer;
+  /** Resolves when every one of these turns has ended, or the time is over; kicks meanwhile. */
+  readonly waitForRuns: (
+    turns: readonly TurnName[],
+    options: WaitOptions,
+    world: RunsWorld,
+  ) => Promise<WaitAnswer>;
+  readonly agentsFor: (requesterAgentId: string, world: RunsWorld) => AgentList;
+  /** All turns of a run from the first on, archived ones too; empty when nothing was written. */
+  readonly readLog: (run: Run, world: RunsWorld) => readonly LogEntry[];
+};
+
+/** What the features need of the process that they run in. */
+export type RunsWorld = {
+  readonly paths: StatePaths;
+  readonly env: Environment;
+  readonly platform: string;
+  readonly cwd: string;
+  /** The program that supervisors are started with: `process.execPath`. */
+  readonly executablePath: string;
+  readonly isCompiled: boolean;
+  readonly now: () => Date;
+};
+
+export type SpawnRequest = {
+  readonly task: string;
+  readonly label?: string;
+  readonly agentId?: string;
+  readonly client?: ClientName;
+  readonly model?: string;
+  /** As it was said; a word that is no level is an error. */
+  readonly thinking?: string;
+  /** 0: none. */
+  readonly runTimeoutSeconds?: number;
+  readonly cleanup?: 'delete' | 'keep';
+  readonly worktree?: WorktreeMode;
+  readonly idempotencyKey?: string;
+  /** Absolute; otherwise the requester's. */
+  readonly cwd?: string;
+};
+
+export type SpawnAnswer =
+  | {
+      readonly status: 'accepted';
+      readonly runId: string;
+      readonly childSessionKey: string;
+      readonly number: number;
+      readonly warning?: string;
+      /** From 1 on, while it waits. */
+      readonly queuePosition?: number;
+      readonly deduplicated?: boolean;
+      readonly resolvedModel?: string;
+    }
+  | Refusal;
+
+/** `limit`: it may be tried again when others have ended, or with another setting. */
+export type Refusal = {
+  readonly status: 'error' | 'forbidden';
+  readonly error: string;
+  readonly limit?: true;
+};
+
+/** `all`: every active run of the requester, and nothing of theirs that waits starts any more. */
+export type StopTarget = { readonly kind: 'all' } | { readonly kind: 'run'; readonly runId: string };
+
+export type StopAnswer =
+  | {
+      readonly status: 'done';
+      readonly stopped: readonly RunName[];
+      readonly alreadyFinished: readonly RunName[];
+      readonly failedToStop: readonly (RunName & { readonly reason: string })[];
+      /** Processes of these runs that still live. */
+      readonly survivors: readonly { readonly runId: string; readonly pid: number }[];
+    }
+  | Refusal;
+
+export type RunName = { readonly runId: string; readonly number: number };
+
+/** `turn`: by which the answer can be waited for. */
+export type SendAnswer =
+  | { readonly status: 'accepted'; readonly runId: string; readonly turn: number }
+  | Refusal;
+
+export type TurnName = { readonly runId: string; readonly turn: number };
+
+export type WaitOptions = {
+  /** Null: as long as it takes. */
+  readonly timeoutMs: number | null;
+  /** Given up before the time is over. */
+  readonly signal?: AbortSignal;
+  /** Called now and then with how things stand. */
+  readonly onProgress?: (runs: readonly RunWithTurn[]) => void;
+};
+
+/** In the order in which they were asked for, each with the turn that was asked for. */
+export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
+
+export type AgentList = {
+  readonly requester: string;
+  readonly allowAny: boolean;
+  readonly agents: readonly { readonly id: string; readonly name?: string; readonly configured: boolean }[];
+};
