@@ -1,3 +1,5 @@
+import type { Json } from '../guards.ts';
+
 /** What was said and done in a run, as `log` shows it. Texts are raw: of the client, untrusted. */
 export type LogEntry =
   | { readonly kind: 'user' | 'assistant'; readonly text: string }
@@ -8,3 +10,93 @@ export type LogEntry =
       readonly isError: boolean;
       readonly text: string;
     };
+
+/** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
+export type LogEvent =
+  | { readonly kind: 'text'; readonly text: string; readonly isPiece: boolean }
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'tool-call'; readonly id: string; readonly tool: string; readonly input: Json }
+  | {
+      readonly kind: 'tool-result';
+      readonly id: string;
+      readonly tool: string | null;
+      readonly isError: boolean;
+      readonly text: string;
+    }
+  | { readonly kind: 'session' | 'thinking' | 'usage' | 'warning' | 'result' | 'unknown' };
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 200;
+const UNKNOWN_TOOL = 'unknown';
+
+/** The entries of one turn. Pieces of a message become one; a result is given the name of its call. */
+export function toLogEntries(events: Iterable<LogEvent>): LogEntry[] {
+  const tools = new Map<string, string>();
+  const entries: LogEntry[] = [];
+  let pieces: string[] = [];
+  const endMessage = () => {
+    if (pieces.length > 0) entries.push({ kind: 'assistant', text: pieces.join('') });
+    pieces = [];
+  };
+  for (const event of events) {
+    if (event.kind === 'text' && event.isPiece) {
+      pieces.push(event.text);
+      continue;
+    }
+    const entry = toEntry(event, tools);
+    if (entry === undefined && event.kind !== 'result') continue;
+    endMessage();
+    if (entry !== undefined) entries.push(entry);
+  }
+  endMessage();
+  return entries;
+}
+
+function toEntry(event: LogEvent, tools: Map<string, string>): LogEntry | undefined {
+  switch (event.kind) {
+    case 'text':
+      return { kind: 'assistant', text: event.text };
+    case 'user':
+      return { kind: 'user', text: event.text };
+    case 'tool-call':
+      tools.set(event.id, event.tool);
+      return { kind: 'tool-call', tool: event.tool, text: JSON.stringify(event.input) };
+    case 'tool-result': {
+      const tool = event.tool ?? tools.get(event.id) ?? UNKNOWN_TOOL;
+      return { kind: 'tool-result', tool, isError: event.isError, text: event.text };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** How many entries are shown: 20 unless said otherwise, from 1 to 200. */
+export function logLimit(asked: number | undefined): number {
+  return asked === undefined ? LIMIT_DEFAULT : Math.min(LIMIT_MAX, Math.max(1, Math.floor(asked)));
+}
+
+export type LogChoice = { readonly limit: number; readonly withTools: boolean };
+
+/** The last entries. What is left out is left out first: as many as were asked for are there. */
+export function lastEntries(entries: readonly LogEntry[], { limit, withTools }: LogChoice): LogEntry[] {
+  return entries.filter((entry) => isShown(entry, withTools)).slice(-limit);
+}
+
+/** Whether an entry is shown; without tools, only what was said. */
+export function isShown({ kind }: LogEntry, withTools: boolean): boolean {
+  return withTools || kind === 'user' || kind === 'assistant';
+}
+
+/** Who or what speaks: `User`, `Assistant`, `Tool call exec`, `Tool result exec (error)`. Raw, as the tool's name is. */
+export function entryLabel(entry: LogEntry): string {
+  switch (entry.kind) {
+    case 'user':
+      return 'User';
+    case 'assistant':
+      return 'Assistant';
+    case 'tool-call':
+      return `Tool call ${entry.tool}`;
+    case 'tool-result':
+      return `Tool result ${entry.tool}${entry.isError ? ' (error)' : ''}`;
+  }
+}

@@ -1,0 +1,68 @@
+import { cutText, oneLine } from '../text.ts';
+import type { RunWithTurn } from './run.ts';
+
+const PREFIX_LENGTH_MIN = 4;
+const ECHO_LENGTH_MAX = 120;
+
+export type TargetAnswer =
+  | { readonly kind: 'found'; readonly run: RunWithTurn }
+  | { readonly kind: 'missing' | 'ambiguous' | 'empty'; readonly error: string };
+
+/**
+ * The run that is meant: `last`, a number, a session key, the beginning of an id, a label or the only one that begins
+ * so. `runs` are all of one requester, archived ones too; `id:` before the beginning of an id keeps its digits from
+ * being a number.
+ */
+export function findTarget(words: string | undefined, runs: readonly RunWithTurn[]): TargetAnswer {
+  const wanted = (words ?? '').trim();
+  if (wanted === '') return { kind: 'empty', error: 'Missing subagent id.' };
+  const shown = cutText(oneLine(wanted), ECHO_LENGTH_MAX);
+  const unknown = { kind: 'missing', error: `Unknown subagent id: ${shown}` } as const;
+  if (wanted.startsWith('id:')) return byId(wanted.slice('id:'.length), shown, runs) ?? unknown;
+  if (wanted === 'last') return newest(runs) ?? unknown;
+  if (/^#?\d+$/.test(wanted)) {
+    const index = wanted.replace('#', '');
+    const found = byNumber(index, runs) ?? (index === wanted ? byId(wanted, shown, runs) : undefined);
+    return found ?? { kind: 'missing', error: `Invalid subagent index: ${cutText(index, ECHO_LENGTH_MAX)}` };
+  }
+  const found = bySessionKey(wanted, runs) ?? byId(wanted, shown, runs) ?? byLabel(wanted, shown, runs);
+  if (found !== undefined) return found;
+  return wanted.includes(':') ? { kind: 'missing', error: `Unknown subagent session: ${shown}` } : unknown;
+}
+
+function newest(runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+  let latest: RunWithTurn | undefined;
+  for (const run of runs) if (latest === undefined || run.run.number > latest.run.number) latest = run;
+  return latest && { kind: 'found', run: latest };
+}
+
+function byNumber(digits: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+  const run = runs.find(({ run }) => run.number === Number(digits));
+  return run && { kind: 'found', run };
+}
+
+function bySessionKey(key: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+  const run = runs.find(({ run }) => run.childKey === key);
+  return run && { kind: 'found', run };
+}
+
+/** Ids are written without dashes, and in a session key with them. */
+function byId(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+  const prefix = wanted.toLowerCase().replaceAll('-', '');
+  if (prefix.length < PREFIX_LENGTH_MIN || !/^[0-9a-f]+$/.test(prefix)) return undefined;
+  const found = runs.filter(({ run }) => run.id.startsWith(prefix));
+  return onlyOne(found, `Ambiguous run id prefix: ${shown.replace(/^id:/, '')}`);
+}
+
+function byLabel(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+  const exact = runs.filter(({ run }) => run.label === wanted);
+  if (exact.length > 0) return onlyOne(exact, `Ambiguous subagent label: ${shown}`);
+  const begun = runs.filter(({ run }) => run.label?.startsWith(wanted));
+  return onlyOne(begun, `Ambiguous subagent label prefix: ${shown}`);
+}
+
+function onlyOne(found: readonly RunWithTurn[], error: string): TargetAnswer | undefined {
+  const [run, ...others] = found;
+  if (run === undefined) return undefined;
+  return others.length === 0 ? { kind: 'found', run } : { kind: 'ambiguous', error };
+}
