@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readPath, writePath } from '../core/config.ts';
-import { CONFIG_FIELDS, type ConfigProblem, parseConfig } from '../core/config-fields.ts';
+import { type ConfigProblem, readPath, writePath } from '../core/config.ts';
+import { CONFIG_FIELDS, effectiveSettings, parseConfig } from '../core/config-fields.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';
@@ -114,14 +114,14 @@ function readText(path: string): string | undefined {
 }
 
 function list({ values, problems }: ConfigFile, { json }: Flags, context: CliContext): void {
-  const { config } = parseConfig(values);
+  const config = effectiveSettings(values);
   if (json) {
     context.stdout(`${JSON.stringify({ config, problems }, null, 2)}\n`);
     return;
   }
   const table = newTable(['setting', 'value', 'default', 'meaning'], context);
   for (const field of CONFIG_FIELDS) {
-    const value = JSON.stringify(readPath(config as unknown as Json, field.key));
+    const value = JSON.stringify(readPath(config, field.key));
     table.push([field.key, value, JSON.stringify(field.default), field.description]);
   }
   context.stdout(`${table.toString()}\n`);
@@ -161,7 +161,7 @@ function unset(file: ConfigFile, key: string, flags: Flags, context: CliContext)
 
 /** The value that is in force: a bad one in the file is its default. */
 function effectiveValue(values: Json, key: string): unknown {
-  return readPath(parseConfig(values).config as unknown as Json, key);
+  return readPath(effectiveSettings(values), key);
 }
 
 function print(values: Json, key: string, { json }: Flags, context: CliContext): void {

@@ -1,8 +1,7 @@
-import { type Config, FIELDS, readConfig, readPath } from './config.ts';
+import { type Config, type ConfigProblem, FIELDS, readConfig, readPath, writePath } from './config.ts';
 import { isRecord, type Json } from './guards.ts';
-
-/** A field that was not taken as it stands: where, what was found, what is used instead. */
-export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };
+import { takeRunSettings } from './runs/read-run-settings.ts';
+import { RUN_FIELDS, readRunField } from './runs/run-settings-fields.ts';
 
 const BOOLEAN = 'true or false';
 
@@ -47,11 +46,25 @@ const WORDS: readonly (readonly [key: string, expected: string, description: str
   ],
 ];
 
-/** One row per setting, in words too: the README's table, `config` and `doctor` read this. */
-export const CONFIG_FIELDS = FIELDS.map((field) => {
+const HOOK_FIELDS = FIELDS.map((field) => {
   const [, expected = '', description = ''] = WORDS.find(([key]) => key === field.key) ?? [];
   return { ...field, expected, description };
 });
+
+/**
+ * One row per setting, in words too: the README's table, `config` and `doctor` read this. Those of background runs come
+ * last; hooks know nothing of them.
+ */
+export const CONFIG_FIELDS = [
+  ...HOOK_FIELDS,
+  ...RUN_FIELDS.map((field) => ({
+    key: field.key,
+    default: field.default,
+    accepts: (value: unknown) => value !== undefined && readRunField(field, value).problems.length === 0,
+    expected: field.expected,
+    description: field.description,
+  })),
+];
 
 /** The settings, and what is wrong with the document. Unknown keys are kept by writers and reported here. */
 export function parseConfig(value: unknown): { config: Config; problems: ConfigProblem[] } {
@@ -64,14 +77,23 @@ export function parseConfig(value: unknown): { config: Config; problems: ConfigP
     });
   }
   const source = isRecord(value) ? value : {};
-  for (const field of CONFIG_FIELDS) {
+  for (const field of HOOK_FIELDS) {
     const found = readPath(source, field.key);
     if (found === undefined || field.accepts(found)) continue;
     const message = `expected ${field.expected}; ${JSON.stringify(field.default)} is used`;
     problems.push({ key: field.key, found, message });
   }
+  problems.push(...takeRunSettings(source).problems);
   reportUnknown(source, '', problems);
   return { config: readConfig(value), problems };
+}
+
+/** What is in force at every setting, in the shape of `config.json`. */
+export function effectiveSettings(value: unknown): Json {
+  const settings = takeRunSettings(value).document;
+  const config = readConfig(value) as unknown as Json;
+  for (const { key } of HOOK_FIELDS) writePath(settings, key, readPath(config, key));
+  return settings;
 }
 
 /** Reports keys that name no setting, and sections that are no objects. `section` ends with a dot or is empty. */

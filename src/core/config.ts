@@ -20,6 +20,9 @@ export type Config = {
   readonly analysisCacheMaxAgeHours: number;
 };
 
+/** A field that was not taken as it stands: where, what was found, what is used instead. */
+export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };
+
 type Field = {
   readonly key: string;
   readonly default: unknown;
