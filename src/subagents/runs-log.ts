@@ -1,0 +1,34 @@
+import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { redactSecrets } from '../core/redact.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { cutText, oneLine } from '../core/text.ts';
+
+const LOG_BYTES_MAX = 256 * 1024;
+const MESSAGE_LENGTH_MAX = 1000;
+
+export type RunsLogEntry = { readonly ts: string; readonly run: string; readonly message: string };
+
+/** Where supervisors note what went wrong. */
+export function runsLogPath(paths: StatePaths): string {
+  return `${paths.home}/logs/runs.log`;
+}
+
+/**
+ * Notes what went wrong around a run, one JSON line each; nobody watches a supervisor. The log and its predecessor have
+ * at most 256 KiB each. Never throws.
+ */
+export function logRunFailure(run: string, failure: unknown, paths: StatePaths, now: Date): void {
+  try {
+    const path = runsLogPath(paths);
+    const words = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+    const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
+    const entry: RunsLogEntry = { ts: now.toISOString(), run, message };
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes > LOG_BYTES_MAX) renameSync(path, `${path}.1`);
+    appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+  } catch {
+    // There is nowhere left to say it.
+  }
+}

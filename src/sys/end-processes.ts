@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessIdentity } from '../core/runs/turn.ts';
+import { identityOf, isSameProcess } from './process-identity.ts';
+import { descendantsOf, inSession, type Marker, withMarker } from './process-tree.ts';
+
+export type Ending = {
+  /** The process that the others come from, when it is known. */
+  readonly leader: ProcessIdentity | null;
+  /** The group and session that were made for it; null when its id may be somebody else's by now. */
+  readonly group: number | null;
+  /** What the leader is asked with first; the others are not asked then, so that it can end them itself. */
+  readonly polite: 'SIGINT' | 'SIGTERM';
+  /** From one step to the next: asked, SIGTERM, SIGKILL. */
+  readonly graceMs: number;
+  /** By which processes are found that have left the group. */
+  readonly marker: Marker | null;
+};
+
+const POLL_MS = 50;
+/** How long a killed process may take to go. */
+const KILLED_MS = 2000;
+/** A process that forks faster than it can be killed is not waited for. */
+const KILL_ROUNDS_MAX = 40;
+
+/**
+ * Ends a process and all that came from it: asks, terminates, kills, and looks whether they are gone. Every process is
+ * looked at again before each signal, so that a later one with the same id is never signalled. Resolves at once when
+ * nothing is there. `survivors`: what lives on. Never throws.
+ */
+export async function endProcesses(ending: Ending): Promise<{ readonly survivors: readonly number[] }> {
+  const known = new Known(ending);
+  if (known.look().length === 0) return { survivors: [] };
+  const leader = ending.leader;
+  if (leader !== null && ending.polite !== 'SIGTERM' && isSameProcess(leader)) {
+    signal(leader, ending.polite);
+    if (await known.areGoneWithin(ending.graceMs)) return { survivors: [] };
+  }
+  for (const one of known.look()) signal(one, 'SIGTERM');
+  if (await known.areGoneWithin(ending.graceMs)) return { survivors: [] };
+  for (let round = 0; round < KILL_ROUNDS_MAX; round++) {
+    for (const one of known.look()) signal(one, 'SIGKILL');
+    if (await known.areGoneWithin(KILLED_MS / KILL_ROUNDS_MAX)) return { survivors: [] };
+  }
+  return { survivors: known.look().map(({ pid }) => pid) };
+}
+
+/** All processes that have ever been seen to belong to the one that is ended. */
+class Known {
+  readonly #ending: Ending;
+  readonly #seen = new Map<number, ProcessIdentity>();
+
+  constructor(ending: Ending) {
+    this.#ending = ending;
+    if (ending.leader !== null && isSameProcess(ending.leader)) this.#add(ending.leader);
+  }
+
+  /** Those that live, with what has come to them since. */
+  look(): ProcessIdentity[] {
+    const { group, marker } = this.#ending;
+    const living = this.#living();
+    const found = [
+      ...living.flatMap(({ pid }) => descendantsOf(pid)),
+      ...(group === null ? [] : inSession(group)),
+      ...(marker === null ? [] : withMarker(marker)),
+    ];
+    for (const pid of found) {
+      const identity = pid === process.pid ? undefined : identityOf(pid);
+      if (identity !== undefined) this.#add(identity);
+    }
+    return this.#living();
+  }
+
+  async areGoneWithin(ms: number): Promise<boolean> {
+    for (let waited = 0; waited < ms; waited += POLL_MS) {
+      if (this.#living().length === 0 && this.look().length === 0) return true;
+      await sleep(Math.min(POLL_MS, ms - waited));
+    }
+    return this.look().length === 0;
+  }
+
+  #add(identity: ProcessIdentity): void {
+    this.#seen.set(identity.pid, identity);
+  }
+
+  #living(): ProcessIdentity[] {
+    return [...this.#seen.values()].filter(isSameProcess);
+  }
+}
+
+function signal(target: ProcessIdentity, name: NodeJS.Signals): void {
+  if (!isSameProcess(target)) return;
+  try {
+    process.kill(target.pid, name);
+  } catch {
+    // It has just ended, which is what was wanted, or it is not ours to end: then it is a survivor.
+  }
+}

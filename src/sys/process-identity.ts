@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
+import type { ProcessIdentity } from '../core/runs/turn.ts';
+import { isAlive } from './process.ts';
+
+/** What Linux says of a process in `/proc/<pid>/stat`. */
+export type ProcessStat = {
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Ticks since the system's start. */
+  readonly start: string;
+};
+
+/** Counted from the first field after the name, which may hold anything. */
+const FIELDS = { state: 0, parent: 1, group: 2, session: 3, start: 19 };
+const ASK_TIMEOUT_MS = 2000;
+
+/** The process that has this id now; undefined when there is none, or only one that has ended and is not yet reaped. */
+export function identityOf(pid: number): ProcessIdentity | undefined {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+  if (process.platform === 'linux') {
+    const stat = statOf(pid);
+    return stat === undefined ? undefined : { pid, start: stat.start, boot: currentBoot() };
+  }
+  if (!isAlive(pid)) return undefined;
+  return { pid, start: startAsPsSays(pid), boot: currentBoot() };
+}
+
+/** Whether this very process lives, and not a later one with its id. */
+export function isSameProcess(identity: ProcessIdentity): boolean {
+  const now = identityOf(identity.pid);
+  return now !== undefined && now.start === identity.start && now.boot === identity.boot;
+}
+
+/** Which start of the system this is; empty where the system does not say. */
+export function currentBoot(): string {
+  try {
+    if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    if (process.platform === 'darwin') return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
+  } catch {
+    // A system without these files does not say.
+  }
+  return '';
+}
+
+/** Whether the process was seen before the system was last started: then nothing of it lives. */
+export function isOtherBoot({ boot }: ProcessIdentity): boolean {
+  const now = currentBoot();
+  return boot !== '' && now !== '' && boot !== now;
+}
+
+/** How long the system has been up, in milliseconds: a clock that nobody sets, and that outlives a process. */
+export function bootClockMs(): number {
+  return uptime() * 1000;
+}
+
+/** What Linux says of a living process; undefined when there is none. */
+export function statOf(pid: number): ProcessStat | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const state = fields[FIELDS.state];
+    const start = fields[FIELDS.start];
+    if (state === 'Z' || state === 'X' || start === undefined) return undefined;
+    const number = (at: number) => Number(fields[at]);
+    return {
+      parent: number(FIELDS.parent),
+      group: number(FIELDS.group),
+      session: number(FIELDS.session),
+      start,
+    };
+  } catch {
+    return undefined; // There is no such process.
+  }
+}
+
+function startAsPsSays(pid: number): string {
+  return process.platform === 'win32' ? '' : ask('ps', ['-o', 'lstart=', '-p', String(pid)]);
+}
+
+function ask(program: string, args: readonly string[]): string {
+  const { stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: ASK_TIMEOUT_MS });
+  return typeof stdout === 'string' ? stdout.trim() : '';
+}

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { type ProcessStat, statOf } from './process-identity.ts';
+
+/** A variable of the environment by which processes are recognised that have left their group. */
+export type Marker = { readonly name: string; readonly value: string };
+
+const ASK_TIMEOUT_MS = 2000;
+
+/** All processes that come from this one, without itself. What has been given away to init is not among them. */
+export function descendantsOf(pid: number): number[] {
+  const children = Map.groupBy(parents(), ([, parent]) => parent);
+  const found: number[] = [];
+  collect(pid, children, found);
+  return found;
+}
+
+function collect(pid: number, children: Map<number, [number, number][]>, found: number[]): void {
+  for (const [child] of children.get(pid) ?? []) {
+    if (found.includes(child)) continue; // A table read while processes end may run in circles.
+    found.push(child);
+    collect(child, children, found);
+  }
+}
+
+/** The processes that were started with this variable, or whose ancestors were. Empty where the system does not tell. */
+export function withMarker({ name, value }: Marker): number[] {
+  const wanted = Buffer.from(`\0${name}=${value}\0`);
+  return processIds().filter((pid) => {
+    const environment = environmentOf(pid);
+    return environment !== undefined && Buffer.concat([NUL, environment, NUL]).includes(wanted);
+  });
+}
+
+/** The processes of a session or a group, as `setsid` makes them. Empty where the system does not tell. */
+export function inSession(id: number): number[] {
+  return processIds().filter((pid) => {
+    const stat = statOf(pid);
+    return stat !== undefined && (stat.session === id || stat.group === id);
+  });
+}
+
+const NUL = Buffer.from([0]);
+
+/** As it was when the process began to run its program. */
+function environmentOf(pid: number): Buffer | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`);
+    return statOf(pid) === undefined ? undefined : environment;
+  } catch {
+    return undefined; // It has just ended, or it is not ours.
+  }
+}
+
+function parents(): [number, number][] {
+  if (process.platform === 'linux') {
+    return processIds().flatMap((pid) => {
+      const stat: ProcessStat | undefined = statOf(pid);
+      return stat === undefined ? [] : [[pid, stat.parent] as [number, number]];
+    });
+  }
+  if (process.platform === 'win32') return [];
+  const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8', timeout: ASK_TIMEOUT_MS });
+  return (stdout ?? '').split('\n').flatMap((line) => {
+    const [pid, parent] = line.trim().split(/\s+/).map(Number);
+    return pid === undefined || parent === undefined || pid === 0 ? [] : [[pid, parent] as [number, number]];
+  });
+}
+
+function processIds(): number[] {
+  if (process.platform !== 'linux') return [];
+  try {
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return []; // A system without /proc does not tell.
+  }
+}
