@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type {
+  AgentEvent,
+  Conclusion,
+  RunClient,
+  TurnCommand,
+  TurnRequest,
+} from '../../src/clients/runs/run-client.ts';
+import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
+import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import type { Environment } from '../../src/core/state-paths.ts';
+import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
+import type { ModelRequest, Script } from './one-shot-model.ts';
+import type { Workspace } from './one-shot-workspace.ts';
+
+/** A turn of a client in a throw-away user's project, as the product runs it. */
+export type TurnRun = {
+  readonly end: CommandResult;
+  readonly command: TurnCommand;
+  readonly events: readonly AgentEvent[];
+  readonly conclusion: Conclusion;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly questions: readonly ModelRequest[];
+  readonly others: readonly ModelRequest[];
+};
+
+export type Turn = Partial<TurnRequest> & {
+  readonly script: Script;
+  readonly env?: Environment;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+};
+
+const TURN_TIMEOUT_MS = 60_000;
+
+/** Runs one turn: files first, then the program in the project's directory, then the reader. */
+export async function runTurn(workspace: Workspace, client: RunClient, turn: Turn): Promise<TurnRun> {
+  const { script, env = workspace.env, timeoutMs = TURN_TIMEOUT_MS, signal, ...changes } = turn;
+  const directory = await mkdtemp(join(workspace.root, 'turn-'));
+  const cwd = changes.cwd ?? join(workspace.root, 'project');
+  await mkdir(cwd, { recursive: true });
+  const request: TurnRequest = {
+    prompt: 'What is the answer?',
+    session: { kind: 'new', id: crypto.randomUUID() },
+    model: null,
+    thinking: null,
+    policy: NO_POLICY,
+    tools: 'policy',
+    budgetUsd: null,
+    mcp: null,
+    agentDir: null,
+    ...changes,
+    cwd,
+    directory,
+  };
+  const command = client.command(request);
+  for (const [name, text] of Object.entries(command.files)) {
+    await mkdir(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
+    await writeFile(join(directory, name), text, { mode: 0o600 });
+  }
+  const before = workspace.board.model.requests.length;
+  let asked = 0;
+  workspace.board.script = (one) => script(one, asked++);
+  const end = await runCommand(command.program, command.args, {
+    cwd,
+    env: { ...passedOn(env, command.passedOn), ...command.env },
+    stdin: command.stdin,
+    timeoutMs,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const requests = workspace.board.model.requests.slice(before);
+  const stdout = end.kind === 'exited' ? end.stdout : '';
+  const stderr = end.kind === 'exited' ? end.stderr : '';
+  const reader = client.reader({ session: request.session, before: NO_USAGE });
+  const events = stdout.split('\n').flatMap((line) => [...reader.read(line)]);
+  const exit = end.kind === 'exited' ? { code: end.code, signal: null } : null;
+  const conclusion = reader.conclude(exit, stderr);
+  const isQuestion = ({ api }: ModelRequest) => api !== 'other';
+  const questions = requests.filter(isQuestion);
+  const others = requests.filter((one) => !isQuestion(one));
+  return { end, command, events, conclusion, stdout, stderr, questions, others };
+}
+
+function passedOn(env: Environment, names: readonly string[]): Environment {
+  const isWanted = (name: string) =>
+    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isWanted(name)));
+}
