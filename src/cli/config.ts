@@ -139,8 +139,10 @@ function set(file: ConfigFile, key: string, text: string, flags: Flags, context:
   const field = CONFIG_FIELDS.find((one) => one.key === key);
   const value = field?.accepts(text) ? text : parseJson(text);
   if (!field?.accepts(value)) {
-    const example = Array.isArray(field?.default) ? `, for example '["reviewer", "fixer"]'` : '';
-    fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${field?.expected}${example}`);
+    const expected = field?.expected ?? '';
+    const isExplained = !Array.isArray(field?.default) || expected.includes(', like ');
+    const example = isExplained ? '' : `, for example '["reviewer", "fixer"]'`;
+    fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${expected}${example}`);
     return;
   }
   writePath(file.values, key, value);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readPath, writePath } from '../../src/core/config.ts';
-import { CONFIG_FIELDS, parseConfig } from '../../src/core/config-fields.ts';
+import { FIELDS, readPath, writePath } from '../../src/core/config.ts';
+import { CONFIG_FIELDS, effectiveSettings, parseConfig } from '../../src/core/config-fields.ts';
 import type { Json } from '../../src/core/guards.ts';
 
 const DEFAULT_CONFIG = parseConfig({}).config;
@@ -81,7 +81,7 @@ const BAD_FOR_ALL: unknown[] = [
   1e9,
   [null],
 ];
-for (const field of CONFIG_FIELDS) {
+for (const field of FIELDS) {
   for (const value of BAD_FOR_ALL) {
     if (field.key === 'analysisModel' && typeof value === 'string' && value.trim() !== '') continue;
     const shown = typeof value === 'number' ? String(value) : JSON.stringify(value);
@@ -147,6 +147,36 @@ test('parseConfig() gives a valid configuration when the document is any JSON', 
       expect(parseConfig(parseConfig(document).config).problems).toEqual([]);
     }),
   );
+});
+
+test('parseConfig() reports settings of background runs as it does those of hooks', () => {
+  const { problems } = parseConfig({
+    budget: { run: { tokens: 'many' } },
+    announce: 5,
+    agents: {
+      defaults: { subagents: { maxConcurent: 1 } },
+      list: [{ id: 'reviewer', subagents: { model: 5 } }],
+    },
+  });
+  expect(problems.map(({ key }) => key).sort()).toEqual([
+    'agents.defaults.subagents.maxConcurent',
+    'agents.list[0].subagents.model',
+    'announce',
+    'budget.run.tokens',
+  ]);
+});
+
+test('effectiveSettings() gives a value for every setting, and what is set where it is good', () => {
+  const settings = effectiveSettings({
+    language: 'en',
+    announce: { mode: 'raw' },
+    budget: { day: { usd: 0 } },
+  });
+  for (const { key, default: standard } of CONFIG_FIELDS) {
+    if (key === 'language') expect(readPath(settings, key)).toBe('en');
+    else if (key === 'announce.mode') expect(readPath(settings, key)).toBe('raw');
+    else expect({ key, value: readPath(settings, key) }).toEqual({ key, value: standard });
+  }
 });
 
 test('parseConfig() gives lists of its own when the defaults are used', () => {
