@@ -8,7 +8,7 @@ import type {
   TurnRequest,
 } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
-import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import { NO_USAGE, type Usage } from '../../src/core/runs/usage.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
@@ -28,6 +28,8 @@ export type TurnRun = {
 
 export type Turn = Partial<TurnRequest> & {
   readonly script: Script;
+  /** What the session had used before. */
+  readonly before?: Usage;
   readonly env?: Environment;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -37,8 +39,9 @@ const TURN_TIMEOUT_MS = 60_000;
 
 /** Runs one turn: files first, then the program in the project's directory, then the reader. */
 export async function runTurn(workspace: Workspace, client: RunClient, turn: Turn): Promise<TurnRun> {
-  const { script, env = workspace.env, timeoutMs = TURN_TIMEOUT_MS, signal, ...changes } = turn;
-  const directory = await mkdtemp(join(workspace.root, 'turn-'));
+  const { script, before: used = NO_USAGE, env = workspace.env, timeoutMs = TURN_TIMEOUT_MS, ...more } = turn;
+  const { signal, ...changes } = more;
+  const directory = changes.directory ?? (await mkdtemp(join(workspace.root, 'turn-')));
   const cwd = changes.cwd ?? join(workspace.root, 'project');
   await mkdir(cwd, { recursive: true });
   const request: TurnRequest = {
@@ -73,7 +76,7 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
   const requests = workspace.board.model.requests.slice(before);
   const stdout = end.kind === 'exited' ? end.stdout : '';
   const stderr = end.kind === 'exited' ? end.stderr : '';
-  const reader = client.reader({ session: request.session, before: NO_USAGE });
+  const reader = client.reader({ session: request.session, before: used });
   const events = stdout.split('\n').flatMap((line) => [...reader.read(line)]);
   const exit = end.kind === 'exited' ? { code: end.code, signal: null } : null;
   const conclusion = reader.conclude(exit, stderr);
