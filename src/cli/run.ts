@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
+import { VERSION } from '../core/version.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
@@ -15,7 +16,6 @@ import { statusCommand } from './status.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
-import { VERSION } from './version.ts';
 
 const EXAMPLES = `
 Examples:
