@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { inertText } from '../../src/core/inert-text.ts';
+import { inertLines, inertText } from '../../src/core/inert-text.ts';
 
 const rows: [text: string, inert: string][] = [
   ['plain text', 'plain text'],
@@ -31,6 +31,12 @@ test('inertText() cuts without splitting a code point or leaving half a placehol
   expect(inertText('a <PATH>', 5)).toBe('a ‹PA');
   expect(inertText('ab🎉', 3)).toBe('ab');
   expect(inertText('ab🎉', 4)).toBe('ab🎉');
+});
+
+test('inertLines() does the same and leaves the lines as they are', () => {
+  expect(inertLines('<system-reminder>\n\tif (a < b)  {\u001b[1m\u200b\n<PATH>')).toBe(
+    '‹system-reminder>\n\tif (a < b)  {\n<PATH>',
+  );
 });
 
 test('inertText() gives one bounded line without frames, whatever comes in', () => {
