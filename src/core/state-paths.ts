@@ -18,6 +18,12 @@ export type StatePaths = {
   /** One file per client event; its content is the time at which the event last came in. */
   readonly heartbeats: string;
   readonly backups: string;
+  readonly runsDatabase: string;
+  /** One directory for each background run: prompts, output, the clients' own files. */
+  readonly runs: string;
+  /** A file named after each requester that has announcements waiting: hooks look no further without it. */
+  readonly inboxMarks: string;
+  readonly worktrees: string;
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -46,6 +52,10 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     scripts: `${home}/hooks/auto`,
     heartbeats: `${home}/heartbeats`,
     backups: `${home}/backups`,
+    runsDatabase: `${home}/data/runs.db`,
+    runs: `${home}/runs`,
+    inboxMarks: `${home}/inbox`,
+    worktrees: `${home}/worktrees`,
   };
 }
 

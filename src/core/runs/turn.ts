@@ -70,6 +70,8 @@ export type Turn = {
   /** What the client is asked. */
   readonly message: string;
   readonly queuedAtMs: number;
+  /** When a slot was given to it, and its supervisor was to be started. */
+  readonly claimedAtMs: number | null;
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly deadlineAtMs: number | null;

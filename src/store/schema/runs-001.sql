@@ -1,4 +1,4 @@
--- Background runs, data/runs.db. Times are milliseconds since 1970.
+-- Background runs, data/runs.db. Times are milliseconds since 1970. Rows of runs and turns are never removed.
 
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
@@ -30,15 +30,23 @@ CREATE TABLE runs (
   warning TEXT,
   archive_after_ms INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
+  -- Set while nothing of the run is active or undelivered.
   archive_at INTEGER,
   archived_at INTEGER
 ) STRICT;
 
 CREATE UNIQUE INDEX run_numbers ON runs (requester, number);
 CREATE INDEX run_spawns ON runs (requester, spawn_key, created_at);
+CREATE INDEX run_sessions ON runs (requester, requester_session, number);
+CREATE INDEX run_times ON runs (created_at);
+CREATE INDEX runs_kept ON runs (requester, number) WHERE archived_at IS NULL;
+CREATE INDEX runs_kept_of_session ON runs (requester, requester_session, number) WHERE archived_at IS NULL;
+CREATE INDEX runs_kept_times ON runs (created_at) WHERE archived_at IS NULL;
 CREATE INDEX run_archives ON runs (archive_at) WHERE archived_at IS NULL AND archive_at IS NOT NULL;
 
 CREATE TABLE turns (
+  -- The order of the queue: a clock may go backwards.
+  position INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL REFERENCES runs (id),
   number INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('task', 'send', 'announce')),
@@ -76,16 +84,19 @@ CREATE TABLE turns (
   exit_code INTEGER,
   exit_signal TEXT,
   version INTEGER NOT NULL DEFAULT 1,
-  PRIMARY KEY (run_id, number)
+  UNIQUE (run_id, number)
 ) STRICT;
 
-CREATE INDEX turns_active ON turns (state, queued_at)
-  WHERE state IN ('queued', 'starting', 'running', 'stopping');
+CREATE INDEX turns_active ON turns (position) WHERE state IN ('queued', 'starting', 'running', 'stopping');
+CREATE INDEX turns_ended ON turns (ended_at) WHERE ended_at IS NOT NULL;
 
--- When each requester last had its turn: the lane goes round.
+-- The queue goes round: who was served longest ago is next.
 CREATE TABLE lane (
   requester TEXT PRIMARY KEY,
-  claims INTEGER NOT NULL
+  -- The number of the last claim that was theirs, counted over all.
+  claims INTEGER NOT NULL DEFAULT 0,
+  -- When they last stopped everything: what was asked for before does not start any more.
+  stopped_at INTEGER
 ) STRICT;
 
 -- One row per turn that has something to tell, written with the turn's end.
@@ -113,6 +124,15 @@ CREATE TABLE outbox (
 ) STRICT;
 
 CREATE INDEX outbox_waiting ON outbox (requester, position) WHERE state IN ('pending', 'leased');
+CREATE INDEX outbox_leases ON outbox (lease_owner) WHERE state = 'leased';
+
+-- When each session of a requester was last seen asking: what is meant for one that is gone, others may have.
+CREATE TABLE listeners (
+  requester TEXT NOT NULL,
+  session TEXT NOT NULL,
+  seen_at INTEGER NOT NULL,
+  PRIMARY KEY (requester, session)
+) STRICT;
 
 -- What happened, for `info` and for whoever has to find out why.
 CREATE TABLE run_events (
@@ -136,5 +156,7 @@ CREATE TABLE tokens (
   created_at INTEGER NOT NULL,
   expires_at INTEGER
 ) STRICT;
+
+CREATE INDEX tokens_of ON tokens (run_id);
 
 PRAGMA user_version = 1;

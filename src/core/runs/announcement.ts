@@ -1,0 +1,37 @@
+/** The four words of the template (R40). */
+export type AnnounceStatus = 'success' | 'error' | 'timeout' | 'unknown';
+
+/** What a turn has to tell its requester, in the parts of the template. */
+export type NewAnnouncement = {
+  readonly id: string;
+  readonly status: AnnounceStatus;
+  readonly result: string;
+  readonly notes: string;
+  readonly stats: string;
+  /** Not before: an announce step may still put it into better words. */
+  readonly readyAtMs: number;
+};
+
+/** `skipped`: the sub-agent had nothing to say. `dismissed`: the person dropped it unread. */
+export type AnnounceState = 'pending' | 'leased' | 'acked' | 'skipped' | 'dismissed';
+
+/** An announcement on its way. */
+export type Announcement = {
+  readonly id: string;
+  readonly runId: string;
+  readonly turn: number;
+  /** The run's `#`. */
+  readonly number: number;
+  readonly label: string | null;
+  readonly requester: string;
+  readonly requesterSession: string | null;
+  readonly status: AnnounceStatus;
+  readonly result: string;
+  readonly notes: string;
+  readonly stats: string;
+  readonly state: AnnounceState;
+  readonly createdAtMs: number;
+  /** It was handed out before, and nobody said that it arrived. */
+  readonly isRedelivery: boolean;
+  readonly attempts: number;
+};

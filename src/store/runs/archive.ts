@@ -1,0 +1,44 @@
+import type { Run } from '../../core/runs/run.ts';
+import type { Sqlite } from '../sqlite.ts';
+import { IS_ACTIVE, readRun } from './run-rows.ts';
+
+/** When runs are archived. The time is a row, so that no end of a process loses it; what it is follows from the rows. */
+
+const IS_IDLE = `NOT EXISTS (SELECT 1 FROM turns WHERE run_id = runs.id AND turns.${IS_ACTIVE})
+  AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND outbox.state IN ('pending', 'leased'))`;
+
+/**
+ * Reckons the time anew, after whatever could change it: none while a turn is active or an announcement undelivered;
+ * then as long after the last of these as the run says, and for `delete` at once.
+ */
+export function scheduleArchive(runId: string, db: Sqlite): void {
+  db.run(
+    `UPDATE runs SET archive_at = CASE
+       WHEN NOT (${IS_IDLE}) THEN NULL
+       WHEN cleanup = 'delete' THEN ${LAST_CHANGE}
+       WHEN archive_after_ms > 0 THEN ${LAST_CHANGE} + archive_after_ms
+     END WHERE id = ? AND archived_at IS NULL`,
+    runId,
+  );
+}
+
+const LAST_CHANGE = `MAX(created_at,
+  COALESCE((SELECT MAX(ended_at) FROM turns WHERE run_id = runs.id), 0),
+  COALESCE((SELECT MAX(settled_at) FROM outbox WHERE run_id = runs.id), 0))`;
+
+/** The runs whose time has come, the longest due first; the rows are asked once more. */
+export function dueArchives(nowMs: number, limit: number, db: Sqlite): Run[] {
+  return db
+    .all(
+      `SELECT * FROM runs WHERE archived_at IS NULL AND archive_at IS NOT NULL AND archive_at <= ? AND ${IS_IDLE}
+       ORDER BY archive_at LIMIT ?`,
+      nowMs,
+      limit,
+    )
+    .map(readRun);
+}
+
+/** Enters that the run's files have been put away. To be called after that; repeatable: the first time stays. */
+export function setArchived(runId: string, nowMs: number, db: Sqlite): void {
+  db.run('UPDATE runs SET archived_at = ? WHERE id = ? AND archived_at IS NULL', nowMs, runId);
+}

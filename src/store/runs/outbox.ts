@@ -1,0 +1,250 @@
+import type {
+  Announcement,
+  AnnounceState,
+  AnnounceStatus,
+  NewAnnouncement,
+} from '../../core/runs/announcement.ts';
+import type { Turn } from '../../core/runs/turn.ts';
+import type { Row, Sqlite } from '../sqlite.ts';
+import { scheduleArchive } from './archive.ts';
+
+export type { Announcement, NewAnnouncement } from '../../core/runs/announcement.ts';
+
+/**
+ * What requesters have to be told. A row is handed out under a lease, and settled by the next call of whoever holds it:
+ * once in this database, at least once on the way to the requester. Nothing expires unread.
+ */
+
+/** Who asks for announcements. `owner` is whoever gets the answer: one connection, one session of a client. */
+export type Listener = {
+  readonly requester: string;
+  readonly session: string | null;
+  readonly owner: string;
+  /** A person is given everything at once, also what is meant for a session. */
+  readonly isPerson: boolean;
+};
+
+export type TakeOptions = {
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly limit: number;
+  /** A session that has not asked for so long loses what is meant for it to the others of its requester. */
+  readonly quietMs: number;
+};
+
+/** What an announce step may take: see hasWaiting(). */
+const SOON_MS = 120_000;
+/** How exactly it is known when a session was last seen. */
+const SEEN_STEP_MS = 30_000;
+const LISTENER_KEPT_MS = 7 * 86_400_000;
+
+const IS_WAITING = "state IN ('pending', 'leased')";
+const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
+const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
+
+/** Writes down what a turn has to tell. To be called in the transaction that ends the turn. */
+export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
+  db.run(
+    `INSERT INTO outbox(id, position, run_id, turn, requester, requester_session, status, result, notes, stats, state,
+       created_at, ready_at)
+     SELECT ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM outbox), id, ?, requester, requester_session, ?, ?, ?, ?,
+       'pending', ?, ? FROM runs WHERE id = ?`,
+    announcement.id,
+    turn.number,
+    announcement.status,
+    announcement.result,
+    announcement.notes,
+    announcement.stats,
+    turn.endedAtMs ?? announcement.readyAtMs,
+    announcement.readyAtMs,
+    turn.runId,
+  );
+}
+
+export type Rewording =
+  | { readonly result: string; readonly notes: string; readonly nowMs: number }
+  | { readonly skip: true; readonly nowMs: number };
+
+/** Puts a turn's announcement into better words, or drops it; false when it is no longer waiting for that. */
+export function reword(runId: string, turn: number, words: Rewording, db: Sqlite): boolean {
+  const isOpen = "run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?";
+  return db.transaction(() => {
+    const { changes } =
+      'skip' in words
+        ? db.run(
+            `UPDATE outbox SET state = 'skipped', settled_at = ? WHERE ${isOpen}`,
+            words.nowMs,
+            runId,
+            turn,
+            words.nowMs,
+          )
+        : db.run(
+            `UPDATE outbox SET result = ?, notes = ?, ready_at = ? WHERE ${isOpen}`,
+            words.result,
+            words.notes,
+            words.nowMs,
+            runId,
+            turn,
+            words.nowMs,
+          );
+    if (changes > 0) scheduleArchive(runId, db);
+    return changes > 0;
+  });
+}
+
+/**
+ * Settles what this owner holds, since it has come back, and hands out what is ready for it, the oldest first. An owner
+ * that comes back after its lease has run out settles as well, unless somebody else was given the row meanwhile.
+ */
+export function takeAnnouncements(listener: Listener, options: TakeOptions, db: Sqlite): Announcement[] {
+  return db.transaction(() => {
+    acknowledge(listener.owner, options.nowMs, db);
+    noteListener(listener, options.nowMs, db);
+    const rows = readyRows(listener, options, db);
+    for (const row of rows) {
+      db.run(
+        `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ?`,
+        listener.owner,
+        options.nowMs + options.leaseMs,
+        String(row.id),
+      );
+    }
+    return rows.map((row) => ({
+      ...readAnnouncement(row),
+      state: 'leased',
+      attempts: Number(row.attempts) + 1,
+    }));
+  });
+}
+
+/** Settles what this owner holds; the ids. */
+export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] {
+  return db.transaction(() =>
+    settle("state = 'leased' AND lease_owner = ?", [owner], { to: 'acked', nowMs }, db),
+  );
+}
+
+/** What this owner holds waits again. It may have been seen, so that it comes as a redelivery. */
+export function returnAnnouncements(owner: string, db: Sqlite): void {
+  db.run(
+    `UPDATE outbox SET state = 'pending', lease_owner = NULL, lease_until = NULL
+     WHERE state = 'leased' AND lease_owner = ?`,
+    owner,
+  );
+}
+
+/** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
+export function waitingAnnouncements(requester: string, db: Sqlite): Announcement[] {
+  return db
+    .all(
+      `SELECT ${COLUMNS} FROM ${WITH_RUN} WHERE outbox.requester = ? AND outbox.${IS_WAITING} ORDER BY position`,
+      requester,
+    )
+    .map(readAnnouncement);
+}
+
+/** How many announcements of this requester are not settled. */
+export function undelivered(requester: string, db: Sqlite): number {
+  return Number(
+    db.get(`SELECT COUNT(*) AS n FROM outbox WHERE requester = ? AND ${IS_WAITING}`, requester)?.n,
+  );
+}
+
+/** Drops announcements of this requester unread; the ids of those that were waiting. */
+export function dismissAnnouncements(
+  ids: readonly string[] | 'all',
+  requester: string,
+  nowMs: number,
+  db: Sqlite,
+): string[] {
+  return db.transaction(() => {
+    const settling = { to: 'dismissed', nowMs } as const;
+    if (ids === 'all') return settle(`requester = ? AND ${IS_WAITING}`, [requester], settling, db);
+    return ids.flatMap((id) =>
+      settle(`requester = ? AND id = ? AND ${IS_WAITING}`, [requester, id], settling, db),
+    );
+  });
+}
+
+/**
+ * Whether a session of this requester should ask: something is ready, or will be soon without anybody saying so, or
+ * is handed out and has to be settled.
+ */
+export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolean {
+  const row = db.get(
+    `SELECT 1 FROM outbox WHERE requester = ? AND ${IS_WAITING} AND ready_at <= ? LIMIT 1`,
+    requester,
+    nowMs + SOON_MS,
+  );
+  return row !== undefined;
+}
+
+function readyRows({ requester, session, isPerson }: Listener, options: TakeOptions, db: Sqlite): Row[] {
+  return db.all(
+    `SELECT ${COLUMNS} FROM ${WITH_RUN}
+     LEFT JOIN listeners ON listeners.requester = outbox.requester AND listeners.session = outbox.requester_session
+     WHERE outbox.requester = ? AND outbox.${IS_WAITING}
+       AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
+       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR MAX(ready_at, COALESCE(seen_at, 0)) <= ?)
+     ORDER BY position LIMIT ?`,
+    requester,
+    options.nowMs,
+    options.nowMs,
+    session,
+    isPerson ? 1 : 0,
+    options.nowMs - options.quietMs,
+    options.limit,
+  );
+}
+
+function settle(
+  where: string,
+  values: string[],
+  { to, nowMs }: { to: 'acked' | 'dismissed'; nowMs: number },
+  db: Sqlite,
+): string[] {
+  const rows = db.all(
+    `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`,
+    to,
+    nowMs,
+    ...values,
+  );
+  for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
+  return rows.map((row) => String(row.id));
+}
+
+function noteListener({ requester, session }: Listener, nowMs: number, db: Sqlite): void {
+  if (session === null) return;
+  const { changes } = db.run(
+    `INSERT INTO listeners(requester, session, seen_at) VALUES (?, ?, ?)
+     ON CONFLICT(requester, session) DO UPDATE SET seen_at = excluded.seen_at
+       WHERE excluded.seen_at NOT BETWEEN seen_at AND seen_at + ?`,
+    requester,
+    session,
+    nowMs,
+    SEEN_STEP_MS,
+  );
+  if (changes > 0) {
+    db.run('DELETE FROM listeners WHERE requester = ? AND seen_at < ?', requester, nowMs - LISTENER_KEPT_MS);
+  }
+}
+
+function readAnnouncement(row: Row): Announcement {
+  return {
+    id: String(row.id),
+    runId: String(row.run_id),
+    turn: Number(row.turn),
+    number: Number(row.run_number),
+    label: row.run_label === null ? null : String(row.run_label),
+    requester: String(row.requester),
+    requesterSession: row.requester_session === null ? null : String(row.requester_session),
+    status: String(row.status) as AnnounceStatus,
+    result: String(row.result),
+    notes: String(row.notes),
+    stats: String(row.stats),
+    state: String(row.state) as AnnounceState,
+    createdAtMs: Number(row.created_at),
+    isRedelivery: Number(row.attempts) > 0,
+    attempts: Number(row.attempts),
+  };
+}

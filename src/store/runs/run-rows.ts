@@ -1,0 +1,122 @@
+import type { ClientName } from '../../core/client-name.ts';
+import { isRecord, type Json, parseJson } from '../../core/guards.ts';
+import type { ChildSessionKey, Run, Thinking, Worktree, WorktreeMode } from '../../core/runs/run.ts';
+import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
+import type { ProcessIdentity, Stop, StopReason, Turn, TurnKind, TurnState } from '../../core/runs/turn.ts';
+import type { Usage } from '../../core/runs/usage.ts';
+import type { Row } from '../sqlite.ts';
+
+/** Rows of runs and turns as values. The schema's checks hold, since nobody else writes this database. */
+
+/** As the partial index on turns says it, word for word. */
+export const IS_ACTIVE = "state IN ('queued', 'starting', 'running', 'stopping')";
+
+/** The run of a row of `runs`. */
+export function readRun(row: Row): Run {
+  return {
+    id: String(row.id),
+    number: Number(row.number),
+    requester: {
+      key: String(row.requester),
+      session: text(row.requester_session),
+      client: text(row.requester_client) as ClientName | null,
+      cwd: String(row.requester_cwd),
+    },
+    childKey: String(row.child_key) as ChildSessionKey,
+    agentId: String(row.agent_id),
+    client: String(row.client) as ClientName,
+    label: text(row.label),
+    task: String(row.task),
+    model: {
+      requested: text(row.model_requested),
+      resolved: text(row.model_resolved),
+      observed: text(row.model_observed),
+    },
+    thinking: text(row.thinking) as Thinking | null,
+    cleanup: row.cleanup === 'delete' ? 'delete' : 'keep',
+    runTimeoutMs: Number(row.run_timeout_ms),
+    cwd: String(row.cwd),
+    worktreeMode: String(row.worktree_mode) as WorktreeMode,
+    worktree: json(row.worktree) as Worktree | null,
+    policy: json(row.policy) as ToolPolicy,
+    gaps: json(row.gaps) as readonly string[],
+    agentDir: text(row.agent_dir),
+    sessionId: text(row.session_id),
+    warning: text(row.warning),
+    archiveAfterMs: Number(row.archive_after_ms),
+    createdAtMs: Number(row.created_at),
+    archiveAtMs: number(row.archive_at),
+    archivedAtMs: number(row.archived_at),
+  };
+}
+
+/** The turn of a row of `turns`. */
+export function readTurn(row: Row): Turn {
+  return {
+    runId: String(row.run_id),
+    number: Number(row.number),
+    kind: String(row.kind) as TurnKind,
+    announces: number(row.announces),
+    state: String(row.state) as TurnState,
+    message: String(row.message),
+    queuedAtMs: Number(row.queued_at),
+    claimedAtMs: number(row.claimed_at),
+    startedAtMs: number(row.started_at),
+    endedAtMs: number(row.ended_at),
+    deadlineAtMs: number(row.deadline_at),
+    stop: readStop(row),
+    owner: readIdentity(row.owner_pid, row.owner_start, row.owner_boot),
+    launchedAtMs: number(row.launched_at),
+    process: readIdentity(row.pid, row.pid_start, row.pid_boot),
+    offsetBytes: Number(row.offset_bytes),
+    usage: readUsage(row),
+    result: text(row.result),
+    error: text(row.error),
+    notes: json(row.notes) as readonly string[],
+    exit:
+      row.exit_code === null && row.exit_signal === null
+        ? null
+        : { code: number(row.exit_code), signal: text(row.exit_signal) },
+    version: Number(row.version),
+  };
+}
+
+/** What a reader had stored of itself, or undefined. */
+export function readReader(row: Row | undefined): Json | undefined {
+  const value = json(row?.reader);
+  return isRecord(value) ? value : undefined;
+}
+
+/** The usage in a row of `turns`. */
+export function readUsage(row: Row): Usage {
+  return {
+    inputTokens: number(row.tokens_in),
+    outputTokens: number(row.tokens_out),
+    cacheReadTokens: number(row.tokens_cache_read),
+    cacheWriteTokens: number(row.tokens_cache_write),
+    costUsd: number(row.cost_usd),
+    costSource: text(row.cost_source) as Usage['costSource'],
+    model: text(row.model),
+  };
+}
+
+function readStop(row: Row): Stop | null {
+  if (typeof row.stop_reason !== 'string') return null;
+  return { reason: row.stop_reason as StopReason, by: String(row.stop_by), atMs: Number(row.stop_at) };
+}
+
+function readIdentity(pid: unknown, start: unknown, boot: unknown): ProcessIdentity | null {
+  return typeof pid === 'number' ? { pid, start: String(start), boot: String(boot) } : null;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function json(value: unknown): unknown {
+  return typeof value === 'string' ? parseJson(value) : null;
+}

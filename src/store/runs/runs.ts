@@ -1,0 +1,219 @@
+import type { AnnounceState } from '../../core/runs/announcement.ts';
+import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
+import type { Turn } from '../../core/runs/turn.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import type { Row, Sqlite, Value } from '../sqlite.ts';
+import { IS_ACTIVE, readRun, readTurn } from './run-rows.ts';
+import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
+
+export type { SpawnLimits } from './spawn-limits.ts';
+
+/** Runs: accepting them, and looking at them. */
+
+export type NewRun = Omit<
+  Run,
+  'number' | 'model' | 'worktree' | 'sessionId' | 'archiveAtMs' | 'archivedAtMs'
+> & { readonly model: Pick<Run['model'], 'requested' | 'resolved'> };
+
+export type Insertion =
+  | ({ readonly kind: 'inserted'; readonly run: Run; readonly turn: Turn } & Omit<SpawnGrant, 'kind'>)
+  | { readonly kind: 'duplicate'; readonly run: Run; readonly turn: Turn }
+  | SpawnRefusal;
+
+/** A run as a list shows it. */
+export type RunListing = RunWithTurn & {
+  /** Whether its requester has been told; where several turns had something to tell, of the one that matters most. */
+  readonly delivery: 'none' | AnnounceState;
+  /** Of all its turns but the announce steps. Null where no client said, or not every one said. */
+  readonly usage: Usage;
+};
+
+export type RunFilter = {
+  readonly requester?: string | undefined;
+  readonly session?: string | undefined;
+  readonly includeArchived?: boolean | undefined;
+  readonly limit: number;
+};
+
+export type RunChanges = {
+  readonly sessionId?: string;
+  readonly modelObserved?: string;
+  readonly modelResolved?: string | null;
+  readonly warning?: string | null;
+  readonly worktree?: Worktree | null;
+  readonly cwd?: string;
+};
+
+/** Writes a run down with its first turn, which waits, unless the same was asked for just now or a limit is reached. */
+export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db: Sqlite): Insertion {
+  return db.transaction(() => {
+    const same = db.get(
+      'SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ? ORDER BY created_at DESC LIMIT 1',
+      run.requester.key,
+      spawnKey,
+      run.createdAtMs - limits.dedupeMs,
+    );
+    if (same !== undefined) return { kind: 'duplicate', ...knownRun(String(same.id), db) };
+    const { key: requester, session } = run.requester;
+    const answer = checkLimits({ requester, session, atMs: run.createdAtMs }, limits, db);
+    if (answer.kind === 'refused') return answer;
+    insertRow(run, spawnKey, db);
+    db.run(
+      `INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 1, 'task', 'queued', ?, ?)`,
+      run.id,
+      run.task,
+      run.createdAtMs,
+    );
+    return { ...answer, ...knownRun(run.id, db), kind: 'inserted' };
+  });
+}
+
+/** A run with its newest turn that is no announce step. */
+export function getRun(runId: string, db: Sqlite): RunWithTurn | undefined {
+  const run = db.get('SELECT * FROM runs WHERE id = ?', runId);
+  const turn = db.get(
+    "SELECT * FROM turns WHERE run_id = ? AND kind <> 'announce' ORDER BY number DESC LIMIT 1",
+    runId,
+  );
+  return run && turn && { run: readRun(run), turn: readTurn(turn) };
+}
+
+/** The newest runs first. A fixed number of queries, each by an index. */
+export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  if (filter.includeArchived !== true) conditions.push('archived_at IS NULL');
+  if (filter.requester !== undefined) {
+    conditions.push('requester = ?');
+    values.push(filter.requester);
+  }
+  if (filter.session !== undefined) {
+    conditions.push('requester_session = ?');
+    values.push(filter.session);
+  }
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  const order = filter.requester === undefined ? 'created_at' : 'number';
+  const rows = db.all(`SELECT * FROM runs ${where} ORDER BY ${order} DESC LIMIT ?`, ...values, filter.limit);
+  const ids = JSON.stringify(rows.map((row) => row.id));
+  const byRun = (sql: string) => new Map(db.all(sql, ids).map((row) => [String(row.run_id), row]));
+  const turns = byRun(NEWEST_TURNS);
+  const sums = byRun(USAGE_SUMS);
+  const deliveries = byRun(DELIVERIES);
+  return rows.flatMap((row) => {
+    const newest = turns.get(String(row.id));
+    if (newest === undefined) return [];
+    const turn = readTurn(newest);
+    return {
+      run: readRun(row),
+      turn,
+      delivery: readDelivery(deliveries.get(String(row.id))),
+      usage: { ...readSums(sums.get(String(row.id))), model: turn.usage.model },
+    };
+  });
+}
+
+/** How many runs of the requester are at work or wait, and how many are done and not archived. */
+export function countRuns(requester: string, db: Sqlite): { active: number; done: number } {
+  const count = (sql: string) => Number(db.get(sql, requester)?.n);
+  const active = count(
+    `SELECT COUNT(DISTINCT turns.run_id) AS n FROM turns JOIN runs ON runs.id = turns.run_id
+     WHERE turns.${IS_ACTIVE} AND runs.requester = ?`,
+  );
+  const kept = count('SELECT COUNT(*) AS n FROM runs WHERE requester = ? AND archived_at IS NULL');
+  return { active, done: Math.max(0, kept - active) };
+}
+
+/** Enters what became known of a run on the way. */
+export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
+  const columns: Record<string, Value> = {};
+  if (changes.sessionId !== undefined) columns.session_id = changes.sessionId;
+  if (changes.modelObserved !== undefined) columns.model_observed = changes.modelObserved;
+  if (changes.modelResolved !== undefined) columns.model_resolved = changes.modelResolved;
+  if (changes.warning !== undefined) columns.warning = changes.warning;
+  if (changes.cwd !== undefined) columns.cwd = changes.cwd;
+  if (changes.worktree !== undefined) {
+    columns.worktree = changes.worktree === null ? null : JSON.stringify(changes.worktree);
+  }
+  const names = Object.keys(columns);
+  if (names.length === 0) return;
+  const assignments = names.map((name) => `${name} = ?`).join(', ');
+  db.run(`UPDATE runs SET ${assignments} WHERE id = ?`, ...Object.values(columns), runId);
+}
+
+function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
+  const columns: Record<string, Value> = {
+    id: run.id,
+    requester: run.requester.key,
+    requester_session: run.requester.session,
+    requester_client: run.requester.client,
+    requester_cwd: run.requester.cwd,
+    child_key: run.childKey,
+    agent_id: run.agentId,
+    client: run.client,
+    label: run.label,
+    task: run.task,
+    spawn_key: spawnKey,
+    model_requested: run.model.requested,
+    model_resolved: run.model.resolved,
+    thinking: run.thinking,
+    cleanup: run.cleanup,
+    run_timeout_ms: run.runTimeoutMs,
+    cwd: run.cwd,
+    worktree_mode: run.worktreeMode,
+    policy: JSON.stringify(run.policy),
+    gaps: JSON.stringify(run.gaps),
+    agent_dir: run.agentDir,
+    warning: run.warning,
+    archive_after_ms: run.archiveAfterMs,
+    created_at: run.createdAtMs,
+  };
+  const names = Object.keys(columns);
+  db.run(
+    `INSERT INTO runs(number, ${names.join(', ')})
+     SELECT COALESCE(MAX(number), 0) + 1, ${names.map(() => '?').join(', ')} FROM runs WHERE requester = ?`,
+    ...Object.values(columns),
+    run.requester.key,
+  );
+}
+
+function knownRun(runId: string, db: Sqlite): RunWithTurn {
+  const known = getRun(runId, db);
+  if (known === undefined) throw new Error(`Cannot read run "${runId}": it has no turn`);
+  return known;
+}
+
+const IS_LISTED = 'run_id IN (SELECT value FROM json_each(?))';
+
+const NEWEST_TURNS = `SELECT turns.* FROM turns JOIN (
+    SELECT run_id, MAX(number) AS number FROM turns WHERE ${IS_LISTED} AND kind <> 'announce' GROUP BY run_id
+  ) AS newest ON newest.run_id = turns.run_id AND newest.number = turns.number`;
+
+const USAGE_SUMS = `SELECT run_id, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out,
+    SUM(tokens_cache_read) AS cache_read, SUM(tokens_cache_write) AS cache_write,
+    CASE WHEN SUM(launched_at IS NOT NULL AND cost_usd IS NULL) = 0 THEN SUM(cost_usd) END AS cost,
+    MAX(cost_source) AS source
+  FROM turns WHERE ${IS_LISTED} AND kind <> 'announce' GROUP BY run_id`;
+
+/** What waits comes before what is settled; then the newest turn counts. */
+const DELIVERIES = `SELECT run_id, state, MIN(CASE state WHEN 'pending' THEN -2 WHEN 'leased' THEN -1 ELSE 1.0 / turn END)
+  FROM outbox WHERE ${IS_LISTED} GROUP BY run_id`;
+
+function readDelivery(row: Row | undefined): RunListing['delivery'] {
+  return row === undefined ? 'none' : (String(row.state) as AnnounceState);
+}
+
+function readSums(row: Row | undefined): Usage {
+  if (row === undefined) return NO_USAGE;
+  const number = (value: unknown) => (typeof value === 'number' ? value : null);
+  const costUsd = number(row.cost);
+  return {
+    inputTokens: number(row.tokens_in),
+    outputTokens: number(row.tokens_out),
+    cacheReadTokens: number(row.cache_read),
+    cacheWriteTokens: number(row.cache_write),
+    costUsd,
+    // Where one of them was reckoned, all of it is no better than that.
+    costSource: costUsd === null ? null : row.source === 'priced' ? 'priced' : 'client',
+    model: null,
+  };
+}

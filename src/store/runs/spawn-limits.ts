@@ -1,0 +1,95 @@
+import type { RunSettings } from '../../core/runs/settings.ts';
+import type { Sqlite, Value } from '../sqlite.ts';
+import { checkBudget } from './budget.ts';
+import { undelivered, waitingAnnouncements } from './outbox.ts';
+import { IS_ACTIVE } from './run-rows.ts';
+
+/** How much a requester may have going. To be asked in the transaction that writes the run down. */
+
+export type SpawnLimits = {
+  /** Turns that wait. */
+  readonly maxQueued: number;
+  /** Runs of one session of a client, over all its time. */
+  readonly maxPerSession: number;
+  /** Results that have not been taken in: from so many on, no run begins. */
+  readonly undeliveredMax: number;
+  /** From so many on, the caller should say so. */
+  readonly undeliveredWarning: number;
+  /** How long the same call is the same run. */
+  readonly dedupeMs: number;
+  readonly budget: RunSettings['budget'];
+};
+
+export type SpawnRefusal = {
+  readonly kind: 'refused';
+  /** `stopped`: everything was stopped after this was asked for. */
+  readonly why: 'queue' | 'session' | 'undelivered' | 'budget' | 'stopped';
+  /** One line, for the error. */
+  readonly words: string;
+};
+
+export type SpawnGrant = {
+  readonly kind: 'granted';
+  readonly undelivered: number;
+  readonly budgetWarnings: string[];
+};
+
+/** Who asks, and when they asked. */
+export type SpawnAsker = {
+  readonly requester: string;
+  readonly session: string | null;
+  readonly atMs: number;
+};
+
+/** Whether one more run may begin. */
+export function checkLimits(asker: SpawnAsker, limits: SpawnLimits, db: Sqlite): SpawnGrant | SpawnRefusal {
+  const { requester, atMs } = asker;
+  const stopped = db.get('SELECT stopped_at FROM lane WHERE requester = ?', requester)?.stopped_at;
+  if (typeof stopped === 'number' && atMs < stopped) {
+    return refuse('stopped', 'All sub-agents were stopped after this one was asked for');
+  }
+  const queued = countQueued(requester, db);
+  if (queued >= limits.maxQueued) {
+    return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
+  }
+  const inSession = countInSession(asker, db);
+  if (asker.session !== null && inSession >= limits.maxPerSession) {
+    const had = `This session has had ${inSession} sub-agents`;
+    return refuse('session', `${had}, the most is ${limits.maxPerSession}`);
+  }
+  const waiting = undelivered(requester, db);
+  if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
+  const budget = checkBudget({ requester, nowMs: atMs }, limits.budget, db);
+  if (budget.kind === 'refused') return refuse('budget', budget.words);
+  return { kind: 'granted', undelivered: waiting, budgetWarnings: budget.warnings };
+}
+
+function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
+  return { kind: 'refused', why, words };
+}
+
+function countQueued(requester: string, db: Sqlite): number {
+  return count(
+    db,
+    `SELECT COUNT(*) AS n FROM turns JOIN runs ON runs.id = turns.run_id
+     WHERE turns.${IS_ACTIVE} AND turns.state = 'queued' AND runs.requester = ?`,
+    requester,
+  );
+}
+
+/** A person has no session that could end: what a person asks for is bounded by the queue. */
+function countInSession({ requester, session }: SpawnAsker, db: Sqlite): number {
+  if (session === null) return 0;
+  const sql = 'SELECT COUNT(*) AS n FROM runs WHERE requester = ? AND requester_session = ?';
+  return count(db, sql, requester, session);
+}
+
+function undeliveredWords(requester: string, limits: SpawnLimits, db: Sqlite): string {
+  const waiting = waitingAnnouncements(requester, db);
+  const ids = waiting.map(({ id, number }) => `#${number} (${id})`).join(', ');
+  return `${waiting.length} results have not been taken in, the most is ${limits.undeliveredMax}: ${ids}`;
+}
+
+function count(db: Sqlite, sql: string, ...values: Value[]): number {
+  return Number(db.get(sql, ...values)?.n);
+}
