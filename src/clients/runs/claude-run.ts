@@ -1,5 +1,4 @@
 import type { Thinking } from '../../core/runs/run.ts';
-import { isToolAllowed } from '../../core/runs/tool-policy.ts';
 import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';

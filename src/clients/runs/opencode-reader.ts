@@ -1,0 +1,167 @@
+import { type Json, readRecord, readString } from '../../core/guards.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import { readAmount, sum } from '../answer.ts';
+import {
+  addUsage,
+  concludeProgress,
+  cutWord,
+  joinText,
+  NO_PROGRESS,
+  type Progress,
+  type ReaderRules,
+  restoreProgress,
+  type Step,
+  turnReader,
+} from './reading.ts';
+import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
+
+/** What OpenCode says of a turn, one JSON object on each line (`run --format json --thinking`). */
+
+type State = Progress & {
+  /** The message that `text` is of. */
+  readonly messageId: string | null;
+  /** The step that was counted last. */
+  readonly stepId: string | null;
+  /** Under which the log says more of the error. */
+  readonly reference: string | null;
+};
+
+const INITIAL: State = { ...NO_PROGRESS, messageId: null, stepId: null, reference: null };
+
+/** Reads a turn's output. */
+export function opencodeReader(start: ReaderStart): TurnReader {
+  const rules: ReaderRules<State> = {
+    initial: INITIAL,
+    step: (state, line) => {
+      const known = sessionStep(state, line);
+      const next = step(known.state, line);
+      return { state: next.state, events: [...known.events, ...next.events] };
+    },
+    restore: (stored) => ({
+      ...restoreProgress(stored),
+      messageId: readString(stored, 'messageId') ?? null,
+      stepId: readString(stored, 'stepId') ?? null,
+      reference: readString(stored, 'reference') ?? null,
+    }),
+    conclude: (state, exit, stderr) => {
+      const logged = loggedError(state.reference, stderr);
+      const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');
+      const said = { ...state, problem: logged ?? state.problem, isModelRefused };
+      return concludeProgress(said, { exit, stderr, session: start.session });
+    },
+  };
+  return turnReader(rules);
+}
+
+/** Each line names its session; the first of all is the turn's. */
+function sessionStep(state: State, line: Json): Step<State> {
+  const id = cutWord(readString(line, 'sessionID') ?? '');
+  if (id === '' || state.sessionId !== null) return { state, events: [] };
+  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
+}
+
+function step(state: State, line: Json): Step<State> {
+  const part = readRecord(line, 'part');
+  switch (line.type) {
+    case 'step_start':
+      return { state: { ...state, verdict: state.verdict === 'error' ? 'error' : null }, events: [] };
+    case 'text':
+      return textStep(state, part);
+    case 'reasoning':
+      return { state, events: [{ kind: 'thinking', text: readString(part, 'text') ?? '' }] };
+    case 'tool_use':
+      return { state: { ...state, hasWorked: true }, events: toolEvents(part) };
+    case 'step_finish':
+      return finishStep(state, part);
+    case 'error':
+      return errorStep(state, readRecord(line, 'error'));
+    default:
+      return { state, events: [{ kind: 'unknown', type: cutWord(String(line.type)) }] };
+  }
+}
+
+function textStep(state: State, part: Json): Step<State> {
+  const text = readString(part, 'text') ?? '';
+  const messageId = cutWord(readString(part, 'messageID') ?? '');
+  const isNext = messageId !== state.messageId;
+  const joined = joinText(isNext ? null : state.text, text);
+  const next = { ...state, messageId, text: joined, hasWorked: true };
+  return { state: next, events: [{ kind: 'text', text, isPiece: true }] };
+}
+
+/** A call comes with its result, once it is done. */
+function toolEvents(part: Json): AgentEvent[] {
+  const call = readRecord(part, 'state');
+  const id = readString(part, 'callID') ?? '';
+  const tool = readString(part, 'tool') ?? '';
+  const isError = call.status !== 'completed';
+  const text = readString(call, isError ? 'error' : 'output') ?? '';
+  return [
+    { kind: 'tool-call', id, tool, input: readRecord(call, 'input') },
+    { kind: 'tool-result', id, tool, isError, text },
+  ];
+}
+
+function finishStep(state: State, part: Json): Step<State> {
+  const stepId = readString(part, 'id');
+  if (stepId !== undefined && cutWord(stepId) === state.stepId) return { state, events: [] };
+  const usage = addUsage(state.usage, usageOf(part));
+  const reason = readString(part, 'reason') ?? 'unknown';
+  const counted = { ...state, usage, stepId: stepId === undefined ? null : cutWord(stepId), hasWorked: true };
+  const events: AgentEvent[] = [{ kind: 'usage', usage }];
+  if (reason === 'tool-calls' || state.verdict === 'error') return { state: counted, events };
+  const isError = reason !== 'stop';
+  const problem = isError ? cutWord(`the model stopped early: ${reason}`) : state.problem;
+  const text = readString(part, 'messageID') === state.messageId ? state.text : null;
+  events.push({ kind: 'result', isError, text });
+  return { state: { ...counted, text, problem, verdict: isError ? 'error' : 'success' }, events };
+}
+
+function errorStep(state: State, error: Json): Step<State> {
+  const data = readRecord(error, 'data');
+  const name = readString(error, 'name') ?? '';
+  const problem = cutWord(readString(data, 'message') ?? name);
+  const isModelRefused =
+    state.isModelRefused || data.statusCode === 404 || isModelUnknown(`${name} ${problem}`);
+  const reference = cutWord(readString(data, 'ref') ?? '');
+  return {
+    state: {
+      ...state,
+      problem: state.problem ?? problem,
+      verdict: 'error',
+      isModelRefused,
+      reference: state.reference ?? (reference === '' ? null : reference),
+    },
+    events: [{ kind: 'result', isError: true, text: problem }],
+  };
+}
+
+function isModelUnknown(words: string): boolean {
+  return /ProviderModelNotFoundError|Model not found/i.test(words);
+}
+
+/** What the log says of the error under its reference. */
+function loggedError(reference: string | null, log: string): string | undefined {
+  if (reference === null) return undefined;
+  const line = log.split('\n').find((one) => one.includes(`ref=${reference} `));
+  return / error="((?:[^"\\]|\\.){0,2000})"/.exec(line ?? '')?.[1];
+}
+
+/** A step's usage. A cost of 0 is that of a model whose price the client does not know. */
+function usageOf(part: Json): Usage {
+  const tokens = readRecord(part, 'tokens');
+  const cache = readRecord(tokens, 'cache');
+  const cacheReadTokens = readAmount(cache, 'read');
+  const cacheWriteTokens = readAmount(cache, 'write');
+  const cost = readAmount(part, 'cost');
+  const costUsd = cost === 0 ? null : cost;
+  return {
+    ...NO_USAGE,
+    inputTokens: sum([readAmount(tokens, 'input'), cacheReadTokens, cacheWriteTokens]),
+    outputTokens: sum([readAmount(tokens, 'output'), readAmount(tokens, 'reasoning')]),
+    cacheReadTokens,
+    cacheWriteTokens,
+    costUsd,
+    costSource: costUsd === null ? null : 'client',
+  };
+}
