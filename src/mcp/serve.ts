@@ -1,7 +1,60 @@
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { RunsWorld } from '../subagents/features.ts';
+import { runFeatures } from '../subagents/run-features.ts';
+import { runsWorld } from '../subagents/world.ts';
+import { watchCaller } from './caller.ts';
+import { newServer } from './server.ts';
 
 /** The process that the server runs in; where the state lies follows from its environment. */
 export type McpProcess = Omit<RunsWorld, 'paths'>;
 
-/** The MCP server on standard input and output. Resolves when standard input has ended; never ends the process. */
-export async function serveMcp(_process: McpProcess): Promise<void> {}
+const KICK_EVERY_MS = 5000;
+/** No file of ours is for other users' eyes; SQLite's are made with this as well. */
+const PRIVATE_UMASK = 0o077;
+
+/**
+ * The MCP server on standard input and output. Resolves when standard input has ended and what was begun is done; never
+ * ends the process. What goes wrong is said on standard error.
+ */
+export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
+  const world = runsWorld(mcpProcess);
+  if (world === undefined) {
+    complain('serve MCP', 'HOME is not set to an absolute path; set it and run again');
+    process.exitCode = 1;
+    return;
+  }
+  Bun.unsafe.setJITPolicy(1); // A hook's start is tuned for a life of milliseconds; this one may stay for days.
+  process.umask(PRIVATE_UMASK);
+  const gone = new AbortController();
+  const calls = new Set<Promise<unknown>>();
+  const watch = (call: Promise<unknown>) => {
+    calls.add(call);
+    call.finally(() => calls.delete(call));
+  };
+  const callerNow = watchCaller(world);
+  const server = newServer({ world, callerNow, gone: gone.signal, complain, watch });
+  const ended = connectionEnded();
+  await server.connect(new StdioServerTransport());
+  // Only for a main session: what is started from inside a run would be part of it.
+  const timer =
+    callerNow().kind === 'main' ? setInterval(() => runFeatures.kick(world), KICK_EVERY_MS) : undefined;
+  await ended;
+  clearInterval(timer);
+  gone.abort();
+  await Promise.allSettled(calls);
+  await server.close();
+}
+
+/** The client has closed its end, or is dead: for both, its end of the pipes is closed. */
+function connectionEnded(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve());
+    process.stdout.on('error', () => resolve());
+  });
+}
+
+/** Standard output belongs to the protocol. */
+function complain(what: string, error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`error: Cannot ${what}: ${reason}\n`);
+}

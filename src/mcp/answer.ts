@@ -1,0 +1,40 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { Json } from '../core/guards.ts';
+
+/** What a tool answers: a value, or a refusal in one line. */
+export type Answer =
+  | { readonly kind: 'value'; readonly value: Json }
+  | { readonly kind: 'refused'; readonly status: 'error' | 'forbidden'; readonly error: string };
+
+/** The answer with this value. */
+export function answered(value: Json): Answer {
+  return { kind: 'value', value };
+}
+
+/** The answer that something is wrong with the call, or went wrong. */
+export function failed(error: string): Answer {
+  return { kind: 'refused', status: 'error', error };
+}
+
+/**
+ * The answer as it is sent. `news`: what waited for this requester. With a structured part, Claude Code and Codex hand
+ * nothing else on to the model, so with news there is none.
+ */
+export function toolResult(answer: Answer, news: string | undefined): CallToolResult {
+  if (answer.kind === 'refused') {
+    const { status, error } = answer;
+    return { content: [textBlock({ status, error })], isError: true };
+  }
+  const content = [textBlock(answer.value)];
+  if (news === undefined) return { content, structuredContent: answer.value };
+  return { content: [...content, { type: 'text', text: news }] };
+}
+
+/** How long the answer's text is, in UTF-16 units. */
+export function lengthOf(answer: Answer): number {
+  return answer.kind === 'value' ? JSON.stringify(answer.value).length : 0;
+}
+
+function textBlock(value: Json): { type: 'text'; text: string } {
+  return { type: 'text', text: JSON.stringify(value) };
+}

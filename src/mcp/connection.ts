@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import type { ClientName } from '../core/client-name.ts';
+import type { Requester } from '../core/runs/run.ts';
+import { acknowledgeDelivery, returnDelivery, takeDelivery } from '../subagents/deliver.ts';
+import type { RunsWorld } from '../subagents/features.ts';
+import { requesterHere } from '../subagents/requester.ts';
+
+/** What was handed out at once: it is acknowledged, or given back, as a whole. */
+export type Parcel = { readonly owner: string; readonly text: string };
+
+/** Two clients cut an answer that is much longer than this. */
+const PARCEL_LENGTH_MAX = 12_000;
+
+/** As the clients call themselves when they connect; measured. */
+const CLIENTS: Readonly<Record<string, ClientName>> = {
+  'claude-code': 'claude',
+  'codex-mcp-client': 'codex',
+  'gemini-cli-mcp-client': 'gemini',
+  opencode: 'opencode',
+};
+
+/** One client's connection: for whom it asks, and what it has been handed. */
+export class Connection {
+  readonly world: RunsWorld;
+  readonly requester: Requester;
+  readonly #id: string = randomUUID();
+  #parcels = 0;
+  /** Went out with an answer; nobody has said yet that it arrived. */
+  #onTheWay: string[] = [];
+
+  /** `clientName`: as the client calls itself. @throws Error when nobody can tell for which project it asks. */
+  constructor(world: RunsWorld, clientName: string | undefined) {
+    const client = CLIENTS[clientName ?? ''] ?? null;
+    this.world = world;
+    this.requester = {
+      ...requesterHere(world),
+      client,
+      session: sessionOf(client, world) ?? `mcp-${this.#id}`,
+    };
+  }
+
+  /** The client asks again, so it has had the earlier answers. */
+  acknowledge(): void {
+    for (const owner of this.#onTheWay.splice(0)) {
+      acknowledgeDelivery(this.requester.key, owner, this.world);
+    }
+  }
+
+  /** What waits for this requester, to go with an answer. */
+  take(): Parcel | undefined {
+    // Each has a holder of its own: a call that comes in meanwhile says nothing about it.
+    const owner = `mcp:${this.#id}:${++this.#parcels}`;
+    const reader = { owner, isPerson: false, lengthMax: PARCEL_LENGTH_MAX };
+    const delivery = takeDelivery(this.requester, reader, this.world);
+    return delivery && { owner, text: delivery.text };
+  }
+
+  /** The answer that these belong to goes out. */
+  send(parcels: readonly Parcel[]): void {
+    this.#onTheWay.push(...parcels.map(({ owner }) => owner));
+  }
+
+  /** The answer that these belong to is wanted by nobody any more. */
+  giveBack(parcels: readonly Parcel[]): void {
+    for (const { owner } of parcels) returnDelivery(owner, this.world);
+  }
+}
+
+/**
+ * The client's own session. Claude Code has it in the environment of its servers (measured with 2.1.328; the others
+ * have nothing of the kind), and other clients that are started from one of its tools inherit it without being meant.
+ */
+function sessionOf(client: ClientName | null, { env }: RunsWorld): string | undefined {
+  return client === 'claude' ? env.CLAUDE_CODE_SESSION_ID || undefined : undefined;
+}

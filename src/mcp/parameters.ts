@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { CLIENT_NAMES } from '../core/client-name.ts';
+
+/** What each tool takes. What is advertised and what is accepted is made from the same words. */
+
+const TASK_LENGTH_MAX = 128 * 1024;
+const WORD_LENGTH_MAX = 500;
+export const LIST_MAX = 200;
+export const LIST_DEFAULT = 50;
+export const MESSAGES_MAX = 1000;
+export const MESSAGES_DEFAULT = 200;
+export const MESSAGES_IN_LIST_MAX = 20;
+export const LOG_MAX = 200;
+export const LOG_DEFAULT = 20;
+export const WAIT_SECONDS_MAX = 600;
+export const WAIT_SECONDS_DEFAULT = 30;
+
+export const SUBAGENT_ACTIONS = ['list', 'info', 'log', 'send', 'stop', 'wait', 'retry'] as const;
+export type SubagentAction = (typeof SUBAGENT_ACTIONS)[number];
+
+const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+const word = (description: string) => z.string().min(1).max(WORD_LENGTH_MAX).describe(description);
+const count = (max: number, description: string) => z.int().min(1).max(max).describe(description);
+const flag = (description: string) => z.boolean().describe(description);
+const message = z
+  .string()
+  .min(1)
+  .max(TASK_LENGTH_MAX)
+  .describe('What to say to the sub-agent, as its next turn.');
+const seconds = z
+  .number()
+  .min(0)
+  .max(WAIT_SECONDS_MAX)
+  .describe(`How long to wait for the answer; 0 does not wait. Default ${WAIT_SECONDS_DEFAULT}.`);
+const TARGET = 'A number (#), the beginning of a run id, a session key, a label, or "last".';
+
+/** Ids that are not allowed are refused by what spawns, in its own words; here they are only advertised. */
+const among = (values: readonly string[], description: string) => {
+  const advertised = values.length === 0 ? { description } : { description, enum: [...values] };
+  return z.string().min(1).max(WORD_LENGTH_MAX).meta(advertised);
+};
+
+/** Of `sessions_spawn`. `agentIds`: what it accepts now; empty: anything. */
+export function spawnParameters(agentIds: readonly string[]) {
+  return z.strictObject({
+    task: z
+      .string()
+      .min(1)
+      .max(TASK_LENGTH_MAX)
+      .describe('What to do, complete: the sub-agent knows nothing of this conversation.'),
+    label: word('A short name for lists.').optional(),
+    agentId: among(agentIds, 'The agent to run as.').optional(),
+    client: z.enum(CLIENT_NAMES).describe('The coding agent that does it.').optional(),
+    model: word('As that client names its models.').optional(),
+    thinking: among(THINKING, 'How hard to think.').optional(),
+    runTimeoutSeconds: z.number().min(0).describe('Ends the run after this time; 0: no limit.').optional(),
+    cleanup: z
+      .enum(['delete', 'keep'])
+      .describe('delete: archive as soon as the result is delivered. Default keep.')
+      .optional(),
+    worktree: z
+      .enum(['auto', 'always', 'never'])
+      .describe('Whether it works in a git worktree of its own.')
+      .optional(),
+    idempotencyKey: word('The same key again is the same run.').optional(),
+  });
+}
+
+export const LIST_PARAMETERS = z.strictObject({
+  limit: count(LIST_MAX, `How many, newest first. Default ${LIST_DEFAULT}.`).optional(),
+  activeMinutes: z.number().min(0).describe('Only those that changed within these minutes.').optional(),
+  messageLimit: z
+    .int()
+    .min(0)
+    .max(MESSAGES_IN_LIST_MAX)
+    .describe('Also the last messages of each.')
+    .optional(),
+  includeArchived: flag('Also archived ones.').optional(),
+});
+
+export const HISTORY_PARAMETERS = z.strictObject({
+  sessionKey: word(TARGET),
+  limit: count(MESSAGES_MAX, `How many messages, the last ones. Default ${MESSAGES_DEFAULT}.`).optional(),
+  includeTools: flag('Also calls and results of tools.').optional(),
+});
+
+export const SEND_PARAMETERS = z.strictObject({
+  sessionKey: word(TARGET).optional(),
+  label: word('Instead of sessionKey.').optional(),
+  message,
+  timeoutSeconds: seconds.optional(),
+});
+
+export const NO_PARAMETERS = z.strictObject({});
+
+export const SUBAGENTS_PARAMETERS = z.strictObject({
+  action: z.enum(SUBAGENT_ACTIONS).describe('Default list.').optional(),
+  target: word(`${TARGET} For stop and wait also "all".`).optional(),
+  message: message.optional(),
+  limit: count(LIST_MAX, 'Of list: how many runs. Of log: how many messages.').optional(),
+  includeTools: flag('Of log: also calls and results of tools.').optional(),
+  timeoutSeconds: seconds.optional(),
+});
+
+export type SpawnParameters = z.infer<ReturnType<typeof spawnParameters>>;
+export type ListParameters = z.infer<typeof LIST_PARAMETERS>;
+export type HistoryParameters = z.infer<typeof HISTORY_PARAMETERS>;
+export type SendParameters = z.infer<typeof SEND_PARAMETERS>;
+export type SubagentsParameters = z.infer<typeof SUBAGENTS_PARAMETERS>;
+
+export type Parsed<T> =
+  | { readonly kind: 'parsed'; readonly value: T }
+  | { readonly kind: 'wrong'; readonly error: string };
+
+/** The parameters of a call, or one line that says what is wrong with them. */
+export function parseParameters<T>(
+  tool: string,
+  schema: z.ZodType<T> & { readonly shape: object },
+  given: unknown,
+): Parsed<T> {
+  const parsed = schema.safeParse(given ?? {});
+  if (parsed.success) return { kind: 'parsed', value: parsed.data };
+  const known = Object.keys(schema.shape);
+  return {
+    kind: 'wrong',
+    error: `${tool} ${parsed.error.issues.map((issue) => wrong(issue, known)).join('; ')}`,
+  };
+}
+
+function wrong(issue: z.core.$ZodIssue, known: readonly string[]): string {
+  const name = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
+    return `does not know ${names}; it takes ${known.length === 0 ? 'nothing' : known.join(', ')}`;
+  }
+  if (issue.code === 'invalid_type' && issue.input === undefined) return `needs "${name}"`;
+  return `cannot use "${name}": ${issue.message}`;
+}
+
+const FOR_ACTION: Readonly<Record<SubagentAction, readonly string[]>> = {
+  list: ['limit'],
+  info: ['target'],
+  log: ['target', 'limit', 'includeTools'],
+  send: ['target', 'message', 'timeoutSeconds'],
+  stop: ['target'],
+  wait: ['target', 'timeoutSeconds'],
+  retry: ['target'],
+};
+
+/** Parameters of `subagents` that mean nothing for the action, in one line; undefined when all do. */
+export function objectionToAction(action: SubagentAction, given: SubagentsParameters): string | undefined {
+  const fitting = FOR_ACTION[action];
+  const others = Object.keys(given).filter((name) => name !== 'action' && !fitting.includes(name));
+  if (others.length === 0) return undefined;
+  const names = others.map((name) => JSON.stringify(name)).join(', ');
+  return `subagents ${action} does not know ${names}; it takes ${fitting.join(', ')}`;
+}

@@ -1,0 +1,163 @@
+import { agentOfKey } from '../core/runs/requester-key.ts';
+import type { Requester } from '../core/runs/run.ts';
+import { findTarget } from '../core/runs/run-target.ts';
+import { listRuns, type RunListing } from '../store/runs/runs.ts';
+import { readRuns } from '../store/runs/runs-db.ts';
+import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from '../subagents/features.ts';
+import { runFeatures } from '../subagents/run-features.ts';
+import { type Answer, answered, failed } from './answer.ts';
+import {
+  type HistoryParameters,
+  LIST_DEFAULT,
+  type ListParameters,
+  MESSAGES_DEFAULT,
+  type SendParameters,
+  type SpawnParameters,
+  WAIT_SECONDS_DEFAULT,
+} from './parameters.ts';
+import { changedAtMs, messageText, messageViews, sessionView } from './views.ts';
+
+/** What a tool may use while it runs. */
+export type ToolCall = {
+  readonly world: RunsWorld;
+  readonly requester: Requester;
+  /** The client has given up. */
+  readonly signal: AbortSignal;
+  /** Tells the client that it is worth waiting. */
+  readonly progress: (message: string) => void;
+  /** Takes what waits for the requester now, to go with this answer. */
+  readonly takeNews: () => void;
+};
+
+const RUNS_MAX = 10_000;
+const MINUTE_MS = 60_000;
+
+/** `sessions_spawn`. */
+export function spawnSession(parameters: SpawnParameters, { requester, world }: ToolCall): Answer {
+  const { runTimeoutSeconds, ...rest } = parameters;
+  const request: SpawnRequest = withoutGaps({
+    ...rest,
+    runTimeoutSeconds: runTimeoutSeconds === undefined ? undefined : Math.floor(runTimeoutSeconds),
+  });
+  return spawnAnswer(runFeatures.spawnRun(request, requester, world));
+}
+
+/** What a spawn has come to; the fields that the seed names come first. */
+export function spawnAnswer(answer: SpawnAnswer): Answer {
+  if (answer.status !== 'accepted') return refusedBy(answer);
+  const { status, runId, childSessionKey, ...others } = answer;
+  return answered({ status, runId, childSessionKey, ...others });
+}
+
+/** `sessions_list`. */
+export function listSessions(parameters: ListParameters, call: ToolCall): Answer {
+  const { limit = LIST_DEFAULT, activeMinutes, messageLimit = 0, includeArchived = false } = parameters;
+  const { requester, world } = call;
+  const sinceMs =
+    activeMinutes === undefined
+      ? Number.NEGATIVE_INFINITY
+      : world.now().getTime() - activeMinutes * MINUTE_MS;
+  const filter = {
+    requester: requester.key,
+    includeArchived,
+    limit: activeMinutes === undefined ? limit : RUNS_MAX,
+  };
+  const found = (readRuns(world.paths, (db) => listRuns(filter, db)) ?? [])
+    .filter(({ turn }) => changedAtMs(turn) >= sinceMs)
+    .slice(0, limit);
+  const sessions = found.map((listing) => ({
+    ...sessionView(listing, world.paths),
+    ...(messageLimit === 0 ? {} : { messages: lastMessages(listing, messageLimit, world) }),
+  }));
+  return answered({ count: sessions.length, sessions });
+}
+
+function lastMessages({ run }: RunListing, limit: number, world: RunsWorld) {
+  return messageViews(runFeatures.readLog(run, world), { limit, includeTools: false }).messages;
+}
+
+/** `sessions_history`. */
+export function sessionHistory(parameters: HistoryParameters, call: ToolCall): Answer {
+  const { sessionKey, limit = MESSAGES_DEFAULT, includeTools = false } = parameters;
+  const found = findRun(sessionKey, call);
+  if (found.kind !== 'found') return found;
+  const { run } = found.listing;
+  const messages = messageViews(runFeatures.readLog(run, call.world), { limit, includeTools });
+  return answered({ sessionKey: run.childKey, ...messages });
+}
+
+/** `sessions_send`. */
+export async function sendToSession(parameters: SendParameters, call: ToolCall): Promise<Answer> {
+  const { sessionKey, label, message, timeoutSeconds } = parameters;
+  const target = sessionKey ?? label;
+  if (target === undefined) return failed('sessions_send needs "sessionKey" or "label"');
+  return sendMessage(target, { message, timeoutSeconds }, call);
+}
+
+/** One more turn, and its reply if it comes in time. */
+export async function sendMessage(
+  target: string | undefined,
+  { message, timeoutSeconds = WAIT_SECONDS_DEFAULT }: { message: string; timeoutSeconds: number | undefined },
+  call: ToolCall,
+): Promise<Answer> {
+  const found = findRun(target, call);
+  if (found.kind !== 'found') return found;
+  const { run } = found.listing;
+  const sent = runFeatures.sendToRun(run.id, message, call.requester, call.world);
+  if (sent.status !== 'accepted') return refusedBy(sent);
+  const name = { runId: run.id, sessionKey: run.childKey, turn: sent.turn };
+  const later = 'The result comes by itself, after the answer of a later call.';
+  if (timeoutSeconds === 0) return answered({ status: 'accepted', ...name, note: later });
+  const { kind, runs } = await runFeatures.waitForRuns(
+    [{ runId: run.id, turn: sent.turn }],
+    {
+      timeoutMs: timeoutSeconds * 1000,
+      signal: call.signal,
+      onProgress: () => call.progress(`waiting for run ${run.number}`),
+    },
+    call.world,
+  );
+  const turn = runs[0]?.turn;
+  if (kind === 'timeout' || turn === undefined) {
+    const state = turn?.state === 'queued' ? 'queued' : 'running';
+    return answered({ status: 'timeout', ...name, note: `It is still ${state}. ${later}` });
+  }
+  if (turn.state === 'success') {
+    return answered({ status: 'ok', ...name, reply: messageText(turn.result ?? '').text });
+  }
+  const reason = turn.error === null ? turn.state : messageText(turn.error).text;
+  return failed(`Subagent error: ${reason} (run ${run.id.slice(0, 8)}).`);
+}
+
+/** `agents_list`. */
+export function listAgents({ requester, world }: ToolCall): Answer {
+  return answered({ ...runFeatures.agentsFor(agentOfKey(requester.key), world) });
+}
+
+export type FoundRun = { readonly kind: 'found'; readonly listing: RunListing };
+
+/** The run that is meant, among those of this requester, archived ones too. */
+export function findRun(
+  target: string | undefined,
+  { requester, world }: ToolCall,
+): FoundRun | Extract<Answer, { kind: 'refused' }> {
+  const filter = { requester: requester.key, includeArchived: true, limit: RUNS_MAX };
+  const listings = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
+  const found = findTarget(target, listings);
+  if (found.kind !== 'found') return { kind: 'refused', status: 'error', error: found.error };
+  const listing = listings.find(({ run }) => run.id === found.run.run.id);
+  if (listing === undefined) throw new Error(`Cannot find run "${found.run.run.id}" in its own list`);
+  return { kind: 'found', listing };
+}
+
+/** A refusal of the features, in their words. */
+export function refusedBy({ status, error }: Refusal): Answer {
+  return { kind: 'refused', status, error };
+}
+
+/** Without the properties that are undefined: an absent one and no value are not the same to the types. */
+function withoutGaps<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

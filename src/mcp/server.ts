@@ -1,0 +1,146 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { agentOfKey } from '../core/runs/requester-key.ts';
+import { VERSION } from '../core/version.ts';
+import type { RunsWorld } from '../subagents/features.ts';
+import { runFeatures } from '../subagents/run-features.ts';
+import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
+import { callTool } from './call-tool.ts';
+import { type Caller, refuse } from './caller.ts';
+import { Connection, type Parcel } from './connection.ts';
+import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
+
+/** What the server is made of, and what it says when something goes wrong. */
+export type Serving = {
+  readonly world: RunsWorld;
+  readonly callerNow: () => Caller;
+  /** The client has gone: nobody waits for an answer any more. */
+  readonly gone: AbortSignal;
+  readonly complain: (what: string, error: unknown) => void;
+  /** Told of every call until it is answered. */
+  readonly watch: (call: Promise<unknown>) => void;
+};
+
+type Extra = {
+  readonly signal: AbortSignal;
+  readonly progress: (message: string) => void;
+};
+
+/** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
+const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
+/** Some clients take each such message as a reason to wait longer; none needs them often. */
+const PROGRESS_EVERY_MS = 5000;
+
+/** The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it calls. */
+export function newServer(serving: Serving): Server {
+  const { world, callerNow, complain, watch } = serving;
+  const isMain = callerNow().kind === 'main';
+  const server = new Server(
+    { name: 'self-generation', version: VERSION },
+    { capabilities: { tools: {} }, ...(isMain ? { instructions: INSTRUCTIONS } : {}) },
+  );
+  server.onerror = (error) => complain('understand the client', error);
+  let connection: Connection | undefined;
+  const connected = () => {
+    connection ??= new Connection(world, server.getClientVersion()?.name);
+    return connection;
+  };
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    if (callerNow().kind !== 'main') return { tools: [] };
+    return { tools: listTools(agentIdsFor(connected())) };
+  });
+  server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
+    if (!isTool(name)) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
+    const caller = callerNow();
+    if (caller.kind !== 'main') return refusal(name, caller, serving);
+    const token = _meta?.progressToken;
+    let count = 0;
+    const notify = (message: string) => {
+      if (token === undefined) return;
+      const params = { progressToken: token, progress: ++count, message };
+      extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {}); // Nobody listens any more.
+    };
+    const signal = AbortSignal.any([extra.signal, serving.gone]);
+    const result = answerCall(name, given, {
+      connection: connected,
+      serving,
+      signal,
+      progress: seldom(notify),
+    });
+    watch(result);
+    return result;
+  });
+  return server;
+}
+
+function agentIdsFor({ requester, world }: Connection): string[] {
+  const { agents, allowAny } = runFeatures.agentsFor(agentOfKey(requester.key), world);
+  return allowAny ? [] : agents.map(({ id }) => id);
+}
+
+function refusal(
+  tool: Tool,
+  caller: Extract<Caller, { kind: 'subagent' }>,
+  { world, complain }: Serving,
+): CallToolResult {
+  const error = refuse(tool, caller, world, (problem) => complain('write a refusal down', problem));
+  return toolResult({ kind: 'refused', status: 'forbidden', error }, undefined);
+}
+
+type Asked = Extra & { readonly connection: () => Connection; readonly serving: Serving };
+
+async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<CallToolResult> {
+  const { world, complain } = asked.serving;
+  const parcels: Parcel[] = [];
+  let connection: Connection;
+  try {
+    connection = asked.connection();
+    connection.acknowledge();
+  } catch (error) {
+    return toolResult(failed(wordsOf(error)), undefined);
+  }
+  const takeNews = () => {
+    try {
+      const parcel = connection.take();
+      if (parcel !== undefined) parcels.push(parcel);
+    } catch (error) {
+      complain('look for news', error); // What was asked has been done, and its answer counts.
+    }
+  };
+  runFeatures.kick(world);
+  const { signal, progress } = asked;
+  const answer = await callTool(tool, given, {
+    world,
+    requester: connection.requester,
+    signal,
+    progress,
+    takeNews,
+  }).catch((error: unknown): Answer => failed(wordsOf(error)));
+  const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;
+  if (hasRoom && parcels.length === 0 && !signal.aborted) takeNews();
+  const isWanted = answer.kind === 'value' && !signal.aborted;
+  if (isWanted) connection.send(parcels);
+  else connection.giveBack(parcels);
+  const news = isWanted && parcels.length > 0 ? parcels.map(({ text }) => text).join('\n\n') : undefined;
+  return toolResult(answer, news);
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function seldom(notify: (message: string) => void): (message: string) => void {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (message) => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs < PROGRESS_EVERY_MS) return;
+    lastMs = nowMs;
+    notify(message);
+  };
+}

@@ -1,0 +1,200 @@
+import { inertLines, inertText } from '../core/inert-text.ts';
+import { redactSecrets } from '../core/redact.ts';
+import { turnFiles } from '../core/runs/run-files.ts';
+import type { LogEntry } from '../core/runs/run-log.ts';
+import type { Turn } from '../core/runs/turn.ts';
+import type { Usage } from '../core/runs/usage.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { cutText } from '../core/text.ts';
+import type { RunEvent } from '../store/runs/run-events.ts';
+import type { RunListing } from '../store/runs/runs.ts';
+
+/** Runs and messages as the tools show them. Texts of clients are without secrets, and cannot open a frame. */
+
+const NAME_LENGTH_MAX = 72;
+const LINE_LENGTH_MAX = 1000;
+const MESSAGE_LENGTH_MAX = 4000;
+/** Of one answer. Clients cut, or refuse, what is much longer. */
+const MESSAGES_LENGTH_MAX = 40_000;
+const SCANNED_MAX = 4 * MESSAGE_LENGTH_MAX;
+
+/** A run as `sessions_list` shows it. */
+export function sessionView(listing: RunListing, paths: StatePaths) {
+  const { run, turn, usage, delivery } = listing;
+  return {
+    key: run.childKey,
+    kind: 'subagent',
+    status: turn.state,
+    label: run.label === null ? null : inertText(run.label, NAME_LENGTH_MAX),
+    displayName: nameOf(listing),
+    runId: run.id,
+    number: run.number,
+    agentId: run.agentId,
+    client: run.client,
+    model: run.model.observed ?? run.model.resolved,
+    thinkingLevel: run.thinking,
+    sessionId: run.sessionId,
+    updatedAt: isoTime(changedAtMs(turn)),
+    totalTokens: tokensOf(usage),
+    costUsd: usage.costUsd,
+    delivery,
+    archived: run.archivedAtMs !== null,
+    transcriptPath: turnFiles(paths, run.id, turn.number).output,
+  };
+}
+
+/** A run as `subagents list` shows it. */
+export function runView(listing: RunListing, nowMs: number, queuePosition: number | undefined) {
+  const { run, turn, usage, delivery } = listing;
+  return {
+    number: run.number,
+    status: turn.state,
+    label: nameOf(listing),
+    runId: run.id,
+    childSessionKey: run.childKey,
+    client: run.client,
+    runtimeMs: runtimeOf(turn, nowMs),
+    totalTokens: tokensOf(usage),
+    costUsd: usage.costUsd,
+    ...(queuePosition === undefined ? {} : { queuePosition }),
+    ...(delivery === 'pending' || delivery === 'leased' ? { undelivered: true } : {}),
+    ...(run.worktree === null ? {} : { worktree: run.worktree.path }),
+  };
+}
+
+export type InfoParts = {
+  readonly queuePosition: number | undefined;
+  readonly events: readonly RunEvent[];
+  readonly nowMs: number;
+  readonly paths: StatePaths;
+};
+
+/** A run as `subagents info` shows it. */
+export function infoView(listing: RunListing, { queuePosition, events, nowMs, paths }: InfoParts) {
+  const { run, turn, usage, delivery } = listing;
+  return {
+    status: turn.state,
+    label: run.label === null ? null : inertText(run.label, NAME_LENGTH_MAX),
+    task: messageText(run.task).text,
+    run: run.id,
+    number: run.number,
+    session: run.childKey,
+    sessionId: run.sessionId,
+    transcript: turnFiles(paths, run.id, turn.number).output,
+    runtimeMs: runtimeOf(turn, nowMs),
+    created: isoTime(run.createdAtMs),
+    started: isoTime(turn.startedAtMs),
+    ended: isoTime(turn.endedAtMs),
+    cleanup: run.cleanup,
+    archive: isoTime(run.archiveAtMs),
+    archived: isoTime(run.archivedAtMs),
+    error: turn.error === null ? null : lineText(turn.error),
+    notes: turn.notes.map(lineText),
+    agentId: run.agentId,
+    client: run.client,
+    model: run.model,
+    thinking: run.thinking,
+    usage,
+    deadline: isoTime(turn.deadlineAtMs),
+    turn: turn.number,
+    queuePosition: queuePosition ?? null,
+    delivery,
+    cwd: run.cwd,
+    worktree: run.worktree,
+    enforcementGaps: run.gaps,
+    warning: run.warning,
+    events: events.map(({ atMs, actor, type, detail }) => ({
+      at: isoTime(atMs),
+      actor,
+      type,
+      detail: lineText(detail),
+    })),
+  };
+}
+
+/** What a run is called: by its label, else by its task. */
+export function nameOf({ run }: Pick<RunListing, 'run'>): string {
+  return inertText(redactSecrets(cutText(run.label ?? run.task, SCANNED_MAX)), NAME_LENGTH_MAX);
+}
+
+export type MessageView = {
+  readonly role: 'user' | 'assistant' | 'toolCall' | 'toolResult';
+  readonly tool?: string;
+  readonly isError?: true;
+  readonly text: string;
+};
+
+export type Messages = {
+  readonly messages: readonly MessageView[];
+  /** How many before these were left out, to keep the answer short. */
+  readonly droppedMessages: number;
+  /** A text among them is not whole. */
+  readonly contentTruncated: boolean;
+};
+
+/** The last of these messages, in their order; the limit counts what is shown. */
+export function messageViews(
+  entries: readonly LogEntry[],
+  { limit, includeTools }: { readonly limit: number; readonly includeTools: boolean },
+): Messages {
+  const shown = entries.filter(({ kind }) => includeTools || kind === 'user' || kind === 'assistant');
+  const wanted = shown.slice(-limit);
+  const messages: MessageView[] = [];
+  let contentTruncated = false;
+  let length = 0;
+  for (const entry of wanted.toReversed()) {
+    const { text, isCut } = messageText(entry.text);
+    length += text.length;
+    if (length > MESSAGES_LENGTH_MAX) break;
+    contentTruncated ||= isCut;
+    messages.unshift({ ...headOf(entry), text });
+  }
+  return { messages, droppedMessages: shown.length - messages.length, contentTruncated };
+}
+
+/** The time of a run in words that every model knows; null when it has not come. */
+export function isoTime(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+/** When something last happened to the turn. */
+export function changedAtMs(turn: Turn): number {
+  return turn.endedAtMs ?? turn.startedAtMs ?? turn.queuedAtMs;
+}
+
+/** The text of a client, or of a person, as it may stand in an answer. */
+export function messageText(text: string): { readonly text: string; readonly isCut: boolean } {
+  const safe = inertLines(redactSecrets(cutText(text, SCANNED_MAX)));
+  const cut = cutText(safe, MESSAGE_LENGTH_MAX);
+  const isCut = cut.length < safe.length || text.length > SCANNED_MAX;
+  return { text: isCut ? `${cut}…` : cut, isCut };
+}
+
+/** The same for a text that belongs on one line. */
+export function lineText(text: string): string {
+  return inertText(redactSecrets(cutText(text, SCANNED_MAX)), LINE_LENGTH_MAX);
+}
+
+function headOf(entry: LogEntry): Omit<MessageView, 'text'> {
+  switch (entry.kind) {
+    case 'user':
+    case 'assistant':
+      return { role: entry.kind };
+    case 'tool-call':
+      return { role: 'toolCall', tool: inertText(entry.tool, NAME_LENGTH_MAX) };
+    case 'tool-result':
+      return {
+        role: 'toolResult',
+        tool: inertText(entry.tool, NAME_LENGTH_MAX),
+        ...(entry.isError ? { isError: true as const } : {}),
+      };
+  }
+}
+
+function runtimeOf({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
+  return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
+}
+
+function tokensOf({ inputTokens, outputTokens }: Usage): number | null {
+  return inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
+}
