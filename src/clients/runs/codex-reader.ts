@@ -1,0 +1,215 @@
+import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import { readAmount } from '../answer.ts';
+import {
+  concludeProgress,
+  cutWord,
+  joinText,
+  NO_PROGRESS,
+  type Progress,
+  restoreProgress,
+  type Step,
+  sinceBefore,
+  turnReader,
+} from './reading.ts';
+import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
+
+/**
+ * What Codex says of a turn, one JSON object on each line (`codex exec --json`). Not in it: calls that the client or its
+ * sandbox refuses at once, commands that end at once within the JavaScript of newer models, and the model's name.
+ */
+
+/** `open`: the calls that have been told of, and whose end has not. */
+type State = Progress & { readonly open: readonly string[] };
+
+const INITIAL: State = { ...NO_PROGRESS, open: [] };
+/** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
+const OPEN_MAX = 64;
+
+/** Reads a turn's output. Tokens are counted over the thread, also over the turns before: those are taken off. */
+export function codexReader(start: ReaderStart): TurnReader {
+  return turnReader<State>({
+    initial: INITIAL,
+    step: (state, line) => step(start, state, line),
+    restore: (stored) => ({ ...restoreProgress(stored), open: restoreOpen(stored) }),
+    conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session: start.session }),
+  });
+}
+
+function restoreOpen({ open }: Json): readonly string[] {
+  return Array.isArray(open) ? open.filter((id) => typeof id === 'string').slice(-OPEN_MAX) : [];
+}
+
+function step(start: ReaderStart, state: State, line: Json): Step<State> {
+  switch (line.type) {
+    case 'thread.started':
+      return sessionStep(state, line);
+    case 'turn.started':
+      return { state, events: [] };
+    case 'item.started':
+    case 'item.updated':
+    case 'item.completed':
+      return itemStep(state, line.type, readRecord(line, 'item'));
+    case 'error':
+      return errorStep(state, readString(line, 'message') ?? '');
+    case 'turn.completed':
+      return completedStep(start, state, line);
+    case 'turn.failed':
+      return failedStep(state, readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
+    default:
+      return unknown(state, String(line.type));
+  }
+}
+
+function unknown(state: State, type: string): Step<State> {
+  return { state, events: [{ kind: 'unknown', type: cutWord(type) }] };
+}
+
+function sessionStep(state: State, line: Json): Step<State> {
+  const id = cutWord(readString(line, 'thread_id') ?? '');
+  if (id === '') return unknown(state, 'thread.started without an id');
+  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
+}
+
+/** May be of an attempt after which the client tries again: only the end of the turn decides. */
+function errorStep(state: State, message: string): Step<State> {
+  const problem = cutWord(message);
+  return { state: { ...state, problem }, events: [{ kind: 'warning', text: problem }] };
+}
+
+function completedStep({ before }: ReaderStart, state: State, line: Json): Step<State> {
+  const usage = usageSince(before, readRecord(line, 'usage'));
+  return {
+    state: { ...state, usage, verdict: 'success', problem: null },
+    events: [
+      { kind: 'usage', usage },
+      { kind: 'result', isError: false, text: state.text },
+    ],
+  };
+}
+
+function failedStep(state: State, message: string): Step<State> {
+  const problem = cutWord(message);
+  const isModelRefused = isAboutModel(problem);
+  return {
+    state: { ...state, verdict: 'error', problem, isModelRefused },
+    events: [{ kind: 'result', isError: true, text: problem }],
+  };
+}
+
+/** In the words of the services: `no such model`, `The model … does not exist or you do not have access to it`, … */
+function isAboutModel(message: string): boolean {
+  if (message.includes('model_not_found')) return true;
+  const refusal =
+    /not found|no such|does ?n[o']t exist|not supported|unsupported|not (?:have )?access|unknown|invalid|not available/i;
+  return /\bmodel\b/i.test(message) && refusal.test(message);
+}
+
+/** A thread that began before this turn says all that it has used; the part of a turn that was killed comes with the next. */
+function usageSince(before: Usage, usage: Json): Usage {
+  return {
+    ...NO_USAGE,
+    inputTokens: sinceBefore(readAmount(usage, 'input_tokens'), before.inputTokens),
+    outputTokens: sinceBefore(readAmount(usage, 'output_tokens'), before.outputTokens),
+    cacheReadTokens: sinceBefore(readAmount(usage, 'cached_input_tokens'), before.cacheReadTokens),
+    cacheWriteTokens: sinceBefore(readAmount(usage, 'cache_write_input_tokens'), before.cacheWriteTokens),
+  };
+}
+
+function itemStep(state: State, when: string, item: Json): Step<State> {
+  const isDone = when === 'item.completed';
+  switch (item.type) {
+    case 'agent_message': {
+      const said = readString(item, 'text') ?? '';
+      if (!isDone || said === '') return { state, events: [] };
+      const next: State = { ...state, text: joinText(null, said), hasWorked: true };
+      return { state: next, events: [{ kind: 'text', text: said, isPiece: false }] };
+    }
+    case 'reasoning': {
+      const thought = readString(item, 'text') ?? '';
+      const next: State = { ...state, hasWorked: true };
+      return isDone ? { state: next, events: [{ kind: 'thinking', text: thought }] } : { state, events: [] };
+    }
+    case 'error':
+      return { state, events: [{ kind: 'warning', text: readString(item, 'message') ?? '' }] };
+    default: {
+      const call = callOf(item);
+      return call === undefined ? unknown(state, `${when} ${item.type}`) : callStep(state, when, call);
+    }
+  }
+}
+
+type Call = {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Json;
+  readonly isError: boolean;
+  readonly text: string;
+};
+
+/** Some calls are told of only once they are over. */
+function callStep(state: State, when: string, call: Call): Step<State> {
+  const isOpen = state.open.includes(call.id);
+  const begin: AgentEvent = { kind: 'tool-call', id: call.id, tool: call.tool, input: call.input };
+  if (when !== 'item.completed') {
+    const open = isOpen ? state.open : [...state.open, call.id].slice(-OPEN_MAX);
+    return { state: { ...state, open, hasWorked: true }, events: isOpen ? [] : [begin] };
+  }
+  const open = state.open.filter((id) => id !== call.id);
+  const { id, tool, isError, text } = call;
+  const end: AgentEvent = { kind: 'tool-result', id, tool, isError, text };
+  return { state: { ...state, open, hasWorked: true }, events: isOpen ? [end] : [begin, end] };
+}
+
+/** A call of a tool, under the name that the client's own hooks give it. */
+function callOf(item: Json): Call | undefined {
+  const call = { id: cutWord(readString(item, 'id') ?? ''), isError: item.status === 'failed' };
+  switch (item.type) {
+    case 'command_execution': {
+      const isError = call.isError || item.status === 'declined';
+      const input = { command: commandIn(readString(item, 'command') ?? '') };
+      return { ...call, tool: 'Bash', input, isError, text: readString(item, 'aggregated_output') ?? '' };
+    }
+    case 'file_change':
+      return { ...call, tool: 'apply_patch', input: { changes: item.changes ?? [] }, text: changesIn(item) };
+    case 'mcp_tool_call': {
+      const tool = `mcp__${readString(item, 'server')}__${readString(item, 'tool')}`;
+      return { ...call, tool: cutWord(tool), input: readRecord(item, 'arguments'), text: answerIn(item) };
+    }
+    case 'web_search':
+      return { ...call, tool: 'web_search', input: { query: readString(item, 'query') ?? '' }, text: '' };
+    case 'todo_list':
+      return { ...call, tool: 'update_plan', input: { items: item.items ?? [] }, text: '' };
+    case 'collab_tool_call': {
+      const input = { prompt: readString(item, 'prompt') ?? '' };
+      return { ...call, tool: cutWord(readString(item, 'tool') ?? ''), input, text: '' };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What the model asked for: the client shows it with the shell around it, `/bin/bash -lc 'npm test'`. */
+function commandIn(shown: string): string {
+  const inner = /^\S*sh -l?c (.*)$/s.exec(shown)?.[1]?.trim();
+  if (inner === undefined) return shown;
+  const quoted = /^(['"])(.*)\1$/s.exec(inner)?.[2];
+  if (quoted === undefined) return inner;
+  return inner.startsWith("'") ? quoted.replaceAll(`'\\''`, "'") : quoted.replace(/\\([\\"$`])/g, '$1');
+}
+
+function changesIn({ changes }: Json): string {
+  if (!Array.isArray(changes)) return '';
+  return changes
+    .filter(isRecord)
+    .map(({ kind, path }) => `${kind} ${path}`)
+    .join('\n');
+}
+
+/** The text of a server's answer, or what went wrong instead. */
+function answerIn(item: Json): string {
+  const problem = readString(readRecord(item, 'error'), 'message');
+  const { content } = readRecord(item, 'result');
+  if (problem !== undefined || !Array.isArray(content)) return problem ?? '';
+  return content.flatMap((part) => (isRecord(part) ? [readString(part, 'text') ?? ''] : [])).join('\n');
+}
