@@ -38,7 +38,11 @@ export function dueArchives(nowMs: number, limit: number, db: Sqlite): Run[] {
     .map(readRun);
 }
 
-/** Enters that the run's files have been put away. To be called after that; repeatable: the first time stays. */
-export function setArchived(runId: string, nowMs: number, db: Sqlite): void {
-  db.run('UPDATE runs SET archived_at = ? WHERE id = ? AND archived_at IS NULL', nowMs, runId);
+/**
+ * Enters that the run's files have been put away. To be called after that; repeatable: the first time stays. False when
+ * it is not archived now, because somebody sent it a message meanwhile: then it comes up again when that is done.
+ */
+export function setArchived(runId: string, nowMs: number, db: Sqlite): boolean {
+  db.run(`UPDATE runs SET archived_at = ? WHERE id = ? AND archived_at IS NULL AND ${IS_IDLE}`, nowMs, runId);
+  return typeof db.get('SELECT archived_at FROM runs WHERE id = ?', runId)?.archived_at === 'number';
 }

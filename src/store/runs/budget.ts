@@ -72,6 +72,9 @@ export function checkBudget(
       const used = taken[unit] + reserved[unit];
       const words = `the budget of the ${name}: ${show(used, unit)} of ${show(max, unit)}`;
       if (used >= max) return { kind: 'refused', words: `This would exceed ${words} are taken or reserved` };
+      if (unit === 'usd' && taken.unknownUsd > 0) {
+        warnings.push(`The budget of the ${name} does not know what ${taken.unknownUsd} turns have cost`);
+      }
       if (used >= max * WARNING_SHARE) warnings.push(`Near ${words} are taken or reserved`);
     }
   }

@@ -1,17 +1,92 @@
-import type { ProcessIdentity, Stop } from '../../core/runs/turn.ts';
+import type { Json } from '../../core/guards.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import type { Ending, ProcessIdentity, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
-import type { Value } from '../sqlite.ts';
+import type { Sqlite, Value } from '../sqlite.ts';
+import { readTurn } from './run-rows.ts';
 
-/** Columns of `turns` and their new values. */
+/** What may change of a turn, as columns of its row. */
+
+export type TurnChanges = Partial<
+  Pick<
+    Turn,
+    | 'state'
+    | 'claimedAtMs'
+    | 'startedAtMs'
+    | 'deadlineAtMs'
+    | 'stop'
+    | 'owner'
+    | 'launchedAtMs'
+    | 'process'
+    | 'offsetBytes'
+    | 'usage'
+    | 'notes'
+  >
+> & { readonly reader?: Json };
+
+/** Columns of `turns` and their new values. The names are constants of this program. */
 export type Columns = Record<string, Value>;
+
+/** Writes the columns when the turn is still as it was read; undefined when somebody was faster. */
+export function writeTurn(turn: Turn, columns: Columns, db: Sqlite): Turn | undefined {
+  const assignments = [...Object.keys(columns).map((name) => `${name} = ?`), 'version = version + 1'];
+  const row = db.get(
+    `UPDATE turns SET ${assignments.join(', ')} WHERE run_id = ? AND number = ? AND version = ? RETURNING *`,
+    ...Object.values(columns),
+    turn.runId,
+    turn.number,
+    turn.version,
+  );
+  return row && readTurn(row);
+}
+
+/** The columns of these changes. */
+export function columnsOf(changes: TurnChanges): Columns {
+  const columns: Columns = {};
+  if (changes.state !== undefined) columns.state = changes.state;
+  if (changes.claimedAtMs !== undefined) columns.claimed_at = changes.claimedAtMs;
+  if (changes.startedAtMs !== undefined) columns.started_at = changes.startedAtMs;
+  if (changes.deadlineAtMs !== undefined) columns.deadline_at = changes.deadlineAtMs;
+  if (changes.launchedAtMs !== undefined) columns.launched_at = changes.launchedAtMs;
+  if (changes.offsetBytes !== undefined) columns.offset_bytes = changes.offsetBytes;
+  if (changes.notes !== undefined) columns.notes = JSON.stringify(changes.notes);
+  if (changes.reader !== undefined) columns.reader = JSON.stringify(changes.reader);
+  if (changes.stop !== undefined) Object.assign(columns, stopColumns(changes.stop));
+  if (changes.owner !== undefined) Object.assign(columns, identityColumns('owner_', changes.owner));
+  if (changes.process !== undefined) Object.assign(columns, identityColumns('', changes.process));
+  if (changes.usage !== undefined) Object.assign(columns, usageColumns(changes.usage));
+  return columns;
+}
+
+/** The columns of an end but its state. Where the ending does not know of the usage, what was known before stays. */
+export function endingColumns(ending: Ending, before: Usage): Columns {
+  const { usage } = ending;
+  return {
+    ended_at: ending.endedAtMs,
+    result: ending.result === null ? null : redactSecrets(ending.result),
+    error: ending.error === null ? null : redactSecrets(ending.error),
+    notes: JSON.stringify(ending.notes),
+    exit_code: ending.exit?.code ?? null,
+    exit_signal: ending.exit?.signal ?? null,
+    ...usageColumns({
+      inputTokens: usage.inputTokens ?? before.inputTokens,
+      outputTokens: usage.outputTokens ?? before.outputTokens,
+      cacheReadTokens: usage.cacheReadTokens ?? before.cacheReadTokens,
+      cacheWriteTokens: usage.cacheWriteTokens ?? before.cacheWriteTokens,
+      costUsd: usage.costUsd ?? before.costUsd,
+      costSource: usage.costUsd === null ? before.costSource : usage.costSource,
+      model: usage.model ?? before.model,
+    }),
+  };
+}
 
 /** The columns of a stop. */
 export function stopColumns(stop: Stop | null): Columns {
   return { stop_reason: stop?.reason ?? null, stop_by: stop?.by ?? null, stop_at: stop?.atMs ?? null };
 }
 
-/** The columns of a process; the client's have no prefix. */
-export function identityColumns(prefix: 'owner_' | '', identity: ProcessIdentity | null): Columns {
+/** The client's own columns have no prefix. */
+function identityColumns(prefix: 'owner_' | '', identity: ProcessIdentity | null): Columns {
   return {
     [`${prefix}pid`]: identity?.pid ?? null,
     [`${prefix || 'pid_'}start`]: identity?.start ?? null,
@@ -19,8 +94,7 @@ export function identityColumns(prefix: 'owner_' | '', identity: ProcessIdentity
   };
 }
 
-/** The columns of what a turn took. */
-export function usageColumns(usage: Usage): Columns {
+function usageColumns(usage: Usage): Columns {
   return {
     tokens_in: usage.inputTokens,
     tokens_out: usage.outputTokens,

@@ -1,12 +1,22 @@
 import type { Json } from '../../core/guards.ts';
-import { redactSecrets } from '../../core/redact.ts';
+import { rawAnnouncement } from '../../core/runs/announce-text.ts';
 import type { NewAnnouncement } from '../../core/runs/announcement.ts';
-import { canFollow, type Ending, isTerminal, type Stop, type Turn } from '../../core/runs/turn.ts';
+import {
+  canFollow,
+  type Ending,
+  isTerminal,
+  type Stop,
+  type Turn,
+  type TurnState,
+} from '../../core/runs/turn.ts';
+import { NO_USAGE } from '../../core/runs/usage.ts';
 import type { Sqlite } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
-import { IS_ACTIVE, readReader, readTurn } from './run-rows.ts';
-import { type Columns, identityColumns, stopColumns, usageColumns } from './turn-columns.ts';
+import { IS_ACTIVE, readReader, readRun, readTurn } from './run-rows.ts';
+import { columnsOf, endingColumns, stopColumns, type TurnChanges, writeTurn } from './turn-columns.ts';
+
+export type { TurnChanges } from './turn-columns.ts';
 
 /** Turns, and how they go on: every change is a compare-and-set on the version, and what has ended stays as it is. */
 
@@ -20,29 +30,13 @@ export type NewTurn = {
   readonly state: 'queued' | 'starting';
 };
 
-export type TurnChanges = Partial<
-  Pick<
-    Turn,
-    | 'state'
-    | 'claimedAtMs'
-    | 'startedAtMs'
-    | 'deadlineAtMs'
-    | 'stop'
-    | 'owner'
-    | 'launchedAtMs'
-    | 'process'
-    | 'offsetBytes'
-    | 'usage'
-    | 'notes'
-  >
-> & { readonly reader?: Json };
-
-/** Adds a turn to a run. @throws Error when there is no such run, or it is archived: then nothing can be resumed. */
+/**
+ * Adds a turn to a run. One that was asked for before everything was stopped comes back as stopped.
+ * @throws Error when there is no such run, or it is archived: then nothing can be resumed.
+ */
 export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
   return db.transaction(() => {
-    const run = db.get('SELECT archived_at FROM runs WHERE id = ?', turn.runId);
-    if (run === undefined) throw new Error(`Cannot add a turn to run "${turn.runId}": there is no such run`);
-    if (run.archived_at !== null) throw new Error(`Cannot add a turn to run "${turn.runId}": it is archived`);
+    const stoppedAtMs = checkOpen(turn.runId, db);
     const row = db.get(
       `INSERT INTO turns(run_id, number, kind, announces, state, message, queued_at, claimed_at)
        SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
@@ -55,9 +49,28 @@ export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
       turn.state === 'starting' ? turn.nowMs : null,
       turn.runId,
     );
+    const added = readTurn(row ?? {});
+    const isLate = added.state === 'queued' && turn.nowMs < stoppedAtMs;
+    const stop: Stop = {
+      reason: 'requested',
+      by: 'all were stopped after it was asked for',
+      atMs: stoppedAtMs,
+    };
+    const result = isLate ? stopTurn(added, stop, db) : added;
     scheduleArchive(turn.runId, db);
-    return readTurn(row ?? {});
+    return result;
   });
+}
+
+/** When everything of the run's requester was last stopped; 0: never. */
+function checkOpen(runId: string, db: Sqlite): number {
+  const row = db.get(
+    'SELECT archived_at, stopped_at FROM runs LEFT JOIN lane ON lane.requester = runs.requester WHERE id = ?',
+    runId,
+  );
+  if (row === undefined) throw new Error(`Cannot add a turn to run "${runId}": there is no such run`);
+  if (row.archived_at !== null) throw new Error(`Cannot add a turn to run "${runId}": it is archived`);
+  return Number(row.stopped_at ?? 0);
 }
 
 /** One turn of a run. */
@@ -82,24 +95,26 @@ export function readerState(runId: string, number: number, db: Sqlite): Json | u
 }
 
 /**
- * Changes a turn that is still as it was read; undefined when somebody was faster. @throws Error when the state cannot
+ * Changes a turn that is still as it was read; undefined when somebody was faster. Before a client is started,
+ * `launchedAtMs` has to be entered in this way: then no stop can be overlooked. @throws Error when the state cannot
  * follow, or is an end: that is endTurn()'s.
  */
 export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn | undefined {
   const { state } = changes;
-  if (state !== undefined && (!canFollow(turn.state, state) || isTerminal(state))) {
+  if (state !== undefined && isTerminal(state)) {
     throw new Error(
-      `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": its state is "${turn.state}"`,
+      `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": it has to be ended`,
     );
   }
-  return setColumns(turn, columnsOf(changes), db);
+  if (state !== undefined) assertFollows(turn, state);
+  return writeTurn(turn, columnsOf(changes), db);
 }
 
 /**
  * Ends a turn and writes what it has to tell, at once; undefined when it has ended already. The version does not matter
  * here, so that an end is never lost to somebody else's change; but a stop that was asked for before and that the
  * caller did not know of makes it a stopped one, and the requester who asked is told nothing more. The caller has to
- * look at the state that comes back.
+ * look at the state that comes back. What was known of the usage stays where the ending does not say.
  */
 export function endTurn(
   turn: Turn,
@@ -112,26 +127,21 @@ export function endTurn(
     if (now === undefined || isTerminal(now.state)) return undefined;
     const isStopNews = turn.stop === null && now.stop?.reason === 'requested';
     const outcome = isStopNews ? 'stopped' : ending.outcome;
-    const ended = setColumns(
-      now,
-      {
-        state: outcome,
-        ended_at: ending.endedAtMs,
-        result: ending.result === null ? null : redactSecrets(ending.result),
-        error: ending.error === null ? null : redactSecrets(ending.error),
-        notes: JSON.stringify(ending.notes),
-        exit_code: ending.exit?.code ?? null,
-        exit_signal: ending.exit?.signal ?? null,
-        ...usageColumns(ending.usage),
-      },
-      db,
-    );
+    assertFollows(now, outcome);
+    const ended = writeTurn(now, { state: outcome, ...endingColumns(ending, now.usage) }, db);
     if (ended !== undefined && announcement !== null && !isStopNews) {
       insertAnnouncement(ended, announcement, db);
     }
     scheduleArchive(turn.runId, db);
     return ended;
   });
+}
+
+function assertFollows(turn: Turn, state: TurnState): void {
+  if (canFollow(turn.state, state)) return;
+  throw new Error(
+    `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": its state is "${turn.state}"`,
+  );
 }
 
 export type StopResult = {
@@ -178,63 +188,28 @@ export function requestStopAll(requester: string, stop: Stop, db: Sqlite): Map<s
 
 /** The first stop counts. */
 function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
-  const first = turn.stop ?? stop;
   if (turn.state !== 'queued') {
-    return turn.stop === null ? (setColumns(turn, stopColumns(first), db) ?? turn) : turn;
+    return turn.stop === null ? (writeTurn(turn, stopColumns(stop), db) ?? turn) : turn;
   }
-  const ended = setColumns(
-    turn,
-    {
-      ...stopColumns(first),
-      state: 'stopped',
-      ended_at: stop.atMs,
-      error: `Stopped before it started: ${stop.by}`,
-    },
-    db,
-  );
-  if (ended !== undefined && stop.reason !== 'requested') {
-    insertAnnouncement(
-      ended,
-      {
-        id: crypto.randomUUID(),
-        status: 'error',
-        result: '(not available)',
-        notes: `- Stopped before it started: ${stop.by}`,
-        stats: '',
-        readyAtMs: stop.atMs,
-      },
-      db,
-    );
-  }
-  return ended ?? turn;
+  const ending: Ending = {
+    outcome: 'stopped',
+    result: null,
+    error: `Stopped before it started: ${stop.by}`,
+    notes: [],
+    usage: NO_USAGE,
+    exit: null,
+    endedAtMs: stop.atMs,
+  };
+  const columns = { ...stopColumns(stop), state: 'stopped', ...endingColumns(ending, turn.usage) };
+  const ended = writeTurn(turn, columns, db) ?? turn;
+  if (stop.reason !== 'requested') announceUnstarted(ended, ending, db);
+  return ended;
 }
 
-function columnsOf(changes: TurnChanges): Columns {
-  const columns: Columns = {};
-  if (changes.state !== undefined) columns.state = changes.state;
-  if (changes.claimedAtMs !== undefined) columns.claimed_at = changes.claimedAtMs;
-  if (changes.startedAtMs !== undefined) columns.started_at = changes.startedAtMs;
-  if (changes.deadlineAtMs !== undefined) columns.deadline_at = changes.deadlineAtMs;
-  if (changes.launchedAtMs !== undefined) columns.launched_at = changes.launchedAtMs;
-  if (changes.offsetBytes !== undefined) columns.offset_bytes = changes.offsetBytes;
-  if (changes.notes !== undefined) columns.notes = JSON.stringify(changes.notes);
-  if (changes.reader !== undefined) columns.reader = JSON.stringify(changes.reader);
-  if (changes.stop !== undefined) Object.assign(columns, stopColumns(changes.stop));
-  if (changes.owner !== undefined) Object.assign(columns, identityColumns('owner_', changes.owner));
-  if (changes.process !== undefined) Object.assign(columns, identityColumns('', changes.process));
-  if (changes.usage !== undefined) Object.assign(columns, usageColumns(changes.usage));
-  return columns;
-}
-
-/** The names of the columns are ours, each of them a constant of this program. */
-function setColumns(turn: Turn, columns: Columns, db: Sqlite): Turn | undefined {
-  const assignments = [...Object.keys(columns).map((name) => `${name} = ?`), 'version = version + 1'];
-  const row = db.get(
-    `UPDATE turns SET ${assignments.join(', ')} WHERE run_id = ? AND number = ? AND version = ? RETURNING *`,
-    ...Object.values(columns),
-    turn.runId,
-    turn.number,
-    turn.version,
-  );
-  return row && readTurn(row);
+function announceUnstarted(turn: Turn, ending: Ending, db: Sqlite): void {
+  const row = db.get('SELECT * FROM runs WHERE id = ?', turn.runId);
+  if (row === undefined) return;
+  const ended = { run: readRun(row), turn, ending, prices: [], transcript: 'n/a', startedAtMs: null };
+  const words = rawAnnouncement(ended);
+  insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
 }
