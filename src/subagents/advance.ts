@@ -1,7 +1,75 @@
+import type { RunSettings } from '../core/runs/settings.ts';
+import type { Turn } from '../core/runs/turn.ts';
+import { loadRunSettings } from '../store/run-config.ts';
+import { claimTurns, unclaim } from '../store/runs/lane.ts';
+import { readRuns, withRuns } from '../store/runs/runs-db.ts';
+import { activeTurns } from '../store/runs/turns.ts';
+import { isSameProcess } from '../sys/process-identity.ts';
+import { pathExists } from '../sys/runtime-bun.ts';
+import { startDetached } from '../sys/start-detached.ts';
 import type { RunsWorld } from './features.ts';
+import { isInsideRun } from './requester.ts';
+import { logRunFailure } from './runs-log.ts';
+import { ownProgram } from './world.ts';
+
+/** How long a supervisor may take from the claim of its turn to its first word. */
+const TAKE_OVER_MS = 10_000;
 
 /**
  * Starts what may start, looks after runs that nobody looks after, archives what is due. Quick when there is nothing to
- * do. Never throws: what goes wrong is noted in logs/runs.log.
+ * do. Inside a run it does nothing: what it started would count as part of that run. Never throws: what goes wrong is
+ * noted in logs/runs.log.
  */
-export function advance(_world: RunsWorld): void {}
+export function advance(world: RunsWorld): void {
+  const { paths } = world;
+  try {
+    if (!pathExists(paths.runsDatabase)) return;
+    const active = readRuns(paths, activeTurns) ?? [];
+    const nowMs = world.now().getTime();
+    const orphans = active.filter((turn) => isOrphan(turn, nowMs));
+    const isWaiting = active.some(({ state }) => state === 'queued');
+    if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
+      const claimed = isWaiting ? claim(loadRunSettings(paths), world) : [];
+      startSupervisors([...claimed, ...orphans], world);
+    }
+  } catch (error) {
+    logRunFailure('', error, paths, world.now());
+  }
+}
+
+/** Starts a supervisor for each of these turns. One that cannot be started gives its slot back. Never throws. */
+export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void {
+  for (const turn of turns) {
+    try {
+      const [program, ...words] = ownProgram(world);
+      const { home } = world.paths;
+      startDetached(program, [...words, 'supervise', turn.runId, String(turn.number)], {
+        env: world.env,
+        cwd: home,
+      });
+    } catch (error) {
+      logRunFailure(turn.runId, error, world.paths, world.now());
+      giveBack(turn, world);
+    }
+  }
+}
+
+function claim(settings: RunSettings, { paths, now }: RunsWorld): Turn[] {
+  return withRuns(paths, (db) => claimTurns(settings, now().getTime(), db));
+}
+
+/** Nobody looks after it: whoever did is gone, or never came. */
+function isOrphan({ state, owner, claimedAtMs, queuedAtMs }: Turn, nowMs: number): boolean {
+  if (state === 'queued') return false;
+  if (owner !== null) return !isSameProcess(owner);
+  const waitingMs = nowMs - (claimedAtMs ?? queuedAtMs);
+  return waitingMs > TAKE_OVER_MS || waitingMs < 0; // A clock that was set back must not keep it waiting.
+}
+
+function giveBack(turn: Turn, { paths, now }: RunsWorld): void {
+  try {
+    withRuns(paths, (db) => unclaim(turn, db));
+  } catch (error) {
+    logRunFailure(turn.runId, error, paths, now());
+  }
+}

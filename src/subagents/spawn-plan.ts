@@ -1,0 +1,188 @@
+import type { RunClient } from '../clients/runs/run-client.ts';
+import type { ClientName } from '../core/client-name.ts';
+import { fingerprint } from '../core/fingerprint.ts';
+import { agentRefusal, allowlistOf, normalizeAgentId } from '../core/runs/agent-ids.ts';
+import { chooseModel } from '../core/runs/model-choice.ts';
+import { agentOfKey } from '../core/runs/requester-key.ts';
+import type { Requester, Run, Thinking } from '../core/runs/run.ts';
+import type { AgentSettings, RunSettings } from '../core/runs/settings.ts';
+import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from '../core/runs/tool-policy.ts';
+import { isAbsolutePath } from '../core/state-paths.ts';
+import { cutText, oneLine } from '../core/text.ts';
+import type { NewRun } from '../store/runs/runs.ts';
+import type { Refusal, SpawnRequest } from './features.ts';
+
+/** What a spawn looks at besides the request. */
+export type SpawnSurroundings = {
+  readonly requester: Requester;
+  readonly settings: RunSettings;
+  readonly clients: Readonly<Record<ClientName, RunClient>>;
+  readonly isOnPath: (program: string) => boolean;
+  readonly isDirectory: (path: string) => boolean;
+  readonly agentDirOf: (agentId: string) => string | null;
+  /** The model of the session that asks, where it is known. */
+  readonly callersModel: string | null;
+};
+
+export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'createdAtMs'>;
+
+export type SpawnPlan =
+  | {
+      readonly kind: 'planned';
+      readonly run: PlannedRun;
+      readonly warnings: readonly string[];
+      /** The same call again has the same key. */
+      readonly spawnKey: string;
+    }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+const TASK_LENGTH_MAX = 256 * 1024;
+const LABEL_LENGTH_MAX = 200;
+const ECHO_LENGTH_MAX = 80;
+const TIMEOUT_SECONDS_MAX = 30 * 86_400;
+const MS_PER_SECOND = 1000;
+const MS_PER_MINUTE = 60_000;
+const THINKING: readonly Thinking[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+const PACKAGES: Readonly<Record<ClientName, string>> = {
+  claude: '@anthropic-ai/claude-code',
+  codex: '@openai/codex',
+  gemini: '@google/gemini-cli',
+  opencode: 'opencode-ai',
+};
+
+/** What a request comes to: a run as it will be written down, or why there is none. Changes nothing. */
+export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings): SpawnPlan {
+  const { requester, settings, clients } = surroundings;
+  const wrong = requestProblem(request, surroundings);
+  if (wrong !== undefined) return refuse('error', wrong);
+
+  const ownAgentId = agentOfKey(requester.key);
+  const agentId = request.agentId?.trim() ? normalizeAgentId(request.agentId) : ownAgentId;
+  const refusal = agentRefusal(agentId, ownAgentId, allowlistOf(ownAgentId, settings));
+  if (refusal !== undefined) return refuse('forbidden', refusal);
+
+  const agent = settings.agents.find(({ id }) => id === agentId);
+  const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];
+  if (!surroundings.isOnPath(client.program)) return refuse('error', notInstalled(client));
+
+  const policy = policyOf(agent, settings);
+  const gaps = client.gaps(policy);
+  if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
+
+  const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
+  const thinking = thinkingOf(request, agent, settings);
+  const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
+  const warnings = [
+    ...model.warnings,
+    ...(knowsThinking ? [] : [`${client.name} has no thinking level "${thinking}": its own default is used`]),
+    ...(gaps.length > 0 ? [`${client.name} cannot be kept from: ${gaps.join(', ')}`] : []),
+  ];
+  const run: PlannedRun = {
+    requester,
+    agentId,
+    client: client.name,
+    label: labelOf(request),
+    task: request.task.trim(),
+    model: { requested: model.requested, resolved: model.resolved },
+    thinking: knowsThinking ? thinking : null,
+    cleanup: request.cleanup ?? 'keep',
+    runTimeoutMs: timeoutSeconds(request, settings) * MS_PER_SECOND,
+    cwd: request.cwd ?? requester.cwd,
+    worktreeMode: request.worktree ?? settings.worktree,
+    policy,
+    gaps,
+    agentDir: surroundings.agentDirOf(agentId),
+    archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
+  };
+  return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) };
+}
+
+/** Whether the run may change files, so that another one in the same directory would be in its way. */
+export function mayWrite({ policy }: Pick<Run, 'policy'>): boolean {
+  return ['write', 'edit', 'apply_patch', 'exec'].some((tool) => isToolAllowed(policy, tool));
+}
+
+function refuse(status: Refusal['status'], error: string): SpawnPlan {
+  return { kind: 'refused', refusal: { status, error } };
+}
+
+function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
+  const { task, thinking, runTimeoutSeconds } = request;
+  if (task.trim() === '') return 'task is required';
+  if (task.length > TASK_LENGTH_MAX) {
+    return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}`;
+  }
+  if (thinking !== undefined && readThinking(thinking) === undefined) {
+    return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING.join(', ')}.`;
+  }
+  if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
+    return 'runTimeoutSeconds has to be a number of seconds';
+  }
+  const cwd = request.cwd ?? requester.cwd;
+  if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
+  if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"`;
+  return undefined;
+}
+
+function readThinking(word: string): Thinking | undefined {
+  const wanted = word.trim().toLowerCase();
+  return THINKING.find((level) => level === wanted);
+}
+
+function thinkingOf(
+  { thinking }: SpawnRequest,
+  agent: AgentSettings | undefined,
+  settings: RunSettings,
+): Thinking | null {
+  const asked = thinking === undefined ? undefined : readThinking(thinking);
+  return asked ?? agent?.thinking ?? settings.thinking;
+}
+
+/** A model in the settings is meant for the client that stands beside it. */
+function wantedModels(
+  agent: AgentSettings | undefined,
+  { settings, requester, callersModel }: SpawnSurroundings,
+) {
+  return [
+    { model: agent?.model ?? null, client: agent?.client ?? settings.client },
+    { model: settings.model, client: settings.client },
+    ...(requester.client === null ? [] : [{ model: callersModel, client: requester.client }]),
+  ];
+}
+
+function policyOf(agent: AgentSettings | undefined, { tools }: RunSettings): ToolPolicy {
+  const own = agent === undefined ? [] : [agent.tools];
+  return combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...own, tools]);
+}
+
+function notInstalled({ name, program }: RunClient): string {
+  return `${program} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
+}
+
+function gapRefusal({ name }: RunClient, gaps: readonly string[]): string {
+  return (
+    `${name} cannot be kept from tools that are denied: ${gaps.join(', ')}. Choose another client, ` +
+    'change tools.subagents.tools, or set tools.subagents.strict to false'
+  );
+}
+
+/** Less than nothing is none; a fraction is left out. */
+function timeoutSeconds({ runTimeoutSeconds }: SpawnRequest, settings: RunSettings): number {
+  const seconds = Math.floor(runTimeoutSeconds ?? settings.runTimeoutSeconds);
+  return Math.min(Math.max(seconds, 0), TIMEOUT_SECONDS_MAX);
+}
+
+function labelOf({ label }: SpawnRequest): string | null {
+  return cutText(oneLine(label ?? ''), LABEL_LENGTH_MAX) || null;
+}
+
+function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
+  if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
+  const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs } = run;
+  return fingerprint(JSON.stringify([task, agentId, client, model, label, cwd, thinking, runTimeoutMs]));
+}
+
+function echo(text: string): string {
+  return cutText(oneLine(text), ECHO_LENGTH_MAX);
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { RUN_CLIENTS } from '../clients/runs/run-clients.ts';
+import type { Requester } from '../core/runs/run.ts';
+import type { RunSettings } from '../core/runs/settings.ts';
+import type { Turn } from '../core/runs/turn.ts';
+import { loadRunSettings } from '../store/run-config.ts';
+import { claimTurns, queuePosition } from '../store/runs/lane.ts';
+import { getRun, insertRun, type NewRun, type SpawnLimits } from '../store/runs/runs.ts';
+import { withRuns } from '../store/runs/runs-db.ts';
+import { activeTurns } from '../store/runs/turns.ts';
+import type { Sqlite } from '../store/sqlite.ts';
+import { findProgram } from '../sys/find-program.ts';
+import { startSupervisors } from './advance.ts';
+import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
+import { isInsideRun } from './requester.ts';
+import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
+
+/** The same call again within this time is the same run: the answer to the first may have been lost. */
+const DEDUPE_MS = 60_000;
+/** A caller that names its calls means one run by one name. */
+const NAMED_DEDUPE_MS = 86_400_000;
+const UNDELIVERED_MAX = 50;
+const UNDELIVERED_WARNING = 25;
+const NEIGHBOURS_NAMED_MAX = 3;
+
+const FROM_INSIDE: Refusal = {
+  status: 'forbidden',
+  error: 'sessions_spawn is not allowed from sub-agent sessions',
+};
+
+/**
+ * Writes the run down and answers. Only after the caller has had its answer the supervisor is started; if this process
+ * ends before that, the next one that looks after runs does it.
+ */
+export function spawnRun(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
+  const askedAtMs = world.now().getTime();
+  if (isInsideRun(world)) return FROM_INSIDE;
+  const settings = loadRunSettings(world.paths);
+  const plan = planSpawn(request, surroundings(requester, settings, world));
+  if (plan.kind === 'refused') return plan.refusal;
+  const { run, warnings, spawnKey } = plan;
+  const limits = limitsOf(settings, request.idempotencyKey !== undefined);
+  return withRuns(world.paths, (db) => {
+    const accepted = db.transaction(() => {
+      const shared = sharedDirectory(run, db);
+      const known = shared === undefined ? warnings : [...warnings, shared];
+      return accept(newRun(run, known, askedAtMs), { spawnKey, limits, settings }, db);
+    });
+    if (accepted.claimed.length > 0) setImmediate(() => startSupervisors(accepted.claimed, world));
+    return accepted.answer;
+  });
+}
+
+type Terms = {
+  readonly spawnKey: string;
+  readonly limits: SpawnLimits;
+  readonly settings: RunSettings;
+};
+
+/** To be called in one transaction: the run is there with its place in the queue, or it is not there. */
+function accept(
+  run: NewRun,
+  { spawnKey, limits, settings }: Terms,
+  db: Sqlite,
+): { answer: SpawnAnswer; claimed: readonly Turn[] } {
+  const insertion = insertRun(run, spawnKey, limits, db);
+  if (insertion.kind === 'refused') {
+    return { answer: { status: 'error', error: insertion.words, limit: true }, claimed: [] };
+  }
+  const claimed = insertion.kind === 'inserted' ? claimTurns(settings, run.createdAtMs, db) : [];
+  const { id: runId, childKey: childSessionKey, number, model, warning } = insertion.run;
+  const queued = queuePosition(runId, db);
+  const words = [
+    ...(warning === null ? [] : [warning]),
+    ...(insertion.kind === 'inserted' ? limitWarnings(insertion) : []),
+  ].join('; ');
+  const answer: SpawnAnswer = {
+    status: 'accepted',
+    runId,
+    childSessionKey,
+    number,
+    ...(words === '' ? {} : { warning: words }),
+    ...(queued === undefined ? {} : { queuePosition: queued }),
+    ...(insertion.kind === 'duplicate' ? { deduplicated: true } : {}),
+    ...(model.resolved === null ? {} : { resolvedModel: model.resolved }),
+  };
+  return { answer, claimed };
+}
+
+function newRun(run: PlannedRun, warnings: readonly string[], createdAtMs: number): NewRun {
+  const uuid = randomUUID();
+  return {
+    ...run,
+    id: uuid.replaceAll('-', ''),
+    childKey: `agent:${run.agentId}:subagent:${uuid}`,
+    warning: warnings.join('; ') || null,
+    createdAtMs,
+  };
+}
+
+function surroundings(requester: Requester, settings: RunSettings, world: RunsWorld): SpawnSurroundings {
+  return {
+    requester,
+    settings,
+    clients: RUN_CLIENTS,
+    isOnPath: (program) => findProgram(program, world.env, world.platform) !== undefined,
+    isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+    agentDirOf: (agentId) => settings.agents.find(({ id }) => id === agentId)?.agentDir ?? null,
+    callersModel: requester.client === 'claude' ? world.env.ANTHROPIC_MODEL || null : null,
+  };
+}
+
+function limitsOf({ maxQueued, maxPerSession, budget }: RunSettings, isNamed: boolean): SpawnLimits {
+  return {
+    maxQueued,
+    maxPerSession,
+    undeliveredMax: UNDELIVERED_MAX,
+    undeliveredWarning: UNDELIVERED_WARNING,
+    dedupeMs: isNamed ? NAMED_DEDUPE_MS : DEDUPE_MS,
+    budget,
+  };
+}
+
+type Granted = { readonly undelivered: number; readonly budgetWarnings: readonly string[] };
+
+function limitWarnings({ undelivered, budgetWarnings }: Granted): string[] {
+  if (undelivered < UNDELIVERED_WARNING) return [...budgetWarnings];
+  return [...budgetWarnings, `${undelivered} results have not been taken in: see "subagents inbox"`];
+}
+
+/** Said, not refused: what they write may be in different places. */
+function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
+  if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
+  const ids = [...new Set(activeTurns(db).map(({ runId }) => runId))];
+  const neighbours = ids.flatMap((id) => {
+    const other = getRun(id, db)?.run;
+    return other?.cwd === run.cwd && mayWrite(other) ? [other] : [];
+  });
+  if (neighbours.length === 0) return undefined;
+  const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
+  const more = neighbours.length > named.length ? ', …' : '';
+  return `other sub-agents that may write work in the same directory: ${named.join(', ')}${more}`;
+}
