@@ -1,6 +1,6 @@
 import type { BudgetLimit, RunSettings } from '../../core/runs/settings.ts';
 import type { Row, Sqlite, Value } from '../sqlite.ts';
-import { IS_ACTIVE } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE } from './run-rows.ts';
 
 /** What runs have taken, announce steps included, and whether one more may begin. */
 
@@ -89,8 +89,7 @@ function reservedFor(
   if (limit.tokens === null && limit.usd === null) return { tokens: 0, usd: 0 };
   const values: Value[] = requester === null ? [] : [requester];
   const rows = db.all(
-    `SELECT DISTINCT turns.run_id FROM turns JOIN runs ON runs.id = turns.run_id
-     WHERE turns.${IS_ACTIVE} ${requester === null ? '' : 'AND runs.requester = ?'}`,
+    `SELECT DISTINCT turns.run_id FROM ${ACTIVE_TURNS} ${requester === null ? '' : 'AND runs.requester = ?'}`,
     ...values,
   );
   let tokens = 0;

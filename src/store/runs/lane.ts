@@ -7,7 +7,7 @@ import {
 } from '../../core/runs/lane-order.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import type { Row, Sqlite } from '../sqlite.ts';
-import { IS_ACTIVE, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE, readTurn } from './run-rows.ts';
 
 /** The lane in the database: core/runs/lane-order.ts says who starts, here it is written down for all processes. */
 
@@ -57,7 +57,7 @@ function claim(one: LaneTurn, nowMs: number, db: Sqlite): Turn | undefined {
 function readLane(db: Sqlite): Lane {
   const rows = db.all(
     `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.client
-     FROM turns JOIN runs ON runs.id = turns.run_id WHERE turns.${IS_ACTIVE} ORDER BY turns.position`,
+     FROM ${ACTIVE_TURNS} ORDER BY turns.position`,
   );
   const starts = db.all('SELECT requester, claims FROM lane');
   return {

@@ -11,6 +11,13 @@ import type { Row } from '../sqlite.ts';
 /** As the partial index on turns says it, word for word. */
 export const IS_ACTIVE = "state IN ('queued', 'starting', 'running', 'stopping')";
 
+/**
+ * The turns that have not ended, with their runs. However many there have been, only these are looked at: the planner
+ * would now and then rather go through all runs of a requester. For `FROM`; a condition may follow.
+ */
+export const ACTIVE_TURNS = `turns INDEXED BY turns_active CROSS JOIN runs ON runs.id = turns.run_id
+  WHERE turns.${IS_ACTIVE}`;
+
 /** The run of a row of `runs`. */
 export function readRun(row: Row): Run {
   return {

@@ -3,7 +3,7 @@ import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import type { Row, Sqlite, Value } from '../sqlite.ts';
-import { IS_ACTIVE, readRun, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
 
 export type { SpawnLimits } from './spawn-limits.ts';
@@ -116,8 +116,7 @@ export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
 export function countRuns(requester: string, db: Sqlite): { active: number; done: number } {
   const count = (sql: string) => Number(db.get(sql, requester)?.n);
   const active = count(
-    `SELECT COUNT(DISTINCT turns.run_id) AS n FROM turns JOIN runs ON runs.id = turns.run_id
-     WHERE turns.${IS_ACTIVE} AND runs.requester = ?`,
+    `SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS} AND runs.requester = ?`,
   );
   const kept = count('SELECT COUNT(*) AS n FROM runs WHERE requester = ? AND archived_at IS NULL');
   return { active, done: Math.max(0, kept - active) };

@@ -2,7 +2,7 @@ import type { RunSettings } from '../../core/runs/settings.ts';
 import type { Sqlite, Value } from '../sqlite.ts';
 import { checkBudget } from './budget.ts';
 import { undelivered, waitingAnnouncements } from './outbox.ts';
-import { IS_ACTIVE } from './run-rows.ts';
+import { ACTIVE_TURNS } from './run-rows.ts';
 
 /** How much a requester may have going. To be asked in the transaction that writes the run down. */
 
@@ -71,8 +71,7 @@ function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
 function countQueued(requester: string, db: Sqlite): number {
   return count(
     db,
-    `SELECT COUNT(*) AS n FROM turns JOIN runs ON runs.id = turns.run_id
-     WHERE turns.${IS_ACTIVE} AND turns.state = 'queued' AND runs.requester = ?`,
+    `SELECT COUNT(*) AS n FROM ${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`,
     requester,
   );
 }

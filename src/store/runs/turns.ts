@@ -13,7 +13,7 @@ import { NO_USAGE } from '../../core/runs/usage.ts';
 import type { Sqlite } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
-import { IS_ACTIVE, readReader, readRun, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE, readReader, readRun, readTurn } from './run-rows.ts';
 import { columnsOf, endingColumns, stopColumns, type TurnChanges, writeTurn } from './turn-columns.ts';
 
 export type { TurnChanges } from './turn-columns.ts';
@@ -178,8 +178,7 @@ export function requestStopAll(requester: string, stop: Stop, db: Sqlite): Map<s
       stop.atMs,
     );
     const rows = db.all(
-      `SELECT DISTINCT turns.run_id FROM turns JOIN runs ON runs.id = turns.run_id
-       WHERE turns.${IS_ACTIVE} AND runs.requester = ?`,
+      `SELECT DISTINCT turns.run_id FROM ${ACTIVE_TURNS} AND runs.requester = ?`,
       requester,
     );
     return new Map(rows.map((row) => [String(row.run_id), requestStop(String(row.run_id), stop, db)]));
