@@ -5,8 +5,10 @@ import { NO_POLICY } from '../../../src/core/runs/tool-policy.ts';
 import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
 import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { type StatePaths, statePaths } from '../../../src/core/state-paths.ts';
+import { claimTurns } from '../../../src/store/runs/lane.ts';
 import { type Insertion, insertRun, type NewRun, type SpawnLimits } from '../../../src/store/runs/runs.ts';
 import { openRunsDb } from '../../../src/store/runs/runs-db.ts';
+import { changeTurn, endTurn } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
 
 /** Runs, ends and announcements for the tests of the store. */
@@ -98,6 +100,27 @@ export function accepted(db: Sqlite, fields: RunFields = {}): Turn {
   const answer = spawn(db, fields);
   if (answer.kind !== 'inserted') throw new Error(`Cannot insert a run: ${JSON.stringify(answer)}`);
   return answer.turn;
+}
+
+/** A run whose first turn runs. */
+export function started(db: Sqlite, fields: RunFields = {}): Turn {
+  const { runId } = accepted(db, fields);
+  const [claimed] = claimTurns(
+    { ...LANE, maxConcurrent: 10_000, maxPerRequester: 10_000 },
+    NOW_MS,
+    db,
+  ).filter((turn) => turn.runId === runId);
+  const owner = { pid: 7, start: '70', boot: 'b' };
+  const turn = claimed && changeTurn(claimed, { state: 'running', owner, launchedAtMs: NOW_MS }, db);
+  if (turn === undefined) throw new Error(`Cannot start run "${runId}"`);
+  return turn;
+}
+
+/** A run that has ended and has something to tell, ready `afterMs` later. */
+export function ended(db: Sqlite, fields: RunFields = {}, tells: Partial<NewAnnouncement> = {}): Turn {
+  const turn = endTurn(started(db, fields), ending(), announcement(tells), db);
+  if (turn === undefined) throw new Error('Cannot end a run');
+  return turn;
 }
 
 export function ending(fields: Partial<Ending> = {}): Ending {
