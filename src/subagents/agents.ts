@@ -1,0 +1,12 @@
+import { allowlistOf, listAgents, normalizeAgentId } from '../core/runs/agent-ids.ts';
+import { loadRunSettings } from '../store/run-config.ts';
+import type { AgentList, RunsWorld } from './features.ts';
+
+/** Which agents the requester's agent may spawn (R26). */
+export function agentsFor(requesterAgentId: string, { paths }: RunsWorld): AgentList {
+  const settings = loadRunSettings(paths);
+  const requester = normalizeAgentId(requesterAgentId);
+  const allowlist = allowlistOf(requester, settings);
+  const agents = listAgents(requester, allowlist, settings.agents);
+  return { requester, allowAny: allowlist.allowAny, agents };
+}

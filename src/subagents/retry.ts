@@ -1,0 +1,44 @@
+import type { Requester, Run } from '../core/runs/run.ts';
+import { isTerminal } from '../core/runs/turn.ts';
+import { readRuns } from '../store/runs/runs-db.ts';
+import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
+import { ownRun, refusalInside } from './own-run.ts';
+import { spawnRun } from './spawn.ts';
+
+const MS_PER_SECOND = 1000;
+
+/**
+ * A new run with the task and the settings of an earlier one that has ended. Never by itself (P9). What the agent's
+ * settings say is read anew; what was asked for stays.
+ */
+export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
+  const inside = refusalInside('sessions_spawn', world);
+  if (inside !== undefined) return inside;
+  const own = readRuns(world.paths, (db) => ownRun(runId, requester, db));
+  if (own === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
+  if (own.kind === 'refused') return own.refusal;
+  const { run, turn } = own;
+  if (!isTerminal(turn.state)) {
+    return { status: 'error', error: `Subagent #${run.number} is still ${turn.state}: stop it first.` };
+  }
+  return spawnRun(requestOf(run, turn.version), requester, world);
+}
+
+/** The same retry again is the same run, until the run that it retries has changed. */
+function requestOf(run: Run, version: number): SpawnRequest {
+  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
+  return {
+    task,
+    agentId,
+    client,
+    cleanup,
+    worktree: worktreeMode,
+    runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
+    // A worktree is made anew, from where the first was made.
+    cwd: run.worktree?.repository ?? run.cwd,
+    idempotencyKey: `retry ${run.id} ${version}`,
+    ...(label === null ? {} : { label }),
+    ...(model.requested === null ? {} : { model: model.requested }),
+    ...(thinking === null ? {} : { thinking }),
+  };
+}

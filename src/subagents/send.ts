@@ -1,0 +1,79 @@
+import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import type { RunSettings } from '../core/runs/settings.ts';
+import { isTerminal } from '../core/runs/turn.ts';
+import { cutText, oneLine } from '../core/text.ts';
+import { loadRunSettings } from '../store/run-config.ts';
+import { spent } from '../store/runs/budget.ts';
+import { claimTurns } from '../store/runs/lane.ts';
+import { withRuns } from '../store/runs/runs-db.ts';
+import { appendTurn, turnsOf } from '../store/runs/turns.ts';
+import type { Sqlite } from '../store/sqlite.ts';
+import { startSupervisors } from './advance.ts';
+import type { Refusal, RunsWorld, SendAnswer } from './features.ts';
+import { ownRun, refusalInside } from './own-run.ts';
+
+const MESSAGE_LENGTH_MAX = 256 * 1024;
+/** Messages that wait for a run; whoever sends more does not read the answers. */
+const WAITING_MAX = 20;
+const NAME_LENGTH_MAX = 72;
+
+/**
+ * One more turn in the run's session: now when the run has ended, else when its current turn has. Nothing is started
+ * before the caller has had its answer.
+ */
+export function sendToRun(
+  runId: string,
+  message: string,
+  requester: Requester,
+  world: RunsWorld,
+): SendAnswer {
+  const inside = refusalInside('sessions_send', world);
+  if (inside !== undefined) return inside;
+  const text = message.trim();
+  if (text === '') return error('message is required');
+  if (text.length > MESSAGE_LENGTH_MAX) {
+    return error(`message is too long: ${text.length} characters, the most is ${MESSAGE_LENGTH_MAX}`);
+  }
+  const settings = loadRunSettings(world.paths);
+  const nowMs = world.now().getTime();
+  return withRuns(world.paths, (db) => {
+    const { answer, claimed } = db.transaction(() => {
+      const own = ownRun(runId, requester, db);
+      if (own.kind === 'refused') return { answer: own.refusal, claimed: [] };
+      const refusal = sendRefusal(own, settings, db);
+      if (refusal !== undefined) return { answer: refusal, claimed: [] };
+      const turn = appendTurn(
+        { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' },
+        db,
+      );
+      const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };
+      return { answer: sent, claimed: claimTurns(settings, nowMs, db) };
+    });
+    if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
+    return answer;
+  });
+}
+
+function sendRefusal({ run, turn }: RunWithTurn, settings: RunSettings, db: Sqlite): Refusal | undefined {
+  const name = `#${run.number} (${cutText(oneLine(run.label ?? run.task), NAME_LENGTH_MAX)})`;
+  if (run.archivedAtMs !== null) {
+    return error(`Subagent ${name} is archived: its session cannot go on. Use retry to run its task again.`);
+  }
+  if (isTerminal(turn.state) && run.sessionId === null) {
+    return error(`Subagent ${name} has no session that could go on. Use retry to run its task again.`);
+  }
+  const waiting = turnsOf(run.id, db).filter(({ state }) => state === 'queued').length;
+  if (waiting >= WAITING_MAX) {
+    return { ...error(`${waiting} messages to subagent ${name} wait already`), limit: true };
+  }
+  const { tokens, usd } = settings.budget.run;
+  const taken = spent({ runId: run.id }, db);
+  if ((tokens !== null && taken.tokens >= tokens) || (usd !== null && taken.usd >= usd)) {
+    return { ...error(`budget exceeded: subagent ${name} has taken all that a run may take`), limit: true };
+  }
+  return undefined;
+}
+
+function error(words: string): Refusal {
+  return { status: 'error', error: words };
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunWithTurn } from '../core/runs/run.ts';
+import { isTerminal } from '../core/runs/turn.ts';
+import { getRun } from '../store/runs/runs.ts';
+import { dataVersion, openRunsDb } from '../store/runs/runs-db.ts';
+import { getTurn } from '../store/runs/turns.ts';
+import type { Sqlite } from '../store/sqlite.ts';
+import { pathExists } from '../sys/runtime-bun.ts';
+import { advance } from './advance.ts';
+import type { RunsWorld, TurnName, WaitAnswer, WaitOptions } from './features.ts';
+
+/** How often it is looked whether anything was written; that alone costs next to nothing. */
+const LOOK_MS = 200;
+const KICK_MS = 5000;
+
+/**
+ * Resolves when every one of these turns has ended, or the time is over, or it is called off; kicks meanwhile. A turn
+ * that there is not counts as ended and is left out.
+ */
+export async function waitForRuns(
+  turns: readonly TurnName[],
+  options: WaitOptions,
+  world: RunsWorld,
+): Promise<WaitAnswer> {
+  if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
+  // One connection for all of it: only one that stays open tells what others have written since it last looked.
+  const db = openRunsDb(world.paths);
+  try {
+    return await watch(turns, options, { db, world });
+  } finally {
+    db.close();
+  }
+}
+
+async function watch(
+  turns: readonly TurnName[],
+  { timeoutMs, signal, onProgress }: WaitOptions,
+  { db, world }: { readonly db: Sqlite; readonly world: RunsWorld },
+): Promise<WaitAnswer> {
+  const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+  let nextKickMs = performance.now();
+  let version: number | undefined;
+  let runs: readonly RunWithTurn[] = [];
+  for (;;) {
+    const found = dataVersion(db);
+    if (found !== version) {
+      version = found;
+      runs = turns.flatMap((name) => readNamed(name, db));
+      onProgress?.(runs);
+    }
+    if (runs.every(({ turn }) => isTerminal(turn.state))) return { kind: 'ended', runs };
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
+    if (performance.now() >= nextKickMs) {
+      nextKickMs = performance.now() + KICK_MS;
+      advance(world);
+    }
+    await pause(Math.min(LOOK_MS, leftMs), signal);
+  }
+}
+
+/** Ends early, and not with an error, when it is called off. */
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, undefined, signal && { signal }).catch(() => {});
+}
+
+function readNamed({ runId, turn: number }: TurnName, db: Sqlite): RunWithTurn[] {
+  const run = getRun(runId, db)?.run;
+  const turn = getTurn(runId, number, db);
+  return run === undefined || turn === undefined ? [] : [{ run, turn }];
+}
