@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import pc from 'picocolors';
+import { announceBody } from '../../core/runs/announce-text.ts';
+import type { Announcement } from '../../core/runs/announcement.ts';
+import { counted } from '../../setup/check.ts';
+import { dismissAnnouncements, waitingAnnouncements } from '../../store/runs/outbox.ts';
+import { readRuns, withRuns } from '../../store/runs/runs-db.ts';
+import { acknowledgeDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
+import { EXIT_NOT_FOUND } from '../context.ts';
+import { visible } from '../visible.ts';
+import { visibleLine } from './run-words.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  printJson,
+  type RunsHere,
+  type RunTools,
+  withRunsHere,
+} from './runs-here.ts';
+
+/** What is handed out at once comes in portions; so many of them. */
+const PORTIONS_MAX = 100;
+const ID_LENGTH_MIN = 4;
+
+export type InboxFlags = JsonFlag & { readonly peek?: true };
+
+/** `subagents inbox`: what runs of this project have to tell and nobody was told. What was printed has arrived. */
+export function inbox(flags: InboxFlags, tools: RunTools): Promise<void> {
+  return withRunsHere(tools, flags, 'read the inbox', (here) => {
+    if (flags.peek) return peek(here);
+    const { context, requester, world } = here;
+    const owner = `inbox:${randomUUID()}`;
+    const told: Announcement[] = [];
+    for (let portion = 0; portion < PORTIONS_MAX; portion++) {
+      const delivery = takeDelivery(requester, { owner, isPerson: requester.session === null }, world);
+      if (delivery === undefined) break;
+      told.push(...delivery.announcements);
+      // Where an agent reads along, what children said has to stay in its fence.
+      if (!here.isJson && requester.session !== null) context.stdout(`${visible(delivery.text)}\n`);
+      else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
+    }
+    if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);
+    else if (told.length === 0) context.stdout(nothingText(waitingHere(here).length));
+    acknowledgeDelivery(requester.key, owner, world);
+  });
+}
+
+function peek(here: RunsHere): void {
+  const waiting = waitingHere(here);
+  if (here.isJson) printJson({ announcements: waiting.map(announcementJson) }, here.context);
+  else if (waiting.length === 0) here.context.stdout(nothingText(0));
+  else here.context.stdout(waiting.map((one) => story(one, here)).join(''));
+}
+
+function nothingText(waiting: number): string {
+  if (waiting === 0) return 'Nothing waits to be told.\n';
+  return `Nothing yet: ${counted(waiting, 'announcement')} being put into words, or handed out to a session.\n`;
+}
+
+function waitingHere({ requester, world }: RunsHere): Announcement[] {
+  return readRuns(world.paths, (db) => waitingAnnouncements(requester.key, db)) ?? [];
+}
+
+function story(one: Announcement, { context }: RunsHere): string {
+  const { bold, dim } = pc.createColors(context.colour);
+  const label = one.label === null ? '' : ` · ${visibleLine(one.label)}`;
+  const again = one.isRedelivery ? ' · redelivery: true' : '';
+  const title = `#${one.number}${label}`;
+  return `${bold(title)}${dim(` · announceId ${visibleLine(one.id)}${again}`)}\n${visible(announceBody(one))}\n\n`;
+}
+
+function announcementJson(one: Announcement) {
+  const { id, runId, number, label, status, result, notes, stats, isRedelivery, attempts, state } = one;
+  return {
+    ...{ announceId: id, runId, number, label, status, result, notes, stats },
+    ...{ text: announceBody(one), redelivery: isRedelivery, attempts, state },
+  };
+}
+
+/** `subagents dismiss`: drops what a run has to tell. By the id of the announcement, or as a run is named. */
+export function dismiss(target: string | undefined, flags: JsonFlag, tools: RunTools): Promise<void> {
+  return withRunsHere(tools, flags, 'dismiss an announcement', (here) => {
+    if (target === undefined || target.trim() === '') return complainUsage('dismiss <id|#|all>', here);
+    const { context, requester, world } = here;
+    const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);
+    if (ids === undefined) return;
+    const nowMs = context.now().getTime();
+    const isNothing = ids !== 'all' ? ids.length === 0 : waitingHere(here).length === 0;
+    const dismissed = isNothing
+      ? []
+      : withRuns(world.paths, (db) => dismissAnnouncements(ids, requester.key, nowMs, db));
+    unmarkInbox(requester.key, world.paths, nowMs);
+    if (ids !== 'all' && dismissed.length === 0)
+      return complain(`Nothing of "${target}" waits to be told.`, EXIT_NOT_FOUND, here);
+    if (here.isJson) printJson({ dismissed }, context);
+    else context.stdout(`Dismissed ${counted(dismissed.length, 'announcement')}.\n`);
+  });
+}
+
+/** Undefined after saying that there is no such run. */
+function idsOf(target: string, here: RunsHere): string[] | undefined {
+  const waiting = waitingHere(here);
+  const begun = waiting.filter(({ id }) => target.length >= ID_LENGTH_MIN && id.startsWith(target));
+  const [only] = begun;
+  if (only !== undefined && begun.length === 1) return [only.id];
+  const listing = findRun(target, here);
+  return listing && waiting.filter(({ runId }) => runId === listing.run.id).map(({ id }) => id);
+}

@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import pc from 'picocolors';
+import type { Run } from '../../core/runs/run.ts';
+import { turnFiles } from '../../core/runs/run-files.ts';
+import { entryLabel, isShown, type LogEntry, lastEntries, logLimit } from '../../core/runs/run-log.ts';
+import { isTerminal, type Turn } from '../../core/runs/turn.ts';
+import { cutText } from '../../core/text.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
+import { readRuns } from '../../store/runs/runs-db.ts';
+import { turnsOf } from '../../store/runs/turns.ts';
+import type { CliContext } from '../context.ts';
+import { visible } from '../visible.ts';
+import { nameOf, visibleLine } from './run-words.ts';
+import {
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  printJson,
+  type RunsHere,
+  type RunTools,
+  withRunsHere,
+} from './runs-here.ts';
+
+export type LogFlags = JsonFlag & { readonly follow?: true };
+
+const USAGE = 'log <id|#> [limit] [tools]';
+const FOLLOW_INTERVAL_MS = 300;
+/** Of one message or result on a terminal. */
+const TEXT_LENGTH_MAX = 8192;
+
+/** `subagents log`: what was said in a run, and with `tools` what was done. */
+export function log(words: readonly string[], flags: LogFlags, tools: RunTools): Promise<void> {
+  return withRunsHere(tools, flags, 'show the log', async (here) => {
+    const [target, ...rest] = words;
+    const asked = readWords(rest);
+    if (target === undefined || asked === undefined || (flags.json && flags.follow))
+      return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
+    const listing = findRun(target, here);
+    if (listing === undefined) return;
+    if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
+    if (flags.follow) return follow(listing.run, asked, here);
+    const shown = lastEntries(here.features.readLog(listing.run, here.world), asked);
+    if (here.isJson) return printLog(listing, shown, here);
+    here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
+  });
+}
+
+type Asked = { readonly limit: number; readonly withTools: boolean };
+
+/** The first number is the limit, `tools` may stand anywhere; undefined when there is another word. */
+function readWords(words: readonly string[]): Asked | undefined {
+  const isNumber = (word: string) => /^\d+$/.test(word);
+  const isTools = (word: string) => word.toLowerCase() === 'tools';
+  if (words.some((word) => !isNumber(word) && !isTools(word))) return undefined;
+  const limit = words.find(isNumber);
+  return { limit: logLimit(limit === undefined ? undefined : Number(limit)), withTools: words.some(isTools) };
+}
+
+function printLog({ run, turn }: RunListing, entries: readonly LogEntry[], { context }: RunsHere): void {
+  printJson({ runId: run.id, number: run.number, status: turn.state, entries }, context);
+}
+
+function linesOf(entries: readonly LogEntry[], { colour }: CliContext): string {
+  const { bold, red } = pc.createColors(colour);
+  return entries
+    .map((entry) => {
+      const isError = entry.kind === 'tool-result' && entry.isError;
+      const label = (isError ? red : bold)(`${visibleLine(entryLabel(entry))}:`);
+      const text = visible(cutText(entry.text, TEXT_LENGTH_MAX)).replace(/\s+/g, ' ').trim();
+      return `${label} ${text}${entry.text.length > TEXT_LENGTH_MAX ? '…' : ''}\n`;
+    })
+    .join('');
+}
+
+/** Prints the end of the log, and then what comes, until the run is over. */
+async function follow(run: Run, asked: Asked, here: RunsHere): Promise<void> {
+  let printed: Printed | undefined;
+  let sizes: string | undefined;
+  let isHeldBack = false;
+  for (;;) {
+    // The states first: what is written before a turn ends is then in what is read after.
+    const turns = turnsNow(run, here);
+    const isOver = turns.every(({ state }) => isTerminal(state));
+    const sizesNow = sizesOf(run, turns, here);
+    const isQuiet = sizesNow === sizes;
+    sizes = sizesNow;
+    if (!isQuiet || isHeldBack || isOver) {
+      const all = here.features.readLog(run, here.world);
+      const entries = all.filter((entry) => isShown(entry, asked.withTools));
+      isHeldBack = all.at(-1)?.kind === 'assistant' && !isQuiet && !isOver;
+      printed ??= beforeLast(entries, asked.limit);
+      const until = isHeldBack ? entries.length - 1 : entries.length;
+      if (until >= printed.count) {
+        here.context.stdout(linesOf(newsOf(entries.slice(0, until), printed), here.context));
+        printed = { count: until, lastLength: entries[until - 1]?.text.length ?? 0 };
+      }
+    }
+    if (isOver) return;
+    await wait(FOLLOW_INTERVAL_MS);
+  }
+}
+
+/** How far a log has been printed. A message at its end waits until nothing came for a while, and may go on even so. */
+type Printed = { readonly count: number; readonly lastLength: number };
+
+function beforeLast(entries: readonly LogEntry[], limit: number): Printed {
+  const count = Math.max(0, entries.length - limit);
+  return { count, lastLength: entries[count - 1]?.text.length ?? 0 };
+}
+
+function newsOf(entries: readonly LogEntry[], { count, lastLength }: Printed): LogEntry[] {
+  const last = entries[count - 1];
+  const more = last?.text.slice(lastLength) ?? '';
+  return [...(last === undefined || more === '' ? [] : [{ ...last, text: more }]), ...entries.slice(count)];
+}
+
+function turnsNow(run: Run, { world }: RunsHere): readonly Turn[] {
+  return readRuns(world.paths, (db) => turnsOf(run.id, db)) ?? [];
+}
+
+function sizesOf(run: Run, turns: readonly Turn[], { world }: RunsHere): string {
+  const sizes = turns.map(({ number }) => {
+    const { output } = turnFiles(world.paths, run.id, number);
+    return statSync(output, { throwIfNoEntry: false })?.size ?? 0;
+  });
+  return sizes.join(' ');
+}

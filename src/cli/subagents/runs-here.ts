@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import type { Requester } from '../../core/runs/run.ts';
+import { findTarget } from '../../core/runs/run-target.ts';
+import { cleanText } from '../../core/text.ts';
+import { listRuns, type RunListing } from '../../store/runs/runs.ts';
+import { readRuns } from '../../store/runs/runs-db.ts';
+import type { Refusal, RunFeatures, RunsWorld } from '../../subagents/features.ts';
+import {
+  type CliContext,
+  EXIT_FAILED,
+  EXIT_LIMIT,
+  EXIT_NOT_FOUND,
+  EXIT_USAGE,
+  withState,
+} from '../context.ts';
+import { visible } from '../visible.ts';
+
+/** What every command about background runs begins with, and how each of them says that it cannot. */
+
+export const EXIT_FORBIDDEN = 4;
+
+/** A run that is named is looked for among so many of the newest. */
+const TARGETS_MAX = 20_000;
+
+export type JsonFlag = { readonly json?: true };
+
+/** The runs of the project that the user is in, as a command sees them. */
+export type RunsHere = {
+  readonly features: RunFeatures;
+  readonly world: RunsWorld;
+  readonly requester: Requester;
+  readonly isJson: boolean;
+  readonly context: CliContext;
+};
+
+/** What the commands are made of: the program around them, and what can be done with runs. */
+export type RunTools = {
+  readonly context: CliContext;
+  readonly features: RunFeatures;
+  /** Standard input as text, or its beginning. */
+  readonly read: (bytesMax: number) => Promise<string>;
+};
+
+/** Runs a command that needs to know who asks. Whatever is due is done first. `action`: what it wants to do. */
+export function withRunsHere(
+  { context, features }: RunTools,
+  { json }: JsonFlag,
+  action: string,
+  act: (here: RunsHere) => void | Promise<void>,
+): Promise<void> {
+  return withState(context, action, async ({ paths }) => {
+    const { env, platform, cwd, executablePath, isCompiled, now } = context;
+    const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
+    if (existsSync(paths.runsDatabase)) features.kick(world);
+    const requester = features.requesterHere(world);
+    await act({ features, world, requester, isJson: json === true, context });
+  });
+}
+
+/** The runs of this requester, archived ones too, the newest first. */
+export function runsOf({ requester, world }: RunsHere): readonly RunListing[] {
+  const filter = { requester: requester.key, includeArchived: true, limit: TARGETS_MAX };
+  return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
+}
+
+/** The run that a person means; undefined after saying why it is none. */
+export function findRun(words: string | undefined, here: RunsHere): RunListing | undefined {
+  const runs = runsOf(here);
+  const answer = findTarget(words, runs);
+  if (answer.kind === 'found') return runs.find(({ run }) => run.id === answer.run.run.id);
+  complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
+  return undefined;
+}
+
+/** Says that it cannot be done, and why: as a document where one is expected. */
+export function complain(error: string, exitCode: number, { isJson, context }: RunsHere): void {
+  context.setExitCode(exitCode);
+  if (isJson) printJson({ status: 'error', error }, context);
+  else context.stderr(`⚠️ ${visible(error)}\n`);
+}
+
+/** The same for what was refused. `says`: what stands before the reason. */
+export function refuse(refusal: Refusal, says: string, { isJson, context }: RunsHere): void {
+  context.setExitCode(exitCodeOf(refusal));
+  if (isJson) printJson(refusal, context);
+  else context.stderr(`⚠️ ${says}${visible(refusal.error)}\n`);
+}
+
+function exitCodeOf({ status, limit }: Refusal): number {
+  if (status === 'forbidden') return EXIT_FORBIDDEN;
+  return limit === true ? EXIT_LIMIT : EXIT_FAILED;
+}
+
+/** How a command is called, when it was not called so. */
+export function complainUsage(call: string, { isJson, context }: RunsHere): void {
+  const usage = `Usage: self-generation subagents ${call}`;
+  context.setExitCode(EXIT_USAGE);
+  if (isJson) printJson({ status: 'error', error: usage }, context);
+  else context.stderr(`⚙️ ${usage}\n`);
+}
+
+/** One document on standard output. What could move a cursor is written by its number there too. */
+export function printJson(value: unknown, context: CliContext): void {
+  const text = JSON.stringify(value, null, 2);
+  context.stdout(`${text.replace(/[^\x00-\x7e]/gu, escaped)}\n`);
+}
+
+function escaped(character: string): string {
+  if (cleanText(character) === character) return character;
+  return Array.from({ length: character.length }, (_, index) => {
+    const unit = character.charCodeAt(index).toString(16).padStart(4, '0');
+    return `\\u${unit}`;
+  }).join('');
+}

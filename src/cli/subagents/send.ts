@@ -1,0 +1,64 @@
+import type { RunWithTurn } from '../../core/runs/run.ts';
+import { isTerminal } from '../../core/runs/turn.ts';
+import { EXIT_FAILED } from '../context.ts';
+import { nameOf, shortId, visibleLine } from './run-words.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  printJson,
+  type RunsHere,
+  type RunTools,
+  refuse,
+  withRunsHere,
+} from './runs-here.ts';
+import { resultText, turnJson, waitFor } from './waiting.ts';
+
+export type SendFlags = JsonFlag & {
+  /** Seconds; 0: does not wait for the reply. */
+  readonly timeout?: number;
+};
+
+const TIMEOUT_DEFAULT_SECONDS = 30;
+const MESSAGE_BYTES_MAX = 1024 * 1024;
+
+/** `subagents send`: one more message into the session of a sub-agent, and its reply when it comes in time. */
+export function send(words: readonly string[], flags: SendFlags, tools: RunTools): Promise<void> {
+  const { json, timeout = TIMEOUT_DEFAULT_SECONDS } = flags;
+  return withRunsHere(tools, { ...(json && { json }) }, 'send a message', async (here) => {
+    const [target, ...rest] = words;
+    const isStdin = rest.length === 1 && rest[0] === '-';
+    const message = isStdin ? await tools.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
+    if (target === undefined || message.trim() === '') return complainUsage('send <id|#> <message>', here);
+    if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
+      return complain('Send failed: the message is longer than 1 MiB', EXIT_FAILED, here);
+    const listing = findRun(target, here);
+    if (listing === undefined) return;
+    const answer = here.features.sendToRun(listing.run.id, message, here.requester, here.world);
+    if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
+    if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
+    const { runs } = await waitFor([{ runId: answer.runId, turn: answer.turn }], timeout * 1000, here);
+    const [run] = runs;
+    tell(run ?? listing, here);
+  });
+}
+
+function tell(run: RunWithTurn, here: RunsHere): void {
+  const { context, isJson } = here;
+  const { state, error } = run.turn;
+  const name = `(run ${shortId(run.run.id)})`;
+  const isFailure = isTerminal(state) && state !== 'success';
+  if (isFailure) context.setExitCode(EXIT_FAILED);
+  if (isJson) printJson(turnJson(run, context.now().getTime()), context);
+  else if (isFailure) {
+    context.stderr(`⚠️ Subagent error: ${visibleLine(error ?? state)} ${name}.\n`);
+  } else if (!isTerminal(state)) {
+    context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
+  } else if (resultText(run) === '') tellSent(run, here);
+  else context.stdout(resultText(run));
+}
+
+function tellSent({ run }: RunWithTurn, { context }: RunsHere): void {
+  context.stdout(`✅ Sent to ${nameOf(run)} (run ${shortId(run.id)}).\n`);
+}

@@ -1,0 +1,106 @@
+import type { ClientName } from '../../core/client-name.ts';
+import { ordinal } from '../../core/runs/durations.ts';
+import type { WorktreeMode } from '../../core/runs/run.ts';
+import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
+import { EXIT_FAILED } from '../context.ts';
+import { shortId, visibleLine } from './run-words.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  printJson,
+  type RunsHere,
+  type RunTools,
+  refuse,
+  withRunsHere,
+} from './runs-here.ts';
+import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
+
+export type SpawnFlags = JsonFlag & {
+  readonly cli?: ClientName;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly thinking?: string;
+  readonly timeout?: number;
+  readonly label?: string;
+  readonly cleanup?: 'delete' | 'keep';
+  readonly worktree?: WorktreeMode;
+  readonly wait?: true;
+};
+
+type Accepted = Extract<SpawnAnswer, { status: 'accepted' }>;
+
+const TASK_BYTES_MAX = 1024 * 1024;
+const USAGE = 'spawn [options] TASK';
+
+/** `subagents spawn`: starts a sub-agent in the background. */
+export function spawn(words: readonly string[], flags: SpawnFlags, tools: RunTools): Promise<void> {
+  return withRunsHere(tools, flags, 'spawn a sub-agent', async (here) => {
+    const isStdin = words.length === 1 && words[0] === '-';
+    const task = isStdin ? await tools.read(TASK_BYTES_MAX + 1) : words.join(' ');
+    if (task.trim() === '') return complainUsage(USAGE, here);
+    if (Buffer.byteLength(task) > TASK_BYTES_MAX)
+      return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
+    const answer = here.features.spawnRun(requestOf(task, flags), here.requester, here.world);
+    await tell(answer, flags, here);
+  });
+}
+
+/** `subagents retry`: a new run with the task and the settings of an earlier one. */
+export function retry(
+  target: string | undefined,
+  flags: Pick<SpawnFlags, 'json' | 'wait'>,
+  tools: RunTools,
+): Promise<void> {
+  return withRunsHere(tools, flags, 'retry a sub-agent', async (here) => {
+    if (target === undefined) return complainUsage('retry <id|#>', here);
+    const listing = findRun(target, here);
+    if (listing === undefined) return;
+    await tell(here.features.retryRun(listing.run.id, here.requester, here.world), flags, here);
+  });
+}
+
+function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
+  const { cli, agent, model, thinking, timeout, label, cleanup, worktree } = flags;
+  return {
+    task,
+    ...(cli !== undefined && { client: cli }),
+    ...(agent !== undefined && { agentId: agent }),
+    ...(model !== undefined && { model }),
+    ...(thinking !== undefined && { thinking }),
+    ...(timeout !== undefined && { runTimeoutSeconds: timeout }),
+    ...(label !== undefined && { label }),
+    ...(cleanup !== undefined && { cleanup }),
+    ...(worktree !== undefined && { worktree }),
+  };
+}
+
+async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: RunsHere): Promise<void> {
+  if (answer.status !== 'accepted') return refuse(answer, 'Spawn failed: ', here);
+  const { context, isJson } = here;
+  if (isJson && !flags.wait) return printJson(answer, context);
+  if (!isJson) tellAccepted(answer, flags, here);
+  if (!flags.wait) return;
+  const { runs } = await waitFor([{ runId: answer.runId, turn: 1 }], null, here);
+  const [run] = runs;
+  const nowMs = context.now().getTime();
+  if (run?.turn.state !== 'success') context.setExitCode(EXIT_FAILED);
+  if (isJson)
+    return printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs) }, context);
+  if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run));
+}
+
+function tellAccepted(answer: Accepted, { wait }: Pick<SpawnFlags, 'wait'>, { context }: RunsHere): void {
+  const { childSessionKey, runId, number, queuePosition, deduplicated, warning } = answer;
+  const agentId = /^agent:([^:]+):/.exec(childSessionKey)?.[1] ?? 'main';
+  const facts = [
+    `#${number}`,
+    ...(queuePosition === undefined ? [] : [`queued (${ordinal(queuePosition)})`]),
+    ...(deduplicated ? ['the same was asked for a moment ago: this is its run'] : []),
+  ];
+  const run = `session ${visibleLine(childSessionKey)}, run ${shortId(runId)}`;
+  context.stdout(`Spawned subagent ${visibleLine(agentId)} (${run}).\n${facts.join(' · ')}\n`);
+  if (warning !== undefined) context.stderr(`warning: ${visibleLine(warning)}\n`);
+  if (!wait) context.stdout(`"self-generation subagents wait ${number}" waits for its result.\n`);
+}

@@ -1,0 +1,56 @@
+import { isTerminal } from '../../core/runs/turn.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
+import type { WaitAnswer } from '../../subagents/features.ts';
+import { EXIT_FAILED } from '../context.ts';
+import {
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  printJson,
+  type RunsHere,
+  type RunTools,
+  runsOf,
+  withRunsHere,
+} from './runs-here.ts';
+import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
+
+export type WaitFlags = JsonFlag & { readonly timeout?: number };
+
+/** `subagents wait`: until the run, or every active one, has ended. */
+export function wait(
+  target: string | undefined,
+  { timeout, json }: WaitFlags,
+  tools: RunTools,
+): Promise<void> {
+  return withRunsHere(tools, { ...(json && { json }) }, 'wait for sub-agents', async (here) => {
+    if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
+    const isAll = target === 'all' || target === '*';
+    const listings = isAll ? runsOf(here).filter(isActive).toReversed() : [findRun(target, here)];
+    const known = listings.filter((listing) => listing !== undefined);
+    if (!isAll && known.length === 0) return;
+    const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
+    const timeoutMs = timeout === undefined ? null : timeout * 1000;
+    const answer = await waitFor(turns, timeoutMs, here);
+    tell(answer, isAll, here);
+  });
+}
+
+function isActive({ turn }: RunListing): boolean {
+  return !isTerminal(turn.state);
+}
+
+function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: RunsHere): void {
+  const nowMs = context.now().getTime();
+  const isGood = kind === 'ended' && runs.every(({ turn }) => turn.state === 'success');
+  if (!isGood) context.setExitCode(EXIT_FAILED);
+  if (isJson) {
+    printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs)) }, context);
+    return;
+  }
+  if (runs.length === 0) context.stdout('No subagent is active.\n');
+  for (const run of runs) {
+    context.stdout(endLine(run, nowMs));
+    if (!isAll && isTerminal(run.turn.state)) context.stdout(resultText(run));
+  }
+  if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
+}

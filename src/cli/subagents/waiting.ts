@@ -1,0 +1,62 @@
+import type { RunWithTurn } from '../../core/runs/run.ts';
+import { formatDuration } from '../../core/runs/stats-line.ts';
+import type { TurnName, WaitAnswer } from '../../subagents/features.ts';
+import { visible } from '../visible.ts';
+import { isoTime, nameOf, runtimeMs, shortId, visibleLine } from './run-words.ts';
+import type { RunsHere } from './runs-here.ts';
+
+/** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
+
+/** Null: as long as it takes. */
+export async function waitFor(
+  turns: readonly TurnName[],
+  timeoutMs: number | null,
+  { features, world, context }: RunsHere,
+): Promise<WaitAnswer> {
+  const startedAtMs = context.now().getTime();
+  const onProgress = (runs: readonly RunWithTurn[]) => {
+    const passed = formatDuration(context.now().getTime() - startedAtMs);
+    context.progress(`waiting ${passed}: ${statesOf(runs)}`);
+  };
+  try {
+    return await features.waitForRuns(turns, { timeoutMs, onProgress }, world);
+  } finally {
+    context.progress('');
+  }
+}
+
+/** `2 running, 1 queued`. */
+function statesOf(runs: readonly RunWithTurn[]): string {
+  const counts = new Map<string, number>();
+  for (const { turn } of runs) counts.set(turn.state, (counts.get(turn.state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+}
+
+/** `3) success · fix tests · 5m12s · run 1a2b3c4d`, and the error where there is one. */
+export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
+  const parts = [turn.state, nameOf(run), formatDuration(runtimeMs(turn, nowMs)), `run ${shortId(run.id)}`];
+  const error = turn.error === null ? '' : `\n   ${visibleLine(turn.error)}`;
+  return `${run.number}) ${parts.join(' · ')}${error}\n`;
+}
+
+/** The last message as a terminal may show it; empty when there is none. */
+export function resultText({ turn }: RunWithTurn): string {
+  return turn.result === null ? '' : `${visible(turn.result).trimEnd()}\n`;
+}
+
+/** How a turn ended, or how it stands, as JSON. */
+export function turnJson({ run, turn }: RunWithTurn, nowMs: number) {
+  return {
+    runId: run.id,
+    number: run.number,
+    turn: turn.number,
+    status: turn.state,
+    result: turn.result,
+    error: turn.error,
+    notes: turn.notes,
+    startedAt: isoTime(turn.startedAtMs),
+    endedAt: isoTime(turn.endedAtMs),
+    runtimeMs: runtimeMs(turn, nowMs),
+    usage: turn.usage,
+  };
+}
