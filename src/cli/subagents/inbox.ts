@@ -13,6 +13,7 @@ import {
   complain,
   complainUsage,
   findRun,
+  isPerson,
   type JsonFlag,
   printJson,
   type RunsHere,
@@ -34,11 +35,11 @@ export function inbox(flags: InboxFlags, tools: RunTools): Promise<void> {
     const owner = `inbox:${randomUUID()}`;
     const told: Announcement[] = [];
     for (let portion = 0; portion < PORTIONS_MAX; portion++) {
-      const delivery = takeDelivery(requester, { owner, isPerson: requester.session === null }, world);
+      const delivery = takeDelivery(requester, { owner, isPerson: isPerson(here) }, world);
       if (delivery === undefined) break;
       told.push(...delivery.announcements);
       // Where an agent reads along, what children said has to stay in its fence.
-      if (!here.isJson && requester.session !== null) context.stdout(`${visible(delivery.text)}\n`);
+      if (!here.isJson && !isPerson(here)) context.stdout(`${visible(delivery.text)}\n`);
       else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
     }
     if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Requester } from '../../core/runs/run.ts';
 import { findTarget } from '../../core/runs/run-target.ts';
 import { cleanText } from '../../core/text.ts';
@@ -51,10 +50,15 @@ export function withRunsHere(
   return withState(context, action, async ({ paths }) => {
     const { env, platform, cwd, executablePath, isCompiled, now } = context;
     const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
-    if (existsSync(paths.runsDatabase)) features.kick(world);
+    features.kick(world);
     const requester = features.requesterHere(world);
     await act({ features, world, requester, isJson: json === true, context });
   });
+}
+
+/** Whether nobody but a person reads along: no client has started this. */
+export function isPerson({ requester }: RunsHere): boolean {
+  return requester.session === null && requester.client === null;
 }
 
 /** The runs of this requester, archived ones too, the newest first. */

@@ -6,6 +6,7 @@ import { nameOf, visibleLine } from './run-words.ts';
 import {
   complainUsage,
   findRun,
+  isPerson,
   type JsonFlag,
   printJson,
   type RunsHere,
@@ -40,8 +41,8 @@ function oneOf({ run }: RunListing) {
 }
 
 /** For the Notes: who stopped it. */
-function whoAsks({ requester }: RunsHere): string {
-  return requester.session === null ? 'a person (subagents stop)' : 'the requester (subagents stop)';
+function whoAsks(here: RunsHere): string {
+  return isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
 }
 
 function tell(answer: Done, listing: RunListing | undefined, { context }: RunsHere): void {

@@ -7,20 +7,27 @@ import type { RunsHere } from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
 
-/** Null: as long as it takes. */
+const PROGRESS_INTERVAL_MS = 1000;
+
+/** Resolves when these turns have ended, or the time is over. `timeoutMs`: null for as long as it takes. */
 export async function waitFor(
   turns: readonly TurnName[],
   timeoutMs: number | null,
   { features, world, context }: RunsHere,
 ): Promise<WaitAnswer> {
-  const startedAtMs = context.now().getTime();
+  let seconds = 0;
+  let states = '';
+  const timer = setInterval(() => {
+    seconds += PROGRESS_INTERVAL_MS / 1000;
+    context.progress(`waiting ${formatDuration(seconds * 1000)}: ${states}`);
+  }, PROGRESS_INTERVAL_MS);
   const onProgress = (runs: readonly RunWithTurn[]) => {
-    const passed = formatDuration(context.now().getTime() - startedAtMs);
-    context.progress(`waiting ${passed}: ${statesOf(runs)}`);
+    states = statesOf(runs);
   };
   try {
     return await features.waitForRuns(turns, { timeoutMs, onProgress }, world);
   } finally {
+    clearInterval(timer);
     context.progress('');
   }
 }
