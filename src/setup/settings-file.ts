@@ -1,4 +1,4 @@
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { HookEventName, HookRegistration } from '../core/hook-names.ts';
 import {
@@ -9,6 +9,7 @@ import {
   scriptEntry,
   wantedEntry,
 } from './hook-command.ts';
+import { BOM, parseDocument, reparse } from './json-document.ts';
 import {
   appendTo,
   type Document,
@@ -47,15 +48,11 @@ export type InspectResult =
   | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
   | { readonly kind: 'refused'; readonly reason: string };
 
-type Parsed =
-  | ({ readonly kind: 'parsed' } & Document)
-  | { readonly kind: 'refused'; readonly reason: string };
 type Entry = { readonly event: string; readonly group: Node; readonly node: Node };
 type OwnEntry = Entry & RecognisedHook;
 /** Where an entry stands. */
 type Spot = Pick<HookRegistration, 'event' | 'matcher'>;
 
-const BOM = '\uFEFF';
 /** Each step adds, rewrites or removes one entry, so a real file needs a few dozen. */
 const STEPS_MAX = 10_000;
 
@@ -67,7 +64,7 @@ export function registerHooks(text: string | undefined, registration: Registrati
   const bom = text?.startsWith(BOM) ? BOM : '';
   const bare = text?.slice(bom.length) ?? '';
   const blank = bare.trim() === '';
-  const parsed = parseSettings(blank ? '{}\n' : bare);
+  const parsed = parseDocument(blank ? '{}\n' : bare);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
@@ -93,7 +90,7 @@ export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolea
   const bom = text.startsWith(BOM) ? BOM : '';
   const bare = text.slice(bom.length);
   if (bare.trim() === '') return { kind: 'unchanged' };
-  const parsed = parseSettings(bare);
+  const parsed = parseDocument(bare);
   if (parsed.kind === 'refused') return parsed;
   let current: Document = parsed;
   for (let step = 0; step < STEPS_MAX; step++) {
@@ -127,7 +124,7 @@ export function registerScript(
   owner: Owner & Pick<Invocation, 'binary'>,
 ): RegisterResult {
   const bom = text.startsWith(BOM) ? BOM : '';
-  const parsed = parseSettings(text.slice(bom.length).trim() === '' ? '{}' : text.slice(bom.length));
+  const parsed = parseDocument(text.slice(bom.length).trim() === '' ? '{}' : text.slice(bom.length));
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [script]);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
@@ -157,7 +154,7 @@ export function isScript(entry: unknown, id: string, owner: Owner): boolean {
 /** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
 export function inspectHooks(text: string, owner: Owner): InspectResult {
   const bare = text.startsWith(BOM) ? text.slice(BOM.length) : text;
-  const parsed = parseSettings(bare.trim() === '' ? '{}' : bare);
+  const parsed = parseDocument(bare.trim() === '' ? '{}' : bare);
   if (parsed.kind === 'refused') return parsed;
   const entries = ownEntries(parsed.root, owner).map(({ event, kind, name }) => ({ event, kind, name }));
   return { kind: 'read', entries, isDisabled: isDisabled(parsed) };
@@ -260,35 +257,6 @@ function objectionTo({ root, text }: Document, hooks: readonly Spot[]): string |
     }
   }
   return undefined;
-}
-
-function parseSettings(text: string): Parsed {
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
-  const [error] = errors;
-  if (error !== undefined || root === undefined) {
-    const at = place(text, error?.offset ?? 0);
-    return { kind: 'refused', reason: `${at}: not valid JSON (${wordsFor(error)}); correct it there` };
-  }
-  if (root.type === 'object') return { kind: 'parsed', text, root };
-  return {
-    kind: 'refused',
-    reason: `${place(text, root.offset)}: not a JSON object; settings have to be {…}`,
-  };
-}
-
-/** `CommaExpected` as `comma expected`. */
-function wordsFor(error: ParseError | undefined): string {
-  const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
-  return name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase();
-}
-
-/** After our own edit, which has to leave a document that can be read. */
-function reparse(text: string): Document {
-  const parsed = parseSettings(text);
-  if (parsed.kind === 'refused')
-    throw new Error(`Cannot edit the settings: the result would be wrong at ${parsed.reason}`);
-  return parsed;
 }
 
 /** Every entry of every group of every event; what is not shaped like one is passed over. */
