@@ -1,7 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { deliveryText } from '../core/runs/announce-text.ts';
 import type { Announcement } from '../core/runs/announcement.ts';
+import { inboxMark } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
+import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import type { RunsWorld } from './features.ts';
+import { isInsideRun } from './requester.ts';
 
 /** What is told to a requester, whichever way: one text, and what it was made of. */
 export type Delivery = { readonly text: string; readonly announcements: readonly Announcement[] };
@@ -15,32 +22,89 @@ export type Reader = {
   readonly lengthMax?: number;
 };
 
+/** How long something is held that nobody said anything about. */
+const LEASE_MS = 600_000;
+/** A session that has not been seen for so long may never come back: then others of its project are told. */
+const QUIET_MS = 600_000;
+const LENGTH_MAX = 9500;
+/** What each takes at least, with its label and its stats: more than fit are given the next time. */
+const ONE_LENGTH_MIN = 1500;
+const NONCE_BYTES = 16;
+const MARK_TRIES_MAX = 5;
+
 /**
  * Hands out what waits for the requester, after taking note that what this owner held has arrived. Undefined when
  * nothing waits, and inside a run: what is announced is not for sub-agents.
  */
-export function takeDelivery(
-  _requester: Requester,
-  _reader: Reader,
-  _world: RunsWorld,
-): Delivery | undefined {
+export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
+  const { paths } = world;
+  if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
+  const { owner, isPerson, lengthMax = LENGTH_MAX } = reader;
+  const { key, session } = requester;
+  const nowMs = world.now().getTime();
+  const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
+  const announcements = withRuns(paths, (db) =>
+    takeAnnouncements(
+      { requester: key, session, owner, isPerson },
+      { nowMs, leaseMs: LEASE_MS, limit, quietMs: QUIET_MS },
+      db,
+    ),
+  );
+  if (announcements.length > 0) {
+    const nonce = randomBytes(NONCE_BYTES).toString('hex');
+    return { text: deliveryText(announcements, nonce, lengthMax), announcements };
+  }
+  unmarkInbox(key, paths, nowMs);
   return undefined;
 }
 
 /** What this owner holds has arrived. Gives the ids of the announcements. */
 export function acknowledgeDelivery(
-  _requester: string,
-  _owner: string,
-  _world: RunsWorld,
+  requester: string,
+  owner: string,
+  { paths, now }: RunsWorld,
 ): readonly string[] {
-  return [];
+  if (!existsSync(paths.runsDatabase)) return [];
+  const nowMs = now().getTime();
+  const ids = withRuns(paths, (db) => acknowledge(owner, nowMs, db));
+  if (ids.length > 0) unmarkInbox(requester, paths, nowMs);
+  return ids;
 }
 
 /** What this owner holds has not arrived: it waits again, at once. */
-export function returnDelivery(_owner: string, _world: RunsWorld): void {}
+export function returnDelivery(owner: string, { paths }: RunsWorld): void {
+  if (existsSync(paths.runsDatabase)) withRuns(paths, (db) => returnAnnouncements(owner, db));
+}
 
-/** Leaves the sign by which hooks see that something waits. `requester`: the key. Never throws. */
-export function markInbox(_requester: string, _paths: StatePaths): void {}
+/**
+ * Leaves the sign by which hooks see that something waits; where there is no sign for anybody, there is no directory
+ * either. `requester`: the key. Never throws: what is not delivered by a hook is still delivered.
+ */
+export function markInbox(requester: string, paths: StatePaths): void {
+  for (let tries = 0; tries < MARK_TRIES_MAX; tries++) {
+    try {
+      mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
+      writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });
+      return;
+    } catch {
+      // Another process has just taken the last sign away, and the directory with it.
+    }
+  }
+}
 
-/** Takes the sign away unless something waits, also when that comes in this very moment. Never throws. */
-export function unmarkInbox(_requester: string, _paths: StatePaths, _nowMs: number): void {}
+/**
+ * Takes the sign away unless something waits. What comes in this very moment is seen by the second look: whoever wrote
+ * it leaves the sign after that. Never throws.
+ */
+export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number): void {
+  try {
+    const mark = inboxMark(requester, paths);
+    const isNeeded = () => readRuns(paths, (db) => hasWaiting(requester, nowMs, db)) === true;
+    if (!existsSync(mark) || isNeeded()) return;
+    rmSync(mark, { force: true });
+    if (isNeeded()) markInbox(requester, paths);
+    else rmdirSync(paths.inboxMarks);
+  } catch {
+    // A sign that stays costs a look; the directory stays while it has others.
+  }
+}
