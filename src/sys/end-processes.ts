@@ -10,13 +10,15 @@ export type Ending = {
   readonly group: number | null;
   /** What the leader is asked with first; the others are not asked then, so that it can end them itself. */
   readonly polite: 'SIGINT' | 'SIGTERM';
-  /** From one step to the next: asked, SIGTERM, SIGKILL. */
+  /** From SIGTERM to SIGKILL. */
   readonly graceMs: number;
   /** By which processes are found that have left the group. */
   readonly marker: Marker | null;
 };
 
 const POLL_MS = 50;
+/** How long the leader may take to end what it has started. */
+const POLITE_MS = 3000;
 /** How long a killed process may take to go. */
 const KILLED_MS = 2000;
 /** A process that forks faster than it can be killed is not waited for. */
@@ -33,7 +35,7 @@ export async function endProcesses(ending: Ending): Promise<{ readonly survivors
   const leader = ending.leader;
   if (leader !== null && ending.polite !== 'SIGTERM' && isSameProcess(leader)) {
     signal(leader, ending.polite);
-    if (await known.areGoneWithin(ending.graceMs)) return { survivors: [] };
+    if (await known.areGoneWithin(POLITE_MS)) return { survivors: [] };
   }
   for (const one of known.look()) signal(one, 'SIGTERM');
   if (await known.areGoneWithin(ending.graceMs)) return { survivors: [] };
@@ -56,7 +58,8 @@ class Known {
 
   /** Those that live, with what has come to them since. */
   look(): ProcessIdentity[] {
-    const { group, marker } = this.#ending;
+    const { marker } = this.#ending;
+    const group = this.#group();
     const living = this.#living();
     const found = [
       ...living.flatMap(({ pid }) => descendantsOf(pid)),
@@ -76,6 +79,14 @@ class Known {
       await sleep(Math.min(POLL_MS, ms - waited));
     }
     return this.look().length === 0;
+  }
+
+  /** The group's id is free again when all of it are gone; then it may be that of a process which is none of ours. */
+  #group(): number | null {
+    const { group, leader } = this.#ending;
+    const holder = group === null ? undefined : identityOf(group);
+    if (holder === undefined) return group;
+    return leader !== null && holder.pid === leader.pid && holder.start === leader.start ? group : null;
   }
 
   #add(identity: ProcessIdentity): void {

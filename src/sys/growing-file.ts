@@ -135,3 +135,21 @@ export class GrowingFile {
     collectGarbage();
   }
 }
+
+/** The last bytes of a file as text, at most so many; empty when there is none. Never throws. */
+export function readTail(path: string, bytesMax: number): string {
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    const from = Math.max(0, fstatSync(file).size - bytesMax);
+    const bytes = Buffer.alloc(bytesMax);
+    const length = readSync(file, bytes, 0, bytesMax, from);
+    // The cut may go through a character, and does go through a line.
+    const tail = bytes.toString('utf8', 0, length);
+    return from === 0 ? tail : tail.slice(tail.indexOf('\n') + 1);
+  } catch {
+    return '';
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
