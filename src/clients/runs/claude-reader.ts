@@ -1,7 +1,7 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { cutText } from '../../core/text.ts';
-import { readAmount, sum } from '../answer.ts';
+import { turnUsage, usageOf } from './claude-usage.ts';
 import {
   addUsage,
   concludeProgress,
@@ -13,7 +13,6 @@ import {
   restoreProgress,
   restoreUsage,
   type Step,
-  sinceBefore,
   TEXT_LENGTH_MAX,
   turnReader,
 } from './reading.ts';
@@ -21,15 +20,16 @@ import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
 /** What Claude Code says of a turn, one JSON object on each line (`--output-format stream-json --verbose`). */
 
-/** `usage` is all of the turn: that of the messages before, and of the one that is being said. */
 type State = Progress & {
-  /** The message that is being said: it comes in as many lines as it has blocks, each with the message's usage. */
+  /** The message that is being said: it comes in as many lines as it has blocks, each with all of its usage. */
   readonly messageId: string | null;
-  /** Of the messages before it. */
+  /** The usage of the messages before it. */
   readonly settled: Usage;
+  /** What the results so far speak for: of a turn that goes on after one, the next speaks for the rest. */
+  readonly reported: Usage;
 };
 
-const INITIAL: State = { ...NO_PROGRESS, messageId: null, settled: NO_USAGE };
+const INITIAL: State = { ...NO_PROGRESS, messageId: null, settled: NO_USAGE, reported: NO_USAGE };
 
 /** Reads a turn's output. */
 export function claudeReader(start: ReaderStart): TurnReader {
@@ -40,6 +40,7 @@ export function claudeReader(start: ReaderStart): TurnReader {
       ...restoreProgress(stored),
       messageId: readString(stored, 'messageId') ?? null,
       settled: restoreUsage(readRecord(stored, 'settled')),
+      reported: restoreUsage(readRecord(stored, 'reported')),
     }),
     conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session: start.session }),
   };
@@ -47,18 +48,19 @@ export function claudeReader(start: ReaderStart): TurnReader {
 }
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
-  // Of a sub-agent of the client's own, which is denied: were there one, its words would not be the turn's.
-  if (typeof line.parent_tool_use_id === 'string') return unknown(state, `${line.type} of a sub-agent`);
+  // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
+  if (typeof line.parent_tool_use_id === 'string') return unknown(state, `${line.type} of an agent`);
   switch (line.type) {
     case 'system':
       return systemStep(state, line);
     case 'assistant':
-      return line.error === undefined ? messageStep(state, line) : refusalStep(state, line);
+      return isModels(line) ? messageStep(state, line) : clientStep(state, line);
     case 'user':
-      return { state, events: blocksOf(line).flatMap(resultEvent) };
+      return { state, events: blocksOf(line).flatMap(userEvent) };
     case 'result':
       return resultStep(start, state, line);
     case 'rate_limit_event':
+    case 'tool_progress':
       return { state, events: [] };
     default:
       return unknown(state, String(line.type));
@@ -71,62 +73,88 @@ function unknown<S>(state: S, type: string): Step<S> {
 
 function systemStep(state: State, line: Json): Step<State> {
   const subtype = readString(line, 'subtype') ?? '';
-  if (subtype !== 'init') return unknown(state, `system ${subtype}`);
-  const id = cutWord(readString(line, 'session_id') ?? '');
-  const model = readString(line, 'model') ?? null;
-  if (id === '') return { state, events: [] };
-  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
+  const warn = (text: string): Step<State> => ({ state, events: [{ kind: 'warning', text }] });
+  switch (subtype) {
+    case 'init': {
+      const id = cutWord(readString(line, 'session_id') ?? '');
+      if (id === '') return unknown(state, 'system init without a session');
+      const model = readString(line, 'model') ?? null;
+      return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
+    }
+    case 'permission_denied':
+      return warn(`${readString(line, 'tool_name') ?? 'a tool'} was not permitted`);
+    case 'api_retry':
+      return warn(`the service is asked again: ${readString(line, 'error') ?? 'it did not answer'}`);
+    case 'model_fallback':
+      return warn(`the model ${line.original_model} was replaced by ${line.fallback_model}`);
+    case 'compact_boundary':
+      return warn('the conversation was shortened to fit the model');
+    case 'ui_invalidate':
+    case 'status':
+    case 'thinking_tokens':
+      return { state, events: [] };
+    default:
+      return unknown(state, `system ${subtype}`);
+  }
 }
 
-/** A line of an answer of the model: some of the blocks of a message. */
+/** Whether the message is the model's; the client speaks in its place when the service refuses. */
+function isModels(line: Json): boolean {
+  return line.error === undefined && readString(readRecord(line, 'message'), 'model') !== '<synthetic>';
+}
+
+/** A line of an answer of the model: one or more blocks of a message. */
 function messageStep(state: State, line: Json): Step<State> {
   const message = readRecord(line, 'message');
-  const id = cutWord(readString(message, 'id') ?? '');
-  const isNext = id !== state.messageId;
+  const messageId = cutWord(readString(message, 'id') ?? '');
+  const isNext = messageId !== state.messageId;
   const settled = isNext ? state.usage : state.settled;
   const usage = addUsage(settled, usageOf(message));
   const blocks = blocksOf(line);
-  const pieces = blocks.filter(({ type }) => type === 'text').map((block) => readString(block, 'text') ?? '');
-  const said = pieces.join('');
+  const said = blocks
+    .map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''))
+    .join('');
   const text = said === '' ? state.text : joinText(isNext ? null : state.text, said);
-  const next: State = { ...state, messageId: id, settled, usage, text, hasWorked: true };
-  const events = blocks.flatMap(blockEvent);
-  return { state: next, events: [...events, { kind: 'usage', usage }] };
+  return {
+    state: { ...state, messageId, settled, usage, text, hasWorked: true },
+    events: [...blocks.flatMap(blockEvent), { kind: 'usage', usage }],
+  };
 }
 
-/** What the client says in the place of an answer, because the service refused. */
-function refusalStep(state: State, line: Json): Step<State> {
-  const problem = cutWord(textOf(blocksOf(line)));
+function clientStep(state: State, line: Json): Step<State> {
+  const text = textOf(blocksOf(line));
+  const events: AgentEvent[] = [{ kind: 'warning', text }];
+  if (line.error === undefined) return { state, events };
   const isModelRefused = state.isModelRefused || line.error === 'model_not_found';
-  return { state: { ...state, problem, isModelRefused }, events: [{ kind: 'warning', text: problem }] };
+  return { state: { ...state, problem: cutWord(text), isModelRefused }, events };
 }
 
-function resultStep({ before }: ReaderStart, state: State, line: Json): Step<State> {
+function resultStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const problem = problemOf(line);
   const isError = problem !== undefined;
   const said = readString(line, 'result') ?? '';
   const text = isError || said.trim() === '' ? state.text : cutText(said, TEXT_LENGTH_MAX);
-  const usage = totalOf(line, state, before);
+  const usage = turnUsage(line, { said: state.usage, reported: state.reported, before: start.before });
   const next: State = {
     ...state,
     sessionId: cutWord(readString(line, 'session_id') ?? '') || state.sessionId,
     text,
     usage,
-    settled: usage,
+    reported: usage,
     messageId: null,
     verdict: isError ? 'error' : 'success',
     problem: isError ? cutWord(problem) : null,
-    isModelRefused: state.isModelRefused || line.api_error_status === 404,
   };
   return {
     state: next,
     events: [
       { kind: 'usage', usage },
-      { kind: 'result', isError, text },
+      { kind: 'result', isError, text: isError ? cutWord(problem) : text },
     ],
   };
 }
 
+/** What speaks against a good end, in the client's words where it has any. */
 function problemOf(line: Json): string | undefined {
   const subtype = readString(line, 'subtype');
   const said = readString(line, 'result');
@@ -140,42 +168,9 @@ function problemOf(line: Json): string | undefined {
   return stop === 'end_turn' || stop === 'stop_sequence' ? undefined : `the model stopped early: ${stop}`;
 }
 
-function totalOf(line: Json, state: State, before: Usage): Usage {
-  const cost = sinceBefore(readAmount(line, 'total_cost_usd'), before.costUsd);
-  const usage = usageOf(line);
-  const byModel = readRecord(line, 'modelUsage');
-  return {
-    ...(usage.inputTokens === null ? state.usage : usage),
-    costUsd: cost,
-    costSource: cost === null ? null : 'client',
-    model: mainModel(byModel) ?? state.usage.model,
-  };
-}
-
-/** The usage of a message, or of the result. */
-function usageOf(record: Json): Usage {
-  const usage = readRecord(record, 'usage');
-  const cacheReadTokens = readAmount(usage, 'cache_read_input_tokens');
-  const cacheWriteTokens = readAmount(usage, 'cache_creation_input_tokens');
-  return {
-    ...NO_USAGE,
-    inputTokens: sum([readAmount(usage, 'input_tokens'), cacheReadTokens, cacheWriteTokens]),
-    outputTokens: readAmount(usage, 'output_tokens'),
-    cacheReadTokens,
-    cacheWriteTokens,
-    model: readString(record, 'model') ?? null,
-  };
-}
-
-/** The model that wrote most: the client may ask a small one on the side. */
-function mainModel(usageByModel: Json): string | null {
-  const written = (model: string) => readAmount(readRecord(usageByModel, model), 'outputTokens') ?? 0;
-  const [most] = Object.keys(usageByModel).sort((left, right) => written(right) - written(left));
-  return most === undefined ? null : cutWord(most);
-}
-
 function blocksOf(line: Json): Json[] {
   const { content } = readRecord(line, 'message');
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
   return Array.isArray(content) ? content.filter(isRecord) : [];
 }
 
@@ -185,39 +180,37 @@ function blockEvent(block: Json): AgentEvent[] {
       return [{ kind: 'text', text: readString(block, 'text') ?? '', isPiece: true }];
     case 'thinking':
       return [{ kind: 'thinking', text: readString(block, 'thinking') ?? '' }];
-    case 'tool_use':
-      return [
-        {
-          kind: 'tool-call',
-          id: readString(block, 'id') ?? '',
-          tool: readString(block, 'name') ?? '',
-          input: readRecord(block, 'input'),
-        },
-      ];
+    case 'redacted_thinking':
+      return [];
+    case 'tool_use': {
+      const id = readString(block, 'id') ?? '';
+      const tool = readString(block, 'name') ?? '';
+      return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];
+    }
     default:
       return [{ kind: 'unknown', type: cutWord(`block ${block.type}`) }];
   }
 }
 
-function resultEvent(block: Json): AgentEvent[] {
+function userEvent(block: Json): AgentEvent[] {
   if (block.type === 'text') return [{ kind: 'user', text: readString(block, 'text') ?? '' }];
   if (block.type !== 'tool_result') return [{ kind: 'unknown', type: cutWord(`block ${block.type}`) }];
+  const { content } = block;
+  const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
   return [
     {
       kind: 'tool-result',
       id: readString(block, 'tool_use_id') ?? '',
       tool: null,
       isError: block.is_error === true,
-      text: contentText(block.content),
+      text: typeof content === 'string' ? content : textOf(blocks),
     },
   ];
 }
 
-function contentText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return Array.isArray(content) ? textOf(content.filter(isRecord)) : '';
-}
-
 function textOf(blocks: readonly Json[]): string {
-  return blocks.map((block) => readString(block, 'text') ?? '').join('\n');
+  return blocks
+    .map((block) => readString(block, 'text') ?? '')
+    .filter((text) => text !== '')
+    .join('\n');
 }

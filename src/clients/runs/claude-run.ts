@@ -1,4 +1,5 @@
 import type { Thinking } from '../../core/runs/run.ts';
+import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -6,6 +7,18 @@ import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-cli
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
+ *
+ * Only the tools of a list are offered, so a denied one is not there, nor is what later releases bring. What a turn may do
+ * stands in rules, and what no rule allows is refused without a question (`dontAsk`; no mode that skips permissions, which
+ * root must not have). Some things are refused to every child: writing in `.git`, `.claude` and the like by anything but
+ * git itself, `rm -rf ./*`, a command that ends in `&`.
+ *
+ * Of the user's settings the login is wanted (`apiKeyHelper`, `env`), so they are read; safe mode leaves out what else they
+ * bring. It leaves out our own server too, so a child that has one runs without it: hooks, servers, commands and styles are
+ * switched off one by one as well. The project's settings, `CLAUDE.md` and `AGENTS.md` are not read; a turn's first prompt
+ * brings what is wanted of them. What remains: hooks and settings of an administrator; of the user's settings `language`,
+ * `model` and rules that forbid; plugins of language servers where there is a server of ours. Sessions are saved where the
+ * user's are.
  */
 export const claudeRun: RunClient = {
   name: 'claude',
@@ -14,13 +27,13 @@ export const claudeRun: RunClient = {
     choosesSessionId: true,
     canFork: true,
     keepsBudget: true,
-    usageArrives: 'per message',
-    politeSignal: 'SIGINT',
+    usageArrives: 'per message', // What a message's output took is known with the result only.
+    politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
   version: {
     args: ['--version'],
-    read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/.exec(stdout)?.[1],
+    read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
   gaps: () => [],
@@ -28,7 +41,20 @@ export const claudeRun: RunClient = {
   reader: claudeReader,
 };
 
-/** All that a child may be offered; whatever else the client has or will have is not. */
+/**
+ * Where the login is: for `agent-login.ts`. An agent's own directory without any of these files gets the user's, by links:
+ * a copy would grow old, as each renewal of the login voids the one before.
+ */
+export const CLAUDE_LOGIN = {
+  /** Names the client's own directory; without it, that is this one below the user's home. */
+  variable: 'CLAUDE_CONFIG_DIR',
+  directory: '.claude',
+  files: ['.credentials.json', 'settings.json'],
+  /** Stronger than the files: not for a child whose agent has one of its own. */
+  strongerVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+} as const;
+
+/** All that a child may be offered. */
 const TOOLS: readonly OwnTool[] = [
   { name: 'Bash', policyName: 'exec' },
   { name: 'Edit', policyName: 'edit' },
@@ -42,19 +68,21 @@ const TOOLS: readonly OwnTool[] = [
   { name: 'Write', policyName: 'write' },
 ];
 
+/** Never for a child, said once more: other agents, commands in the background, and waking up later. */
 const DENIED: readonly string[] = [
   ...['Task', 'Agent', 'SendMessage', 'ListAgents', 'Workflow', 'TeamCreate', 'TeamDelete'],
-  ...['Bash(run_in_background:true)', 'Monitor', 'TaskOutput', 'TaskStop', 'BashOutput', 'KillShell'],
+  ...['Bash(run_in_background:true)', 'Monitor', 'BashOutput', 'KillShell', 'TaskOutput', 'TaskStop'],
   ...['CronCreate', 'CronDelete', 'CronList', 'ScheduleWakeup', 'RemoteTrigger'],
-  ...['EnterWorktree', 'ExitWorktree', 'AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'Skill'],
+  ...['Skill', 'EnterWorktree', 'ExitWorktree', 'AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'],
 ];
 
-const MCP_FILE = 'mcp.json';
+const SETTINGS = JSON.stringify({ disableAllHooks: true, outputStyle: 'default' });
+const SERVERS_FILE = 'mcp.json';
 
 function command(request: TurnRequest): TurnCommand {
-  const { session, model, thinking, budgetUsd, directory, agentDir } = request;
+  const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
   const server = request.tools === 'none' ? null : request.mcp;
-  const tools = request.tools === 'none' ? [] : offeredTools(request.policy, TOOLS);
+  const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
   const servers = server === null ? {} : { [MCP_SERVER_NAME]: { type: 'stdio', ...server } };
   return {
     program: claudeRun.program,
@@ -63,24 +91,22 @@ function command(request: TurnRequest): TurnCommand {
       ...['--output-format', 'stream-json', '--verbose'],
       ...sessionArgs(session),
       ...['--setting-sources', 'user'],
-      ...['--settings', JSON.stringify({ disableAllHooks: true })],
-      ...['--strict-mcp-config', '--mcp-config', `${directory}/${MCP_FILE}`],
+      ...['--settings', SETTINGS],
+      ...['--strict-mcp-config', '--mcp-config', `${directory}/${SERVERS_FILE}`],
       '--disable-slash-commands',
-      ...['--permission-mode', 'dontAsk'],
-      ...['--tools', tools.join(',')],
-      ...['--disallowedTools', [...DENIED, ...deniedServerTools(request.policy)].join(',')],
-      ...allowed(tools, server !== null),
+      ...toolArgs(tools, server !== null, policy),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...effort(thinking),
+      ...effortArgs(thinking),
       ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
     ],
     stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
-    files: { [MCP_FILE]: JSON.stringify({ mcpServers: servers }) },
+    files: { [SERVERS_FILE]: JSON.stringify({ mcpServers: servers }) },
     env: {
       ...commonEnv(directory),
       ...ENV,
-      ...(thinking === 'off' ? { MAX_THINKING_TOKENS: '0' } : {}),
-      ...(agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir }),
+      ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
+      ...(thinking === 'off' ? NO_THINKING : {}),
+      ...(agentDir === null ? {} : { [CLAUDE_LOGIN.variable]: agentDir }),
     },
     passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
   };
@@ -89,36 +115,48 @@ function command(request: TurnRequest): TurnCommand {
 function sessionArgs(session: TurnSession): string[] {
   switch (session.kind) {
     case 'new':
-      return ['--session-id', session.id];
+      return [`--session-id=${session.id}`];
     case 'resume':
-      return ['--resume', session.id];
+      return [`--resume=${session.id}`];
     case 'fork':
-      return ['--resume', session.id, '--fork-session'];
+      return [`--resume=${session.id}`, '--fork-session'];
   }
 }
 
-function allowed(tools: readonly string[], hasServer: boolean): string[] {
-  const rules = [...tools, ...(hasServer ? [`mcp__${MCP_SERVER_NAME}`] : [])];
-  return rules.length === 0 ? [] : ['--allowedTools', rules.join(',')];
+/** What is offered, and that each of it may be used without a question. */
+function toolArgs(tools: readonly string[], hasServer: boolean, policy: ToolPolicy): string[] {
+  const allowed = [...tools, ...(hasServer ? [`mcp__${MCP_SERVER_NAME}`] : [])];
+  return [
+    ...['--tools', tools.join(',')],
+    ...['--permission-mode', 'dontAsk'],
+    ...(allowed.length === 0 ? [] : ['--allowedTools', allowed.join(',')]),
+    ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
+  ];
 }
 
-function effort(thinking: Thinking | null): string[] {
+/** The least that the client has is `low`; thinking itself is switched off by variables. */
+function effortArgs(thinking: Thinking | null): string[] {
   if (thinking === null || thinking === 'off') return [];
   return ['--effort', thinking === 'minimal' ? 'low' : thinking];
 }
 
+/** Newer models heed only the first, older releases know only the second. */
+const NO_THINKING = { CLAUDE_CODE_DISABLE_THINKING: '1', MAX_THINKING_TOKENS: '0' };
+
 const ENV: TurnCommand['env'] = {
-  CLAUDE_CODE_SAFE_MODE: '1',
   CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1',
   CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1',
+  // Without it the client reads every file that a prompt names after an @, whether the policy allows reading or not.
   CLAUDE_CODE_DISABLE_ATTACHMENTS: '1',
   CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
   CLAUDE_CODE_DISABLE_CRON: '1',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  // Tools of a server are offered as they are, not to be searched for.
   ENABLE_TOOL_SEARCH: 'false',
   DISABLE_AUTOUPDATER: '1',
 };
 
+/** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
 const LOGINS: readonly string[] = [
   ...['ANTHROPIC_*', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'],
   ...['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'],
