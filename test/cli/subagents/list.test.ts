@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync } from 'node:fs';
+import { NO_USAGE } from '../../../src/core/runs/usage.ts';
+import { setArchived } from '../../../src/store/runs/archive.ts';
+import { reword } from '../../../src/store/runs/outbox.ts';
+import { changeRun } from '../../../src/store/runs/runs.ts';
+import { childKeyOf } from '../../support/made-run.ts';
+import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+
+const id = (beginning: string) => beginning.padEnd(32, '0');
+/** One run at a time, so that what waits goes on waiting. */
+const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
+
+async function lines(shelf: Shelf, words: readonly string[] = []): Promise<string[]> {
+  const { stdout, stderr, code } = await shelf.call(words);
+  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  return stdout.trimEnd().split('\n');
+}
+
+describe('subagents list', () => {
+  test('shows the runs of this project, the newest first, as `subagents` alone does', async () => {
+    using shelf = newShelf(ONE_AT_A_TIME);
+    const usage = { ...NO_USAGE, inputTokens: 10_100, outputTokens: 2200, costUsd: 0.0412 };
+    shelf.end(shelf.start({ id: id('aaaa1111'), label: 'fix tests' }), {
+      usage: { ...usage, costSource: 'client' },
+    });
+    shelf.end(
+      shelf.start({ id: id('bbbb2222') }),
+      { outcome: 'error', error: 'broken' },
+      { status: 'error' },
+    );
+    shelf.start({ id: id('cccc3333'), label: 'docs' });
+    shelf.queue({ id: id('dddd4444'), label: 'next' });
+    shelf.queue({ id: id('eeee5555'), label: 'later' });
+    const expected = [
+      '🧭 Subagents (current session)',
+      'Active: 3 · Done: 2',
+      `5) queued (2nd) · later · 25m ago · tokens n/a · cost n/a · run eeee5555 · ${childKeyOf(id('eeee5555'))}`,
+      `4) queued (1st) · next · 25m ago · tokens n/a · cost n/a · run dddd4444 · ${childKeyOf(id('dddd4444'))}`,
+      `3) running · docs · 25m ago · tokens n/a · cost n/a · run cccc3333 · ${childKeyOf(id('cccc3333'))}`,
+      `2) error · Fix the tests. · 5m12s · tokens n/a · cost n/a · undelivered · run bbbb2222 · ${childKeyOf(id('bbbb2222'))}`,
+      `1) success · fix tests · 5m12s · tokens 12.3k · $0.04 · run aaaa1111 · ${childKeyOf(id('aaaa1111'))}`,
+    ];
+    expect(await lines(shelf, ['list'])).toEqual(expected);
+    expect(await lines(shelf)).toEqual(expected);
+    expect(existsSync(`${shelf.home.paths.home}/logs/runs.log`)).toBe(false);
+  });
+
+  test('says that there is none, and makes no database for it', async () => {
+    using shelf = newShelf();
+    expect(await lines(shelf)).toEqual(['🧭 Subagents: none for this session.']);
+    expect(existsSync(shelf.home.paths.runsDatabase)).toBe(false);
+  });
+
+  test('shows the runs of other sessions of the project, and of other projects only with --all-projects', async () => {
+    using shelf = newShelf();
+    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: shelf.project } as const;
+    shelf.end(shelf.start({ label: 'of a session', requester }));
+    shelf.end(shelf.start({ label: 'elsewhere', requester: { ...requester, key: 'agent:main:other-1' } }));
+    expect((await lines(shelf)).filter((line) => line.includes('success'))).toHaveLength(1);
+    const all = await lines(shelf, ['--all-projects']);
+    expect(all[0]).toBe('🧭 Subagents (all projects)');
+    expect(all.filter((line) => line.includes('success'))).toHaveLength(2);
+    expect(all).toContain('   agent:main:other-1');
+  });
+
+  test('hides archived runs without --all', async () => {
+    using shelf = newShelf();
+    const { runId } = shelf.end(shelf.start({ label: 'old' }));
+    shelf.write((db) => setArchived(runId, NOW_MS, db));
+    expect(await lines(shelf)).toEqual(['🧭 Subagents: none for this session.']);
+    expect((await lines(shelf, ['list', '--all'])).at(-1)).toContain('1) success · old · 5m12s · ');
+    expect((await lines(shelf, ['list', '--all'])).at(-1)).toContain(' · archived · run ');
+  });
+
+  test('marks a failure of which the sub-agent had nothing told', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start({ label: 'silent' });
+    shelf.end(turn, { outcome: 'error' }, { status: 'error', readyAtMs: NOW_MS + 1 });
+    shelf.write((db) => reword(turn.runId, 1, { skip: true, nowMs: NOW_MS }, db));
+    expect((await lines(shelf)).at(-1)).toStartWith('1) error (announce skipped) · silent · ');
+  });
+
+  test('names a worktree that was left', async () => {
+    using shelf = newShelf();
+    const turn = shelf.end(shelf.start());
+    const path = `${shelf.home.path}/tree`;
+    mkdirSync(path);
+    const worktree = { path, branch: 'subagent/x', repository: shelf.project };
+    shelf.write((db) => changeRun(turn.runId, { worktree }, db));
+    expect((await lines(shelf)).at(-1)).toContain(' · worktree kept · run ');
+  });
+
+  test('lets no text of a task move the cursor or look like another line', async () => {
+    using shelf = newShelf();
+    shelf.end(shelf.start({ task: '\u001b[2Jfix\n9) success · \u202eall' }));
+    const last = (await lines(shelf)).at(-1);
+    expect(last).toStartWith('1) success · <U+001B>[2Jfix 9) success · <U+202E>all · ');
+  });
+
+  test('shows 50 at most and says how many more there are', async () => {
+    using shelf = newShelf();
+    for (let index = 0; index < 52; index++) shelf.end(shelf.start());
+    const shown = await lines(shelf);
+    expect(shown).toHaveLength(53);
+    expect(shown.at(-1)).toBe('2 more: --limit 52');
+    expect(await lines(shelf, ['--limit', '52'])).toHaveLength(54);
+    expect(await lines(shelf, ['list', '--limit', '1'])).toHaveLength(4);
+  });
+
+  test('gives the same as JSON', async () => {
+    using shelf = newShelf(ONE_AT_A_TIME);
+    shelf.start({ id: id('cccc3333'), label: 'docs' });
+    shelf.queue({ id: id('dddd4444'), task: 'next\u009b' });
+    const { stdout } = await shelf.call(['--json']);
+    expect(stdout).toContain('"task": "next\\u009b"');
+    const { runs, ...rest } = JSON.parse(stdout) as { runs: { [key: string]: unknown }[] };
+    expect(rest).toEqual({ requester: shelf.key, active: 2, done: 0 });
+    expect(
+      runs.map(({ number, status, queuePosition, label }) => [number, status, queuePosition, label]),
+    ).toEqual([
+      [2, 'queued', 1, null],
+      [1, 'running', null, 'docs'],
+    ]);
+    expect(runs[1]).toMatchObject({
+      runId: id('cccc3333'),
+      childSessionKey: childKeyOf(id('cccc3333')),
+      startedAt: '2026-11-20T09:45:00.000Z',
+      runtimeMs: 900_000,
+      usage: NO_USAGE,
+      delivery: 'none',
+    });
+    expect(await shelf.json<unknown>(['list'])).toEqual({ runs, ...rest });
+  });
+
+  for (const words of [
+    ['nothing'],
+    ['list', '--limit', '0'],
+    ['list', '--limit', 'many'],
+    ['list', '--nonsense'],
+  ]) {
+    test(`${words.join(' ')} is a wrong call`, async () => {
+      using shelf = newShelf();
+      const { code, stderr, stdout } = await shelf.call(words);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toStartWith('error: ');
+    });
+  }
+
+  test('--help names every command, the exit codes and how runs are named', async () => {
+    using shelf = newShelf();
+    const { code, stdout } = await shelf.call(['--help']);
+    expect(code).toBe(0);
+    for (const name of ['spawn', 'list', 'stop', 'log', 'info', 'send', 'wait', 'retry', 'inbox', 'dismiss'])
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    expect(stdout).toContain('3 not found or ambiguous, 4 forbidden, 5 limit reached');
+    expect(stdout.trimEnd()).toEndWith('Ids: use the list index (#), runId prefix, or full session key.');
+  });
+});
