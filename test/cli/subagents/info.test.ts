@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { turnFiles } from '../../../src/core/runs/run-files.ts';
+import { NO_USAGE } from '../../../src/core/runs/usage.ts';
+import { addRunEvent } from '../../../src/store/runs/run-events.ts';
+import { changeRun } from '../../../src/store/runs/runs.ts';
+import { appendTurn } from '../../../src/store/runs/turns.ts';
+import { childKeyOf } from '../../support/made-run.ts';
+import { NOW_MS, newShelf } from './shelf.ts';
+
+const ID = '1a2b3c4d000000000000000000000000';
+
+describe('subagents info', () => {
+  test('shows what the seed names in its order, then all else that is known', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start({
+      id: ID,
+      label: 'fix tests',
+      model: { requested: 'gpt-99', resolved: 'made-1' },
+      gaps: ['web_fetch'],
+      warning: 'model "gpt-99" is not known',
+    });
+    shelf.write((db) => {
+      changeRun(ID, { sessionId: 's-1', modelObserved: 'made-1-2026' }, db);
+      addRunEvent(
+        { runId: ID, turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' },
+        db,
+      );
+    });
+    const usage = { ...NO_USAGE, inputTokens: 10_100, outputTokens: 2200, costUsd: 0.0412 };
+    shelf.end(
+      turn,
+      { outcome: 'error', error: 'bro\u001b[1mken', usage: { ...usage, costSource: 'priced' } },
+      { status: 'error' },
+    );
+    const { stdout, code } = await shelf.call(['info', '1']);
+    expect(code).toBe(0);
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      'ℹ️ Subagent info',
+      'Status: error',
+      'Label: fix tests',
+      'Task: Fix the tests.',
+      `Run: ${ID}`,
+      `Session: ${childKeyOf(ID)}`,
+      'SessionId: s-1',
+      `Transcript: ${turnFiles(shelf.home.paths, ID, 1).output}`,
+      'Runtime: 5m12s',
+      'Created: 2026-11-20T09:35:00.000Z (25m ago)',
+      'Started: 2026-11-20T09:45:00.000Z (15m ago)',
+      'Ended: 2026-11-20T09:50:12.000Z (9m ago)',
+      'Cleanup: keep',
+      'Outcome: error (bro<U+001B>[1mken)',
+      'Client: claude',
+      'Model: requested gpt-99, resolved made-1, observed made-1-2026',
+      'Usage: tokens in 10.1k / out 2.2k, cache read n/a / written n/a',
+      'Cost: $0.04 (by the configured prices)',
+      'PID: n/a',
+      'Deadline: none',
+      'Queue: n/a',
+      'Delivery: pending, handed out 0 times',
+      'Worktree: none',
+      'Enforcement gaps: web_fetch',
+      'Warning: model "gpt-99" is not known',
+      'Events:',
+      '  2026-11-20T10:00:00.000Z supervisor: launched pid 7',
+    ]);
+  });
+
+  test('says n/a of what is not known yet', async () => {
+    using shelf = newShelf();
+    shelf.start({ id: ID });
+    const { stdout } = await shelf.call(['info', 'last']);
+    for (const line of [
+      'SessionId: n/a',
+      'Ended: n/a',
+      'Outcome: n/a',
+      'Usage: n/a',
+      'Cost: n/a',
+      'Runtime: 15m0s',
+    ])
+      expect(stdout).toContain(`\n${line}\n`);
+    expect(stdout).toContain(`\nPID: n/a, supervisor ${process.pid}\n`);
+  });
+
+  test('gives the status beside the fields of the seed as JSON', async () => {
+    using shelf = newShelf();
+    shelf.end(shelf.start({ id: ID, label: 'fix tests' }), {}, {});
+    shelf.write((db) => changeRun(ID, { sessionId: 's-1' }, db));
+    expect(await shelf.json<object>(['info', '1'])).toMatchObject({
+      status: 'success',
+      createdAt: '2026-11-20T09:35:00.000Z',
+      startedAt: '2026-11-20T09:45:00.000Z',
+      endedAt: '2026-11-20T09:50:12.000Z',
+      sessionId: 's-1',
+      transcriptPath: turnFiles(shelf.home.paths, ID, 1).output,
+      cleanup: 'keep',
+      number: 1,
+      runId: ID,
+      childSessionKey: childKeyOf(ID),
+      outcome: { status: 'success', error: null },
+      result: 'All pass.',
+      delivery: 'pending',
+      deliveryAttempts: 0,
+    });
+  });
+
+  test('counts the announce step apart', async () => {
+    using shelf = newShelf();
+    shelf.end(shelf.start({ id: ID }), { usage: { ...NO_USAGE, inputTokens: 1000, outputTokens: 0 } });
+    const step = shelf.write((db) =>
+      appendTurn(
+        { runId: ID, kind: 'announce', announces: 1, message: 'x', nowMs: NOW_MS, state: 'starting' },
+        db,
+      ),
+    );
+    shelf.end(step, { usage: { ...NO_USAGE, inputTokens: 300, outputTokens: 20 } });
+    const { stdout } = await shelf.call(['info', '1']);
+    expect(stdout).toContain('\nUsage: tokens in 1.0k / out 0, ');
+    expect(stdout).toContain('\nAnnounce steps: tokens 320\n');
+  });
+
+  for (const what of ['file', 'directory'] as const) {
+    test(`finds the transcript of which the ${what} was renamed by archiving`, async () => {
+      using shelf = newShelf();
+      const turn = shelf.end(shelf.start({ id: ID }));
+      shelf.say(turn, [{}]);
+      const { output, directory } = turnFiles(shelf.home.paths, ID, 1);
+      const renamed = `${what === 'file' ? output : directory}.deleted.2026-11-20T10-00-00.000Z`;
+      renameSync(what === 'file' ? output : directory, renamed);
+      mkdirSync(`${shelf.home.paths.runs}/another`);
+      const { transcriptPath } = await shelf.json<{ transcriptPath: string }>(['info', '1']);
+      expect(transcriptPath).toStartWith(renamed);
+      expect(existsSync(transcriptPath)).toBe(true);
+    });
+  }
+});

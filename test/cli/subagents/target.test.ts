@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'bun:test';
+import { setArchived } from '../../../src/store/runs/archive.ts';
+import { NOW_MS, newShelf } from './shelf.ts';
+
+const id = (beginning: string) => beginning.padEnd(32, '0');
+
+/** Two runs of this project whose ids begin alike, and one of another project. */
+function threeRuns() {
+  const shelf = newShelf();
+  shelf.end(shelf.start({ id: id('abcd1111'), label: 'twin' }));
+  shelf.end(shelf.start({ id: id('abcd2222'), label: 'twin' }));
+  const requester = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
+  shelf.end(shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester }));
+  return shelf;
+}
+
+const wrong: [words: string, error: string, code: number][] = [
+  ['9', '⚠️ Invalid subagent index: 9', 3],
+  ['abcd', '⚠️ Ambiguous run id prefix: abcd', 3],
+  ['twin', '⚠️ Ambiguous subagent label: twin', 3],
+  ['tw', '⚠️ Ambiguous subagent label prefix: tw', 3],
+  ['nobody', '⚠️ Unknown subagent id: nobody', 3],
+  ['agent:main:subagent:x', '⚠️ Unknown subagent session: agent:main:subagent:x', 3],
+  // Runs of another project are not there, whoever knows their name.
+  ['elsewhere', '⚠️ Unknown subagent id: elsewhere', 3],
+  ['eeee3333', '⚠️ Unknown subagent id: eeee3333', 3],
+];
+
+const CALLS: Readonly<Record<string, readonly string[]>> = {
+  info: [],
+  log: [],
+  stop: [],
+  send: ['hello'],
+  wait: [],
+  retry: [],
+  dismiss: [],
+};
+
+describe('a run that is named', () => {
+  for (const [words, error, code] of wrong) {
+    test(`is refused as "${error}"`, async () => {
+      using shelf = threeRuns();
+      for (const [name, rest] of Object.entries(CALLS)) {
+        expect({ name, ...(await shelf.call([name, words, ...rest])) }).toEqual({
+          name,
+          code,
+          stdout: '',
+          stderr: `${error}\n`,
+        });
+      }
+    });
+  }
+
+  test('is refused as JSON where that is asked for', async () => {
+    using shelf = threeRuns();
+    const { code, stdout, stderr } = await shelf.call(['info', '9', '--json']);
+    expect({ code, stderr, answer: JSON.parse(stdout) as unknown }).toEqual({
+      code: 3,
+      stderr: '',
+      answer: { status: 'error', error: 'Invalid subagent index: 9' },
+    });
+  });
+
+  const usages: [name: string, usage: string][] = [
+    ['info', 'info <id|#>'],
+    ['log', 'log <id|#> [limit] [tools]'],
+    ['stop', 'stop <id|#|all>'],
+    ['send', 'send <id|#> <message>'],
+    ['wait', 'wait <id|#|all>'],
+    ['retry', 'retry <id|#>'],
+    ['dismiss', 'dismiss <id|#|all>'],
+    ['spawn', 'spawn [options] TASK'],
+  ];
+  for (const [name, usage] of usages) {
+    test(`is asked for where it is missing: ${name}`, async () => {
+      using shelf = newShelf();
+      expect(await shelf.call([name])).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `⚙️ Usage: self-generation subagents ${usage}\n`,
+      });
+    });
+  }
+
+  test('is missing when its name is empty', async () => {
+    using shelf = newShelf();
+    expect(await shelf.call(['info', ' '])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: '⚠️ Missing subagent id.\n',
+    });
+  });
+
+  test('is found by each of its names, when it is archived too', async () => {
+    using shelf = threeRuns();
+    shelf.write((db) => setArchived(id('abcd1111'), NOW_MS, db));
+    for (const words of [
+      '1',
+      '#1',
+      'abcd1',
+      'id:abcd1',
+      id('abcd1111'),
+      'agent:main:subagent:abcd1111-0000-0000-0000-000000000000',
+    ]) {
+      const { stdout, code } = await shelf.call(['info', words]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`\nRun: ${id('abcd1111')}\n`);
+      expect(stdout).toContain('\nArchive: 2026-11-20T10:00:00.000Z (just now)\nCleanup handled: yes\n');
+    }
+  });
+});
