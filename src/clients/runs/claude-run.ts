@@ -4,6 +4,7 @@ import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
+import { serverToolGaps, serverTools } from './server-tools.ts';
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
@@ -36,7 +37,7 @@ export const claudeRun: RunClient = {
     read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
-  gaps: () => [],
+  gaps: serverToolGaps,
   command,
   reader: claudeReader,
 };
@@ -125,7 +126,9 @@ function sessionArgs(session: TurnSession): string[] {
 
 /** What is offered, and that each of it may be used without a question. */
 function toolArgs(tools: readonly string[], hasServer: boolean, policy: ToolPolicy): string[] {
-  const allowed = [...tools, ...(hasServer ? [`mcp__${MCP_SERVER_NAME}`] : [])];
+  const server = `mcp__${MCP_SERVER_NAME}`;
+  const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
+  const allowed = [...tools, ...(hasServer ? own : [])];
   return [
     ...['--tools', tools.join(',')],
     ...['--permission-mode', 'dontAsk'],

@@ -89,13 +89,15 @@ function textStep(state: State, part: Json): Step<State> {
   return { state: next, events: [{ kind: 'text', text, isPiece: true }] };
 }
 
-/** A call comes with its result, once it is done. */
+/** A call comes with its result, once it is done. A command that failed is one that was completed. */
 function toolEvents(part: Json): AgentEvent[] {
   const call = readRecord(part, 'state');
   const id = readString(part, 'callID') ?? '';
   const tool = readString(part, 'tool') ?? '';
-  const isError = call.status !== 'completed';
-  const text = readString(call, isError ? 'error' : 'output') ?? '';
+  const isCompleted = call.status === 'completed';
+  const { exit } = readRecord(call, 'metadata');
+  const isError = !isCompleted || (tool === 'bash' && typeof exit === 'number' && exit !== 0);
+  const text = readString(call, isCompleted ? 'output' : 'error') ?? '';
   return [
     { kind: 'tool-call', id, tool, input: readRecord(call, 'input') },
     { kind: 'tool-result', id, tool, isError, text },

@@ -4,9 +4,19 @@ import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
 import { opencodeReader } from './opencode-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
+import { serverTools } from './server-tools.ts';
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.
+ *
+ * The child is an agent of our own, to whom everything is denied but the tools of a list; what is denied is not offered.
+ * One permission is for all tools that write, so a policy that denies one of `write` and `edit` denies both.
+ *
+ * The user's and the project's configuration, instructions, plugins and commands are not read; the login is, which is
+ * with the user's data, and so is what OPENCODE_CONFIG names, for providers that stand in a configuration alone. What
+ * remains: of that file, servers are started (their tools are not offered) and instructions read; settings of an
+ * administrator, and those that a login brings with it; the `AGENTS.md` beside a file that is read, below the working
+ * directory, which goes with the file. Sessions are saved where the user's are.
  */
 export const opencodeRun: RunClient = {
   name: 'opencode',
@@ -21,7 +31,7 @@ export const opencodeRun: RunClient = {
   },
   version: {
     args: ['--version'],
-    read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/.exec(stdout)?.[1],
+    read: (stdout) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
     measured: ['1.18.33'],
   },
   gaps: () => [],
@@ -29,9 +39,20 @@ export const opencodeRun: RunClient = {
   reader: opencodeReader,
 };
 
-const AGENT = 'sub-agent';
+/**
+ * Where the login is: for `agent-login.ts`. An agent's own directory without one of these files gets the user's, by a link:
+ * a copy would grow old, as each renewal of the login voids the one before. The sessions are in the same directory.
+ */
+export const OPENCODE_LOGIN = {
+  /** Names the directory that the client's own is in; without it, that is this one below the user's home. */
+  variable: 'XDG_DATA_HOME',
+  directory: '.local/share',
+  files: ['opencode/auth.json'],
+  /** Stronger than the files: not for a child whose agent has one of its own. */
+  strongerVariables: ['OPENCODE_AUTH_CONTENT'],
+} as const;
 
-/** What a permission of the client's lets a child do; whatever else the client has or will have is denied. */
+/** All that a child may be offered, by the names of the client's permissions. */
 const TOOLS: readonly OwnTool[] = [
   { name: 'bash', policyName: 'exec' },
   { name: 'glob', policyName: 'read' },
@@ -43,18 +64,10 @@ const TOOLS: readonly OwnTool[] = [
   { name: 'websearch', policyName: 'web_search' },
 ];
 
+const AGENT = 'sub-agent';
 const CONFIGURATION_DIRECTORY = 'opencode-home';
-const _SHELL_FILE = 'shell-env.sh';
+const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
-
-const FILES: TurnCommand['files'] = {
-  [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
-  [`${CONFIGURATION_DIRECTORY}/opencode/package.json`]: JSON.stringify(PLUGIN_PACKAGE),
-  [`${CONFIGURATION_DIRECTORY}/opencode/package-lock.json`]: JSON.stringify({
-    lockfileVersion: 3,
-    packages: { '': PLUGIN_PACKAGE },
-  }),
-};
 
 function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, directory, agentDir } = request;
@@ -63,28 +76,24 @@ function command(request: TurnRequest): TurnCommand {
     args: [
       'run',
       ...['--format', 'json', '--thinking'],
+      '--pure', // Without plugins.
       ...sessionArgs(session),
-      '--pure',
       ...['--agent', AGENT],
-      ...['--title', AGENT],
+      ...['--title', AGENT], // Otherwise the model is asked for one.
       ...['--print-logs', '--log-level', 'ERROR'],
       ...(model === null ? [] : [`--model=${model}`]),
-      ...variant(thinking),
+      ...variantArgs(thinking),
     ],
     stdin: request.prompt,
-    files: FILES,
+    files: files(request),
     env: {
       ...commonEnv(directory),
+      ...ENV,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
-      OPENCODE_TEST_HOME: directory,
+      BASH_ENV: `${directory}/${SHELL_FILE}`,
+      OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
-      OPENCODE_DISABLE_PROJECT_CONFIG: '1',
-      OPENCODE_DISABLE_CLAUDE_CODE: '1',
-      OPENCODE_DISABLE_EXTERNAL_SKILLS: '1',
-      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-      OPENCODE_DISABLE_AUTOUPDATE: '1',
-      OPENCODE_DISABLE_SHARE: '1',
-      ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
+      ...(agentDir === null ? {} : { [OPENCODE_LOGIN.variable]: agentDir }),
     },
     passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
   };
@@ -101,48 +110,85 @@ function sessionArgs(session: TurnSession): string[] {
   }
 }
 
-function variant(thinking: Thinking | null): string[] {
+/** A model's variants are its provider's; one that it does not have changes nothing. */
+function variantArgs(thinking: Thinking | null): string[] {
   return thinking === null ? [] : [`--variant=${thinking === 'off' ? 'none' : thinking}`];
 }
 
+/** What is stronger than every other configuration. */
 function configuration({ policy, tools, mcp }: TurnRequest): object {
-  const server = tools === 'none' ? null : mcp;
-  const permission = tools === 'none' ? { '*': 'deny' } : permissions(policy, server);
+  const permission = tools === 'none' ? { '*': 'deny' } : permissions(policy, mcp !== null);
   return {
     agent: { [AGENT]: { mode: 'primary', permission } },
     permission: { '*': 'deny' },
-    mcp: server === null ? {} : { [MCP_SERVER_NAME]: local(server) },
     instructions: [],
     share: 'disabled',
     autoupdate: false,
-    snapshot: false,
-    lsp: false,
+    snapshot: false, // A copy of the whole repository, for an undo that nobody will ask for.
+    lsp: false, // Servers that outlive the turn.
   };
 }
+
+/** The last rule that fits decides. */
+function permissions(policy: ToolPolicy, hasServer: boolean): Readonly<Record<string, string>> {
+  const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
+  const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
+  const allowedOwn = hasServer ? (serverTools(policy).only ?? ['*']) : [];
+  const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));
+  const all = (names: readonly string[], action: string) =>
+    Object.fromEntries(names.map((name) => [name, action]));
+  return {
+    '*': 'deny',
+    external_directory: 'allow', // Where a tool may act, once it may.
+    ...all([...allowed, ...allowedOwn.map(own)], 'allow'),
+    ...all(deniedOwn.map(own), 'deny'),
+  };
+}
+
+/** Whether all that write are let through; a list of what is allowed need not name the one that only some models have. */
+function canEdit(policy: ToolPolicy): boolean {
+  const isDenied = (name: string) => !isToolAllowed({ ...policy, allow: null }, name);
+  return !isDenied('apply_patch') && ['edit', 'write'].every((name) => isToolAllowed(policy, name));
+}
+
+/**
+ * The client installs a package into each configuration directory, unless it looks as if it were there already. Our
+ * server stands in a file, not in the environment that the child's commands see. Those commands get back the
+ * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
+ */
+function files({ tools, mcp }: TurnRequest): TurnCommand['files'] {
+  const servers = tools === 'none' || mcp === null ? {} : { [MCP_SERVER_NAME]: local(mcp) };
+  const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
+  return {
+    [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
+    [`${CONFIGURATION_DIRECTORY}/opencode/package.json`]: JSON.stringify(PLUGIN_PACKAGE),
+    [`${CONFIGURATION_DIRECTORY}/opencode/package-lock.json`]: JSON.stringify(lock),
+    [`${CONFIGURATION_DIRECTORY}/opencode/opencode.json`]: JSON.stringify({ mcp: servers }),
+    [`${CONFIGURATION_DIRECTORY}/git/config`]: GIT_CONFIGURATION,
+    [SHELL_FILE]: 'unset BASH_ENV XDG_CONFIG_HOME\n',
+  };
+}
+
+const GIT_CONFIGURATION = [
+  '[core]',
+  '\texcludesFile = ~/.config/git/ignore',
+  '\tattributesFile = ~/.config/git/attributes',
+  '[include]',
+  '\tpath = ~/.config/git/config\n',
+].join('\n');
 
 function local({ command, args, env }: McpServer): object {
   return { type: 'local', command: [command, ...args], environment: env, enabled: true };
 }
 
-/** The last rule that fits decides. */
-function permissions(policy: ToolPolicy, server: McpServer | null): Record<string, unknown> {
-  const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
-  const serverTool = (name: string) => `${MCP_SERVER_NAME}_${name.slice(`mcp__${MCP_SERVER_NAME}__`.length)}`;
-  return {
-    '*': 'deny',
-    ...Object.fromEntries(allowed.map((name) => [name, 'allow'])),
-    external_directory: 'allow',
-    ...(server === null ? {} : { [`${MCP_SERVER_NAME}_*`]: 'allow' }),
-    ...Object.fromEntries(deniedServerTools(policy).map((name) => [serverTool(name), 'deny'])),
-  };
-}
-
-/** One permission is for all tools that write, so all of them have to be let through. */
-function canEdit(policy: ToolPolicy): boolean {
-  const isDenied = (name: string) => !isToolAllowed({ ...policy, allow: null }, name);
-  if (isDenied('apply_patch')) return false;
-  return ['edit', 'write'].every((name) => isToolAllowed(policy, name));
-}
+const ENV: TurnCommand['env'] = {
+  OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+  OPENCODE_DISABLE_CLAUDE_CODE: '1',
+  OPENCODE_DISABLE_EXTERNAL_SKILLS: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_SHARE: '1',
+};
 
 const LOGINS: readonly string[] = [
   ...['OPENCODE_CONFIG', 'OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY', 'OPENCODE_MODELS_*'],
