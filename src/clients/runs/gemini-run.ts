@@ -1,9 +1,22 @@
-import { type Json, readString } from '../../core/guards.ts';
-import { PASSED_ON } from '../one-shot.ts';
-import { concludeProgress, NO_PROGRESS, type Progress, restoreProgress, turnReader } from './reading.ts';
-import type { ReaderStart, RunClient, TurnCommand, TurnReader, TurnRequest } from './run-client.ts';
+import type { Json } from '../../core/guards.ts';
+import type { Thinking } from '../../core/runs/run.ts';
+import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
+import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
+import { GEMINI_LOGIN } from './gemini-login.ts';
+import { geminiReader, MESSAGE_COMMAND } from './gemini-reader.ts';
+import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
+import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
+import { serverToolGaps, serverTools } from './server-tools.ts';
 
-/** Gemini CLI as a sub-agent, measured with 0.61.0. */
+/**
+ * Gemini CLI as a sub-agent, measured with 0.61.0.
+ *
+ * The client's home is the run's private directory: hooks, servers, extensions, skills, agents, policies and `GEMINI.md`
+ * of the user are not in it, and the client has no other switch for them. So the sessions of a run lie there too, and the
+ * directory has to be the same for all turns of a run; what belongs to the user's login is brought in from outside, see
+ * `GEMINI_LOGIN`. The project is not trusted, which leaves out its settings, and `GEMINI.md` is looked for under another
+ * name. What remains: settings of an administrator.
+ */
 export const geminiRun: RunClient = {
   name: 'gemini',
   program: 'gemini',
@@ -13,37 +26,178 @@ export const geminiRun: RunClient = {
     keepsBudget: false,
     usageArrives: 'at the end',
     politeSignal: 'SIGTERM',
-    thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
+    thinking: ['low', 'medium', 'high'],
   },
   version: {
     args: ['--version'],
-    read: (stdout) => /\b(\d+\.\d+\.\d+\S*)/.exec(stdout)?.[1],
+    read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
     measured: ['0.61.0'],
   },
-  gaps: () => [],
+  gaps: serverToolGaps,
   command,
-  reader,
+  reader: geminiReader,
 };
 
-function command({ prompt, directory }: TurnRequest): TurnCommand {
+/** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
+const TOOLS: readonly OwnTool[] = [
+  { name: 'glob', policyName: 'read' },
+  { name: 'google_web_search', policyName: 'web_search' },
+  { name: 'grep_search', policyName: 'read' },
+  { name: 'list_directory', policyName: 'read' },
+  { name: 'read_file', policyName: 'read' },
+  { name: 'replace', policyName: 'edit' },
+  { name: 'run_shell_command', policyName: 'exec' },
+  { name: 'web_fetch', policyName: 'web_fetch' },
+  { name: 'write_file', policyName: 'write' },
+  { name: 'write_todos', policyName: 'todo' },
+];
+
+const FLAGS: readonly string[] = [
+  ...['--output-format', 'stream-json'],
+  ...['--approval-mode', 'default'], // Nobody can be asked, so what no rule allows is denied.
+  ...['--extensions', 'none'],
+];
+
+const ENV: TurnCommand['env'] = {
+  GEMINI_CLI_TRUST_WORKSPACE: 'false',
+  GEMINI_CLI_NO_RELAUNCH: 'true', // A second process, and a first one that ignores signals.
+  NO_BROWSER: 'true',
+  NO_COLOR: '1',
+};
+
+/** Not all of `GEMINI_*`: GEMINI_SANDBOX moves the prompt to the arguments of a container. */
+const LOGINS: readonly string[] = [
+  ...['GEMINI_API_KEY', 'GEMINI_MODEL', 'GEMINI_FORCE_*', 'CODE_ASSIST_ENDPOINT', 'CLOUD_SHELL'],
+  GEMINI_LOGIN.kindVariable,
+];
+
+/**
+ * The client replaces `@path` by the file, unless what it reads is a command, of which it takes all as it stands. So the
+ * prompt goes in as a command of our own, whose text says no more than that.
+ */
+const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
+
+function command(request: TurnRequest): TurnCommand {
+  const { prompt, session, model, directory } = request;
+  const server = request.tools === 'none' ? null : request.mcp;
+  const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
+  const tools = offeredTools(policy, TOOLS);
   return {
     program: geminiRun.program,
-    args: ['--output-format', 'stream-json'],
-    stdin: prompt,
-    files: {},
-    env: { TMPDIR: directory },
-    passedOn: PASSED_ON,
+    args: [
+      ...FLAGS,
+      // Without trust no server is started. It comes once the settings have been read, which leaves the project's out.
+      ...(server === null ? [] : ['--skip-trust']),
+      ...['--allowed-mcp-server-names', server === null ? 'none' : MCP_SERVER_NAME],
+      ...sessionArgs(session),
+      ...(model === null ? [] : [`--model=${model}`]),
+    ],
+    stdin: `/${MESSAGE_COMMAND}\n${prompt}`,
+    files: {
+      '.gemini/settings.json': JSON.stringify({
+        ...SETTINGS,
+        tools: { ...SETTINGS.tools, core: tools },
+        useWriteTodos: tools.includes('write_todos'),
+        mcp: { allowed: server === null ? [] : [MCP_SERVER_NAME], serverCommand: '' },
+        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server, policy) },
+        ...(request.thinking === null ? {} : { modelConfigs: thinkingSettings(request.thinking) }),
+      }),
+      [COMMAND_FILE]: 'prompt = "The message for you follows."\n',
+      '.gemini/policies/run.toml': rules(tools, server !== null),
+    },
+    env: { ...commonEnv(directory), ...ENV, [GEMINI_LOGIN.variable]: directory },
+    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
   };
 }
 
-function reader({ session }: ReaderStart): TurnReader {
-  return turnReader<Progress>({
-    initial: NO_PROGRESS,
-    step: (state, line: Json) => ({
-      state,
-      events: [{ kind: 'unknown', type: readString(line, 'type') ?? '' }],
-    }),
-    restore: restoreProgress,
-    conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session }),
-  });
+function sessionArgs(session: TurnSession): string[] {
+  switch (session.kind) {
+    case 'new':
+      return [`--session-id=${session.id}`];
+    case 'resume':
+      return [`--resume=${session.id}`];
+    case 'fork':
+      throw new Error(`Cannot fork session "${session.id}": Gemini CLI knows no forks`);
+  }
 }
+
+const SETTINGS = {
+  // Put in by the client itself, from its environment; without the variable it goes by the others.
+  security: {
+    auth: { selectedType: `\${${GEMINI_LOGIN.kindVariable}:-}` },
+    folderTrust: { enabled: false },
+    environmentVariableRedaction: { enabled: true },
+  },
+  hooksConfig: { enabled: false },
+  tools: { allowed: [], discoveryCommand: '', callCommand: '', sandbox: false },
+  skills: { enabled: false },
+  experimental: { enableAgents: false },
+  context: { fileName: 'no-context-file.none', loadMemoryFromIncludeDirectories: false },
+  general: {
+    enableAutoUpdate: false,
+    checkpointing: { enabled: false },
+    sessionRetention: { enabled: false },
+    plan: { enabled: false },
+  },
+  privacy: { usageStatisticsEnabled: false },
+  telemetry: { enabled: false },
+  ide: { enabled: false },
+  advanced: { ignoreLocalEnv: true }, // The client would look for a `.env` in every directory above.
+} as const;
+
+function serverSettings(server: McpServer, policy: ToolPolicy): Json {
+  const { only, except } = serverTools(policy);
+  return {
+    ...server,
+    trust: true,
+    ...(only === null ? {} : { includeTools: only }),
+    ...(except.length === 0 ? {} : { excludeTools: except }),
+  };
+}
+
+/** Whatever has no rule of its own is denied, and so is a command that would run on in the background. */
+function rules(tools: readonly string[], hasServer: boolean): string {
+  const rule = (lines: readonly string[]) => `[[rule]]\n${lines.join('\n')}\n`;
+  const background = [
+    'toolName = "run_shell_command"',
+    `argsPattern = '"is_background":\\s*true'`,
+    'denyMessage = "Nothing can run in the background here."',
+  ];
+  return [
+    rule([...background, 'decision = "deny"', 'priority = 999']),
+    ...tools.map((tool) => rule([`toolName = "${tool}"`, 'decision = "allow"', 'priority = 900'])),
+    ...(hasServer
+      ? [rule(['toolName = "*"', `mcpName = "${MCP_SERVER_NAME}"`, 'decision = "allow"', 'priority = 900'])]
+      : []),
+    rule(['toolName = "*"', 'decision = "deny"', 'priority = 800']),
+  ].join('\n');
+}
+
+/** By the names that the client has for all models of a generation: the earlier take a budget, the later a level. */
+function thinkingSettings(thinking: Thinking): Json {
+  const { budget, level } = EFFORTS[thinking];
+  const override = (base: string, thinkingConfig: Json) => ({
+    match: { model: base },
+    modelConfig: { generateContentConfig: { thinkingConfig } },
+  });
+  return {
+    customOverrides: [
+      override('chat-base-2.5', { thinkingBudget: budget }),
+      override('chat-base-3', { thinkingLevel: level }),
+    ],
+  };
+}
+
+const LOW = { budget: 1024, level: 'LOW' } as const;
+const HIGH = { budget: 24_576, level: 'HIGH' } as const;
+
+/** Some models cannot be kept from thinking at all, so `off` is little. */
+const EFFORTS: Readonly<Record<Thinking, { readonly budget: number; readonly level: string }>> = {
+  off: LOW,
+  minimal: LOW,
+  low: LOW,
+  medium: { budget: 8192, level: 'MEDIUM' },
+  high: HIGH,
+  xhigh: HIGH,
+  max: HIGH,
+};
