@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PASSED_ON } from '../clients/one-shot.ts';
 import type { TurnCommand } from '../clients/runs/run-client.ts';
@@ -16,6 +16,7 @@ const OWN_VARIABLES = ['SELF_GENERATION_HOME'];
 export function writeTurnFiles(files: TurnFiles, command: TurnCommand): void {
   mkdirSync(files.directory, PRIVATE_DIRECTORY);
   makeEmpty(files);
+  for (const name of command.keeps ?? []) linkKept(files, name);
   writeFileSync(files.prompt, command.stdin, PRIVATE_FILE);
   for (const [name, text] of Object.entries(command.files)) {
     const path = join(files.home, name);
@@ -32,6 +33,14 @@ function makeEmpty(files: TurnFiles): void {
   }
   rmSync(files.home, { recursive: true, force: true });
   mkdirSync(files.home, PRIVATE_DIRECTORY);
+}
+
+/** A directory that stays when the turn's own goes; a junction, as links are not for everybody on Windows. */
+function linkKept(files: TurnFiles, name: string): void {
+  const kept = join(files.kept, name);
+  const link = join(files.home, name);
+  for (const directory of [kept, dirname(link)]) mkdirSync(directory, PRIVATE_DIRECTORY);
+  symlinkSync(kept, link, 'junction');
 }
 
 /** What the client's environment holds: of ours only what is on a list, so that no secret of others goes along. */

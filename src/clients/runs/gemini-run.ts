@@ -11,11 +11,13 @@ import { serverToolGaps, serverTools } from './server-tools.ts';
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
  *
- * The client's home is the run's private directory: hooks, servers, extensions, skills, agents, policies and `GEMINI.md`
- * of the user are not in it, and the client has no other switch for them. So the sessions of a run lie there too, and the
- * directory has to be the same for all turns of a run; what belongs to the user's login is brought in from outside, see
- * `GEMINI_LOGIN`. The project is not trusted, which leaves out its settings, and `GEMINI.md` is looked for under another
- * name. What remains: settings of an administrator.
+ * The client's home is the turn's private directory: hooks, servers, extensions, skills, agents, policies and `GEMINI.md`
+ * of the user are not in it, and there is no other switch for them. What belongs to the user's login is brought in, see
+ * `GEMINI_LOGIN`; the sessions stay from turn to turn, see `keeps`. The project is not trusted, which leaves out its
+ * settings, hooks, `.env` and `GEMINI.md`.
+ *
+ * What remains: settings of an administrator; a list of the project's files in the first message. With a server of ours
+ * the project has to be trusted once the settings have been read: then its `GEMINI.md` and `.gemini/.env` are read too.
  */
 export const geminiRun: RunClient = {
   name: 'gemini',
@@ -105,6 +107,7 @@ function command(request: TurnRequest): TurnCommand {
       [COMMAND_FILE]: 'prompt = "The message for you follows."\n',
       '.gemini/policies/run.toml': rules(tools, server !== null),
     },
+    keeps: ['.gemini/tmp'], // Where the sessions are.
     env: { ...commonEnv(directory), ...ENV, [GEMINI_LOGIN.variable]: directory },
     passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
   };
@@ -122,17 +125,17 @@ function sessionArgs(session: TurnSession): string[] {
 }
 
 const SETTINGS = {
-  // Put in by the client itself, from its environment; without the variable it goes by the others.
   security: {
+    // Put in by the client itself, from its environment; without the variable it goes by the others.
     auth: { selectedType: `\${${GEMINI_LOGIN.kindVariable}:-}` },
-    folderTrust: { enabled: false },
-    environmentVariableRedaction: { enabled: true },
+    folderTrust: { enabled: false }, // Otherwise a project without trust is an error.
+    environmentVariableRedaction: { enabled: true }, // Commands are not to see the login.
   },
   hooksConfig: { enabled: false },
   tools: { allowed: [], discoveryCommand: '', callCommand: '', sandbox: false },
   skills: { enabled: false },
   experimental: { enableAgents: false },
-  context: { fileName: 'no-context-file.none', loadMemoryFromIncludeDirectories: false },
+  context: { loadMemoryFromIncludeDirectories: false },
   general: {
     enableAutoUpdate: false,
     checkpointing: { enabled: false },

@@ -80,6 +80,8 @@ export type TurnCommand = {
   readonly stdin: string;
   /** By their paths below `directory`; to be written, readable by the user only, before the start. */
   readonly files: Readonly<Record<string, string>>;
+  /** Directories below `directory` that the run's next turn has to find as they were left; absent: none. */
+  readonly keeps?: readonly string[];
   /** Added to what is passed on, and stronger. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables which the client needs of the caller's environment: names, and beginnings that end in `*`. */

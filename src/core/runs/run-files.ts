@@ -11,6 +11,8 @@ export type TurnFiles = {
   readonly errors: string;
   /** The client's own files of this turn. */
   readonly home: string;
+  /** Those that all turns share: the home of no turn, which goes with the others when the run is archived. */
+  readonly kept: string;
 };
 
 const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -34,5 +36,6 @@ export function turnFiles(paths: StatePaths, runId: string, turn: number): TurnF
     output: `${stem}.jsonl`,
     errors: `${stem}.stderr`,
     home: `${stem}.home`,
+    kept: `${directory}/turn-0.home`,
   };
 }
