@@ -14,9 +14,12 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   hooks: ['hooks', 'store', 'core', '#runtime'],
   setup: ['setup', 'sys', 'store', 'core', 'node:', 'jsonc-parser'],
   clients: ['clients', 'core'],
+  subagents: ['subagents', 'clients', 'hooks', 'sys', 'store', 'core', 'node:', 'zod'],
+  mcp: ['mcp', 'subagents', 'store', 'core', 'sys', 'node:', '@modelcontextprotocol/sdk', 'zod'],
   learn: ['learn', 'clients', 'setup', 'hooks', 'sys', 'store', 'core', 'node:', 'zod', 'diff'],
   cli: [
     'cli',
+    'subagents',
     'learn',
     'setup',
     'clients',
@@ -30,10 +33,25 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   'hook.ts': ['core', 'hooks', 'store', 'sys'],
   'main.ts': ['core', 'hook.ts'],
-  'node.ts': ['core', 'hook.ts', 'hooks/error-logger.ts', 'hooks/others.ts', 'hooks/prompt-logger.ts'],
+  'node.ts': [
+    'core',
+    'hook.ts',
+    'hooks/error-logger.ts',
+    'hooks/others.ts',
+    'hooks/prompt-logger.ts',
+    'subagents/deliver-to-hook.ts',
+  ],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  'main.ts': ['cli', 'hooks/error-logger.ts', 'hooks/others.ts', 'hooks/prompt-logger.ts'],
+  'main.ts': [
+    'cli',
+    'hooks/error-logger.ts',
+    'hooks/others.ts',
+    'hooks/prompt-logger.ts',
+    'mcp/serve.ts',
+    'subagents/deliver-to-hook.ts',
+    'subagents/supervise.ts',
+  ],
 };
 const TYPES_ONLY = /\.d\.ts$/;
 

@@ -27,6 +27,8 @@ export type Chunks = {
   readonly failures: () => Promise<Decider<'PostToolUseFailure'>>;
   /** The search for a fitting skill. */
   readonly prompts: () => Promise<Decider<'UserPromptSubmit'>>;
+  /** Background runs: what they have to tell. */
+  readonly deliveries: () => Promise<Deliveries>;
 };
 
 type Decider<Name extends HookEvent['name']> = {
@@ -46,6 +48,23 @@ export type Others = {
     run: HookRun,
   ): Decision | undefined;
   takeWaiting(run: HookRun): void;
+  errandFor(context: Unread, run: HookRun): Errand | undefined;
+};
+
+/** What a hook has to do about background runs. */
+export type Errand = {
+  /** Whose announcements these are; see core/runs/requester-key.ts. */
+  readonly requester: string;
+  /** Something waits, or was handed out and has to be settled. */
+  readonly isMarked: boolean;
+};
+
+/** What deliver-to-hook.ts offers. */
+export type Deliveries = {
+  /** What the session is told now, in at most so many UTF-16 units. */
+  deliverToHook(errand: Errand, lengthMax: number, run: HookRun): string | undefined;
+  /** It could not be said. */
+  takeBack(run: HookRun): void;
 };
 
 /**

@@ -1,6 +1,7 @@
-import { pathExists } from '#runtime';
+import { pathExists, readTextFile } from '#runtime';
 import { getProjectPath } from '../core/project.ts';
 import type { Recording } from '../core/recording.ts';
+import { inboxMark, requesterKey } from '../core/runs/requester-key.ts';
 import type { Db } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
 import { takeGiven } from '../store/given-contexts.ts';
@@ -18,6 +19,7 @@ import {
   attempt,
   type Decide,
   decideOnData,
+  type Errand,
   type HookRun,
   messageOf,
   type Others,
@@ -53,6 +55,22 @@ export function serve(context: Unread, run: HookRun, decide: Decide): Reply | un
   const { launch } = decision ?? {};
   if (launch) attempt(run, () => launchDetached(launch, run));
   return decision?.reply;
+}
+
+/**
+ * What a main session's hook has to do about background runs: nothing, mostly. Then it costs one look, because the
+ * directory of the marks is there only while somebody has one. What happens at the pace of a person also looks after
+ * runs whose supervisor died.
+ */
+export function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | undefined {
+  if (event.agentId !== null || project.path === null) return undefined;
+  const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
+  if (!isAtHumanPace && event.name !== 'PostToolUse' && event.name !== 'SessionEnd') return undefined;
+  const isMarkedAtAll = pathExists(paths.inboxMarks);
+  if (!isMarkedAtAll && !(isAtHumanPace && pathExists(paths.runsDatabase))) return undefined;
+  const requester = requesterKey(project.path, { readTextFile, pathExists });
+  const isMarked = isMarkedAtAll && pathExists(inboxMark(requester, paths));
+  return isMarked || isAtHumanPace ? { requester, isMarked } : undefined;
 }
 
 /** SubagentStart on a database that an earlier implementation made and no writer has taken over yet. */
@@ -143,4 +161,4 @@ function launchDetached({ projectPath }: Launch, { paths }: HookRun): void {
   child.unref();
 }
 
-({ serve, decideOnForeignData, takeWaiting, decideOther }) satisfies Others;
+({ serve, decideOnForeignData, takeWaiting, errandFor, decideOther }) satisfies Others;

@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs';
+import { inboxMark } from '../core/runs/requester-key.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import type { Turn } from '../core/runs/turn.ts';
 import { loadRunSettings } from '../store/run-config.ts';
 import { claimTurns, unclaim } from '../store/runs/lane.ts';
+import { waitingRequesters } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { activeTurns } from '../store/runs/turns.ts';
 import { isSameProcess } from '../sys/process-identity.ts';
-import { pathExists } from '../sys/runtime-bun.ts';
 import { startDetached } from '../sys/start-detached.ts';
+import { archiveDue } from './archive.ts';
+import { markInbox } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
 import { logRunFailure } from './runs-log.ts';
@@ -21,11 +25,22 @@ const TAKE_OVER_MS = 10_000;
  * noted in logs/runs.log.
  */
 export function advance(world: RunsWorld): void {
+  lookAfterRuns(world);
+  if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
+}
+
+/** As advance(), but archives nothing: for those who are waited for. Never throws. */
+export function lookAfterRuns(world: RunsWorld): void {
   const { paths } = world;
   try {
-    if (!pathExists(paths.runsDatabase)) return;
-    const active = readRuns(paths, activeTurns) ?? [];
+    if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
+    const { active, marked } = readRuns(paths, (db) => ({
+      active: activeTurns(db),
+      marked: waitingRequesters(nowMs, db),
+    })) ?? { active: [], marked: [] };
+    // Whoever wrote an announcement may have died before it left the sign.
+    for (const requester of marked) if (!existsSync(inboxMark(requester, paths))) markInbox(requester, paths);
     const orphans = active.filter((turn) => isOrphan(turn, nowMs));
     const isWaiting = active.some(({ state }) => state === 'queued');
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {

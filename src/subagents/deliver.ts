@@ -20,6 +20,8 @@ export type Reader = {
   readonly isPerson: boolean;
   /** In UTF-16 units; results are cut to it. */
   readonly lengthMax?: number;
+  /** How long it waits for whoever writes just now. */
+  readonly lockTimeoutMs?: number;
 };
 
 /** How long something is held that nobody said anything about. */
@@ -39,17 +41,18 @@ const MARK_TRIES_MAX = 5;
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
-  const { owner, isPerson, lengthMax = LENGTH_MAX } = reader;
+  const { owner, isPerson, lengthMax = LENGTH_MAX, lockTimeoutMs } = reader;
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
-  const announcements = withRuns(paths, (db) =>
-    takeAnnouncements(
+  const announcements = withRuns(paths, (db) => {
+    if (lockTimeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
+    return takeAnnouncements(
       { requester: key, session, owner, isPerson },
       { nowMs, leaseMs: LEASE_MS, limit, quietMs: QUIET_MS },
       db,
-    ),
-  );
+    );
+  });
   if (announcements.length > 0) {
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
     return { text: deliveryText(announcements, nonce, lengthMax), announcements };

@@ -1,6 +1,7 @@
 import { advance } from './advance.ts';
 import { agentsFor } from './agents.ts';
 import type { RunFeatures } from './features.ts';
+import { readLog } from './read-log.ts';
 import { requesterHere } from './requester.ts';
 import { retryRun } from './retry.ts';
 import { sendToRun } from './send.ts';
@@ -18,5 +19,5 @@ export const runFeatures: RunFeatures = {
   sendToRun,
   waitForRuns,
   agentsFor,
-  readLog: () => [],
+  readLog,
 };

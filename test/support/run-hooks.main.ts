@@ -7,6 +7,7 @@ import { parseHookEvent } from '../../src/hooks/event.ts';
 import * as others from '../../src/hooks/others.ts';
 import * as prompts from '../../src/hooks/prompt-logger.ts';
 import { runHook } from '../../src/hooks/run.ts';
+import * as deliveries from '../../src/subagents/deliver-to-hook.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
 /**
@@ -18,7 +19,12 @@ import { hookPayload } from './arbitrary-payload.ts';
 const [count = 0, seed = 0] = process.argv.slice(2).map(Number);
 const paths = statePaths(process.env, process.platform);
 if (paths === undefined) throw new Error('Cannot run hooks: HOME is not set');
-const chunks = { others: async () => others, failures: async () => failures, prompts: async () => prompts };
+const chunks = {
+  others: async () => others,
+  failures: async () => failures,
+  prompts: async () => prompts,
+  deliveries: async () => deliveries,
+};
 const digest = createHash('sha256');
 let events = 0;
 for (const [index, payload] of fc.sample(hookPayload(), { numRuns: count, seed }).entries()) {

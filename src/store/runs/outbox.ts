@@ -181,6 +181,16 @@ export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolea
   return row !== undefined;
 }
 
+/** Every requester for which hasWaiting() holds. */
+export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
+  return db
+    .all(
+      `SELECT DISTINCT requester FROM outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`,
+      nowMs + SOON_MS,
+    )
+    .map((row) => String(row.requester));
+}
+
 function readyRows({ requester, session, isPerson }: Listener, options: TakeOptions, db: Sqlite): Row[] {
   return db.all(
     `SELECT ${COLUMNS} FROM ${WITH_RUN}
