@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
+import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { statePaths } from '../core/state-paths.ts';
 import { parseClientVersion } from '../setup/client-version.ts';
 import { type InstallReport, install } from '../setup/install.ts';
+import { titlesOf } from '../setup/mcp-registration.ts';
 import type { SetupProblem, SetupStep } from '../setup/steps.ts';
 import { runCommand } from '../sys/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
@@ -11,6 +13,7 @@ import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 type Flags = {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
+  readonly mcp?: true | ClientName[];
   readonly dryRun?: true;
   readonly json?: true;
 };
@@ -24,6 +27,8 @@ Examples:
   $ self-generation install --dry-run                  show what would be changed
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
   $ self-generation install --analyse yes              analyse the log after sessions, without being asked
+  $ self-generation install --mcp                      also the MCP server, for background sub-agents
+  $ self-generation install --mcp claude codex         with these clients only
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
 
 Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;
@@ -35,6 +40,12 @@ export function installCommand(context: CliContext): Command {
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
     .addOption(
       new Option('--analyse <ANSWER>', 'whether a model may be asked after a session').choices(['yes', 'no']),
+    )
+    .addOption(
+      new Option(
+        '--mcp [CLIENTS...]',
+        'also register the MCP server: with these clients, or with all that are there',
+      ).choices(CLIENT_NAMES),
     )
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
@@ -49,13 +60,14 @@ export function installCommand(context: CliContext): Command {
         projectDirectory: context.cwd,
         dryRun: flags.dryRun === true,
         ...(analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd }),
+        ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
         ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
         run: runCommand,
         now: context.now,
       });
       if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
       else printReport(report, flags, context);
-      if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
+      if (report.kind === 'failed' || report.mcp.refused.length > 0) context.setExitCode(EXIT_FAILED);
     });
 }
 
@@ -105,9 +117,16 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     const hooks = `${report.events.length} hooks`;
     if (!flags.dryRun) {
       context.stdout(`${hooks} run in every new Claude Code session. Check with "self-generation doctor".\n`);
+      printServer(report.mcp.registered, context);
     }
   }
   printWarnings(report.warnings, context);
+}
+
+function printServer(clients: readonly ClientName[], context: CliContext): void {
+  if (clients.length === 0) return;
+  context.stdout(`New sessions of ${titlesOf(clients)} have the tools of the MCP server.\n`);
+  if (clients.includes('claude')) context.stdout('In Claude Code, /subagents shows and steers them.\n');
 }
 
 function readVersion(value: string): string {

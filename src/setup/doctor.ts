@@ -5,6 +5,7 @@ import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import { checkApplied } from './check-applied.ts';
 import { checkHooks } from './check-hooks.ts';
+import { checkMcp } from './check-mcp.ts';
 import { checkRegistration } from './check-registration.ts';
 import {
   checkConfig,
@@ -83,6 +84,7 @@ function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
           ? checkHooks({ binary, env, run, install })
           : skipped('hooks', 'this is not the compiled program'),
     },
+    { name: 'MCP server', look: () => checkMcp({ paths, env, platform, run, install }) },
     { name: 'hook failures', look: () => checkHookLog(paths, options.now) },
     { name: 'last seen', look: () => checkHeartbeats(paths) },
   ];

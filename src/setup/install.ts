@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { ClientName } from '../core/client-name.ts';
 import { readPath } from '../core/config.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import type { HookEventName } from '../core/hook-names.ts';
@@ -22,6 +23,13 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts';
+import {
+  type McpOutcome,
+  type McpReport,
+  type McpRequest,
+  mcpWarnings,
+  registerMcp,
+} from './mcp-registration.ts';
 import { locate, type Place, readSettings } from './place.ts';
 import {
   describeNote,
@@ -45,6 +53,8 @@ export type InstallOptions = {
   readonly dryRun: boolean;
   /** What the user answered; it is written where there are no settings yet. */
   readonly analysisOnSessionEnd?: boolean;
+  /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
+  readonly mcp?: readonly ClientName[] | 'all';
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string;
   readonly run: RunCommand;
@@ -58,6 +68,7 @@ export type InstallReport =
       readonly warnings: readonly string[];
       readonly events: readonly HookEventName[];
       readonly clientVersion: string | undefined;
+      readonly mcp: McpReport;
       /** Nothing had to be changed. */
       readonly upToDate: boolean;
     }
@@ -90,22 +101,44 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       return settings;
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    saveManifest(place, { ownsHome, directories, configWritten, settings, now: options.now }, work);
+    const mcp = registerMcp({
+      request: mcpRequest(options.mcp),
+      owner: { ...options, place, binaryBefore: earlier?.binary },
+      earlier,
+      work,
+      now: options.now,
+    });
+    saveManifest(place, { ownsHome, directories, configWritten, settings, mcp, now: options.now }, work);
     const ignored = work.steps.flatMap(({ note }) =>
       note === NO_AGENTS || note === ANALYSIS_KEPT ? [note] : [],
     );
     const warnings = [
       ...clientWarnings(client),
       ...settings.notes.map(describeNote),
+      ...mcpWarnings(mcp),
       ...ignored.map((note) => `${place.paths.config}: ${note}`),
     ];
     const upToDate = work.steps.every((step) => step.change === 'unchanged' || step.change === 'kept');
-    return { kind: 'done', steps: work.steps, warnings, events: features.events, clientVersion, upToDate };
+    const { registered, refused: unregistered } = mcp;
+    return {
+      kind: 'done',
+      steps: work.steps,
+      warnings,
+      events: features.events,
+      clientVersion,
+      mcp: { registered, refused: unregistered },
+      upToDate,
+    };
   } catch (error) {
     rollBack(work);
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: 'failed', action: 'install', reason, advice: RUN_AGAIN };
   }
+}
+
+function mcpRequest(mcp: InstallOptions['mcp']): McpRequest {
+  if (mcp === undefined || mcp === 'all') return { kind: mcp ?? 'earlier' };
+  return { kind: 'named', clients: mcp };
 }
 
 function notCompiled(executablePath: string): Failure {
@@ -209,19 +242,24 @@ type ManifestParts = {
   readonly directories: DirectoriesChanged;
   readonly configWritten: string | undefined;
   readonly settings: SettingsOutcome;
+  readonly mcp: McpOutcome;
   readonly now: () => Date;
 };
 
 /** The earlier manifest is read again: another install may have ended since this one began. */
 function saveManifest({ paths }: Place, parts: ManifestParts, work: Work): void {
-  const { settings, now, ...changes } = parts;
+  const { settings, mcp, now, configWritten, ownsHome } = parts;
+  const { createdDirectories, modesBefore } = parts.directories;
   const earlier = earlierManifest(paths);
   const known = earlier?.settings.find(({ path }) => path === settings.record.path);
   const record = settings.kind === 'unchanged' && known !== undefined ? known : settings.record;
   const installedAt = earlier?.installedAt ?? now().toISOString();
   const manifest = mergeManifest(earlier, {
-    ...changes,
+    ownsHome,
+    configWritten,
+    directories: { createdDirectories: [...createdDirectories, ...mcp.createdDirectories], modesBefore },
     settings: record,
+    mcp: mcp.records,
     binary: paths.binary,
     installedAt,
   });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { writeFileAtomic } from '../sys/atomic-file.ts';
 
@@ -20,6 +21,8 @@ export type Manifest = {
   readonly settings: readonly SettingsRecord[];
   /** The text of config.json when install wrote it; undefined when the file was there already. */
   readonly configWritten?: string;
+  /** One for each file with our MCP server in it, and the command /subagents; none without `install --mcp`. */
+  readonly mcp?: readonly McpRecord[];
 };
 
 export type DirectoriesChanged = Pick<Manifest, 'createdDirectories' | 'modesBefore'>;
@@ -33,6 +36,9 @@ export type SettingsRecord = {
   /** SHA-256 of the text that install wrote, in hexadecimal digits. */
   readonly writtenSha256: string;
 };
+
+/** What a client is told of the MCP server, or the command of Claude Code. */
+export type McpRecord = SettingsRecord & { readonly client: ClientName | 'command' };
 
 export type SettingsBefore =
   | { readonly kind: 'absent' }
@@ -74,6 +80,7 @@ export function mergeManifest(
     readonly directories: DirectoriesChanged;
     readonly settings: SettingsRecord;
     readonly configWritten: string | undefined;
+    readonly mcp: readonly McpRecord[];
   },
 ): Manifest {
   const { installedAt, binary, ownsHome, directories, settings, configWritten } = now;
@@ -82,6 +89,8 @@ export function mergeManifest(
   const newModes = directories.modesBefore.filter(({ path }) => !modes.some((known) => known.path === path));
   const config = configWritten ?? earlier?.configWritten;
   const others = earlier?.settings.filter(({ path }) => path !== settings.path) ?? [];
+  const isRenewed = (record: McpRecord) => now.mcp.some(({ path }) => path === record.path);
+  const mcp = [...(earlier?.mcp?.filter((record) => !isRenewed(record)) ?? []), ...now.mcp];
   return {
     version: 1,
     installedAt,
@@ -91,6 +100,7 @@ export function mergeManifest(
     ownsHome: ownsHome || earlier?.ownsHome === true,
     settings: [...others, settings],
     ...(config === undefined ? {} : { configWritten: config }),
+    ...(mcp.length === 0 ? {} : { mcp }),
   };
 }
 
@@ -114,9 +124,11 @@ function parseManifest(value: unknown): Manifest | undefined {
   const modesBefore = listOf(value.modesBefore, parseModeBefore);
   const settings = listOf(value.settings, parseSettingsRecord);
   const configWritten = readString(value, 'configWritten');
+  const mcp = value.mcp === undefined ? [] : listOf(value.mcp, parseMcpRecord);
   if (binary === undefined || installedAt === undefined) return undefined;
   if (createdDirectories === undefined || modesBefore === undefined || settings === undefined)
     return undefined;
+  if (mcp === undefined) return undefined;
   return {
     version: 1,
     installedAt,
@@ -126,6 +138,7 @@ function parseManifest(value: unknown): Manifest | undefined {
     ownsHome: value.ownsHome === true,
     settings,
     ...(configWritten === undefined ? {} : { configWritten }),
+    ...(mcp.length === 0 ? {} : { mcp }),
   };
 }
 
@@ -140,6 +153,13 @@ function parseSettingsRecord(value: unknown): SettingsRecord | undefined {
   }
   const before = parseBefore(value.before);
   return before && { path: value.path, before, writtenSha256: value.writtenSha256 };
+}
+
+function parseMcpRecord(value: unknown): McpRecord | undefined {
+  const record = parseSettingsRecord(value);
+  const name = isRecord(value) ? value.client : undefined;
+  const client = ([...CLIENT_NAMES, 'command'] as const).find((one) => one === name);
+  return record && client && { ...record, client };
 }
 
 function parseBefore(value: unknown): SettingsBefore | undefined {

@@ -1,6 +1,15 @@
 /** One thing that was done, or in a dry run would be done. */
 export type SetupStep = {
-  readonly what: 'directory' | 'binary' | 'script' | 'config' | 'backup' | 'settings' | 'manifest' | 'data';
+  readonly what:
+    | 'directory'
+    | 'binary'
+    | 'script'
+    | 'config'
+    | 'backup'
+    | 'settings'
+    | 'mcp'
+    | 'manifest'
+    | 'data';
   readonly path: string;
   readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
   /** Why, where it does not go without saying. */

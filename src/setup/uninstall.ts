@@ -12,13 +12,15 @@ import {
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { realPath, resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
+import { realPath } from '../sys/atomic-file.ts';
 import { listAppliedFiles } from './applied-files.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
-import { type Manifest, readManifest, type SettingsRecord, sha256 } from './manifest.ts';
-import { locate, ownerOf, type Place, readSettings } from './place.ts';
-import { type UnregisterResult, unregisterHooks } from './settings-file.ts';
+import { type Manifest, readManifest, type SettingsRecord } from './manifest.ts';
+import { changedCommands, planMcp } from './mcp-removal.ts';
+import { locate, ownerOf, type Place } from './place.ts';
+import { unregisterHooks } from './settings-file.ts';
 import type { SetupProblem, SetupStep } from './steps.ts';
+import { carryOut, type FilePlan, planUndo } from './undo-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -32,19 +34,14 @@ export type UninstallReport =
   | { readonly kind: 'done'; readonly steps: readonly SetupStep[]; readonly warnings: readonly string[] }
   | ({ readonly kind: 'failed'; readonly steps: readonly SetupStep[] } & SetupProblem);
 
-type SettingsPlan = { readonly path: string; readonly textNow: string | undefined } & (
-  | { readonly kind: 'leave' }
-  | { readonly kind: 'delete' }
-  | { readonly kind: 'write'; readonly text: string; readonly change: 'restored' | 'updated' }
-  | { readonly kind: 'refused'; readonly reason: string }
-);
 type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly warnings: string[] };
 type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; readonly owner: Owner };
 
 const ENTRIES_MAX = 10_000;
 const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
 /** Copies of files from before install, apply or undo changed them. */
-const BACKUP_NAMES = /^(settings|apply-settings|apply-CLAUDE)\.\d{8}T\d{9}Z(-\d+)?\.(json|md)$/;
+const BACKUP_NAMES =
+  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
 const LOG_NAMES = /^hooks\.log(\.|$)/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -68,11 +65,18 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     const objection = options.purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection, work);
     const plans = planSettings(scope, options.purge);
+    const servers = planMcp({ ...options, place, binaryBefore: manifest?.binary }, manifest);
     if (options.purge) work.warnings.push(...appliedThatStays(place, work));
     for (const plan of plans) {
       if (plan.kind === 'refused') return failed(`take the hooks out of "${plan.path}"`, plan.reason, work);
     }
-    for (const plan of plans) applySettings(plan, work);
+    for (const plan of servers) {
+      if (plan.kind === 'refused')
+        return failed(`take the MCP server out of "${plan.path}"`, plan.reason, work);
+    }
+    for (const plan of plans) carryOut(plan, 'settings', work);
+    for (const plan of servers) carryOut(plan, 'mcp', work);
+    work.steps.push(...changedCommands(servers, manifest));
     if (plans.some((plan) => bringsPredecessorBack(plan, scope.owner))) work.warnings.push(PREDECESSOR_BACK);
     removeInstalled(scope, work);
     if (options.purge) purgeHome(scope, work);
@@ -103,68 +107,26 @@ function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner }: Scope, purge: boolean): SettingsPlan[] {
+function planSettings({ place, manifest, owner }: Scope, purge: boolean): FilePlan[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
   return [...records, ...others].map((record) => planOne(record, owner, purge));
 }
 
-function planOne(
-  record: { path: string } & Partial<SettingsRecord>,
-  owner: Owner,
-  purge: boolean,
-): SettingsPlan {
-  const { path, before, writtenSha256 } = record;
-  const textNow = readSettings(path);
-  if (textNow === undefined) return { kind: 'leave', path, textNow };
+function planOne(record: { path: string } & Partial<SettingsRecord>, owner: Owner, purge: boolean): FilePlan {
   // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
   const isOurs = (entry: unknown) => {
     const kind = recogniseEntry(entry, owner)?.kind;
     return kind === 'ours' || kind === 'script' || (purge && kind === 'predecessor');
   };
-  if (writtenSha256 === sha256(textNow)) {
-    if (before?.kind === 'absent') return { kind: 'delete', path, textNow };
-    const original = before?.kind === 'saved' ? readSettings(before.backup) : undefined;
-    const isIntact = original !== undefined && before?.kind === 'saved' && sha256(original) === before.sha256;
-    if (isIntact && unregisterHooks(original, isOurs).kind === 'unchanged') {
-      return { kind: 'write', path, textNow, text: original, change: 'restored' };
-    }
-  }
-  return planEdit({ path, textNow }, unregisterHooks(textNow, isOurs), before?.kind === 'absent');
+  return planUndo(record, (text) => unregisterHooks(text, isOurs));
 }
 
-function bringsPredecessorBack(plan: SettingsPlan, owner: Owner): boolean {
+function bringsPredecessorBack(plan: FilePlan, owner: Owner): boolean {
   if (plan.kind !== 'write' || plan.change !== 'restored') return false;
   const isPredecessor = (entry: unknown) => recogniseEntry(entry, owner)?.kind === 'predecessor';
   return unregisterHooks(plan.text, isPredecessor).kind !== 'unchanged';
-}
-
-function planEdit(
-  at: { path: string; textNow: string },
-  result: UnregisterResult,
-  wasAbsent: boolean,
-): SettingsPlan {
-  if (result.kind === 'unchanged') return { kind: 'leave', ...at };
-  if (result.kind === 'refused') return { kind: 'refused', ...at, reason: result.reason };
-  if (result.kind === 'emptied' && wasAbsent) return { kind: 'delete', ...at };
-  return { kind: 'write', ...at, text: result.text, change: 'updated' };
-}
-
-/** @throws Error when somebody else has written the file since it was read. */
-function applySettings(plan: SettingsPlan, work: Work): void {
-  const { path } = plan;
-  if (plan.kind === 'leave' || plan.kind === 'refused') {
-    work.steps.push({ what: 'settings', path, change: 'unchanged' });
-    return;
-  }
-  const change = plan.kind === 'delete' ? 'removed' : plan.change;
-  if (!work.dryRun) {
-    if (readSettings(path) !== plan.textNow) throw new Error(`another program has just changed "${path}"`);
-    if (plan.kind === 'delete') rmSync(resolveLinks(path));
-    else writeFileAtomic(path, plan.text);
-  }
-  work.steps.push({ what: 'settings', path, change });
 }
 
 function removeInstalled({ place, manifest }: Scope, work: Work): void {

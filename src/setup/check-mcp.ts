@@ -1,0 +1,81 @@
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import type { RunCommand } from '../sys/run-command.ts';
+import { type Check, failed, ok, warning } from './check.ts';
+import { type McpRecord, readManifest } from './manifest.ts';
+import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { titlesOf } from './mcp-registration.ts';
+import { locate, readSettings } from './place.ts';
+import { COMMAND_TEXT } from './slash-command.ts';
+
+const NAME = 'MCP server';
+const ANSWER_WITHIN_MS = 10_000;
+/** What a client says first. */
+const HELLO = `${JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'self-generation-doctor', version: '1' },
+  },
+})}\n`;
+
+export type McpWorld = {
+  readonly paths: StatePaths;
+  readonly env: Environment;
+  readonly platform: string;
+  readonly run: RunCommand;
+  /** The command line that installs. */
+  readonly install: string;
+};
+
+/** Whether each client that the server was registered with still has it, and whether it answers; nothing without one. */
+export async function checkMcp(world: McpWorld): Promise<Check[]> {
+  const { paths, env, platform } = world;
+  const read = readManifest(paths.manifest);
+  const records = read.kind === 'read' ? (read.manifest.mcp ?? []) : [];
+  const place = locate(env, platform);
+  if (records.length === 0 || place.kind === 'failed') return []; // The check of the hooks says why there is no place.
+  const owner = { place, env, platform, binaryBefore: undefined };
+  const checks = records.flatMap((record) => checkRecord(record, owner, world.install));
+  const answer = await checkAnswer(world);
+  if (answer !== undefined) return [...checks, answer];
+  if (checks.length > 0) return checks;
+  const clients = records.flatMap(({ client }) => (client === 'command' ? [] : [client]));
+  return [ok(NAME, `answers, and is registered with ${titlesOf(clients)}`)];
+}
+
+function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Check[] {
+  const text = readSettings(path);
+  if (client === 'command') {
+    const detail = text === undefined ? `${path} is gone` : `${path} is not as this version would write it`;
+    return text === COMMAND_TEXT ? [] : [warning(NAME, detail, `Run: ${install} --mcp claude`)];
+  }
+  const remedy = `Run: ${install} --mcp ${client}`;
+  const title = CLIENT_TITLES[client];
+  const file = mcpFile(client, owner, path);
+  const entry = text === undefined ? undefined : file.read(text);
+  if (entry === undefined) return [warning(NAME, `${title} does not have it: it is not in ${path}`, remedy)];
+  if (!file.isOurs(entry)) {
+    const detail = `in ${path}, "self-generation" is a server of another program`;
+    return [warning(NAME, detail, `Rename or remove it there, then run: ${install} --mcp ${client}`)];
+  }
+  if (text !== undefined && file.set(text).kind === 'edited') {
+    return [warning(NAME, `${path} is not as this version would write it`, remedy)];
+  }
+  return [];
+}
+
+/** What is wrong with the server itself; undefined when it answers and ends with its input. */
+async function checkAnswer({ paths, env, run, install }: McpWorld): Promise<Check | undefined> {
+  const end = await run(paths.binary, ['mcp'], {
+    cwd: paths.home,
+    env,
+    stdin: HELLO,
+    timeoutMs: ANSWER_WITHIN_MS,
+  });
+  if (end.kind === 'exited' && end.code === 0 && end.stdout.includes('"serverInfo"')) return undefined;
+  const reason = end.kind === 'exited' ? `it ended with ${end.code}` : 'it could not be run to its end';
+  return failed(NAME, `${paths.binary} mcp does not answer: ${reason}`, `Run: ${install} --mcp`);
+}

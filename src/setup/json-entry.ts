@@ -1,0 +1,104 @@
+import { isRecord, type Json } from '../core/guards.ts';
+import type { TextEdit } from './edit-file.ts';
+import { BOM, parseDocument, reparse } from './json-document.ts';
+import {
+  appendTo,
+  type Document,
+  isAlone,
+  jsonOf,
+  keyOf,
+  place,
+  properties,
+  propertyValue,
+  removeNode,
+  replaceNode,
+} from './json-text.ts';
+
+/** One entry of an object in a client's settings: `mcpServers.self-generation`. All else keeps its bytes. */
+
+export type JsonEntry = {
+  readonly holder: string;
+  readonly name: string;
+  /** What the entry is to hold; what else the user has put into it stays. */
+  readonly wanted: Json;
+  readonly isOurs: (value: unknown) => boolean;
+};
+
+/** `emptied`: nothing but the entry was in it; whoever made the file may delete it. */
+export type TextRemoval =
+  | { readonly kind: 'edited' | 'emptied'; readonly text: string }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** OpenCode puts its schema into every file. */
+const EMPTY = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
+
+/** The text with the entry as it has to be. `fresh`: what a new file begins with. Never throws on bad text. */
+export function setJsonEntry(text: string | undefined, entry: JsonEntry, fresh: Json): TextEdit {
+  const bom = text?.startsWith(BOM) ? BOM : '';
+  const bare = text?.slice(bom.length) ?? '';
+  const isBlank = bare.trim() === '';
+  const parsed = parseDocument(isBlank ? `${JSON.stringify(fresh, null, 2)}\n` : bare);
+  if (parsed.kind === 'refused') return parsed;
+  const objection = objectionTo(parsed, entry);
+  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  const after = withEntry(parsed, entry);
+  if (after === bare) return { kind: 'unchanged' };
+  return { kind: 'edited', text: bom + reparse(after).text };
+}
+
+/** The text without the entry, if it is ours, and without the object that held nothing else. Never throws on bad text. */
+export function removeJsonEntry(text: string, entry: JsonEntry): TextRemoval {
+  const bom = text.startsWith(BOM) ? BOM : '';
+  const bare = text.slice(bom.length);
+  if (bare.trim() === '') return { kind: 'unchanged' };
+  const parsed = parseDocument(bare);
+  if (parsed.kind === 'refused') return parsed;
+  const property = properties(propertyValue(parsed.root, entry.holder)).findLast(
+    (one) => keyOf(one) === entry.name,
+  );
+  if (property === undefined || !entry.isOurs(jsonOf(property.children?.[1]))) return { kind: 'unchanged' };
+  const holder = property.parent?.parent;
+  const after = reparse(removeNode(bare, isAlone(property) && holder !== undefined ? holder : property));
+  const isEmptied = EMPTY.test(after.text);
+  return { kind: isEmptied ? 'emptied' : 'edited', text: bom + after.text };
+}
+
+/** What stands there; undefined when nothing does, or when the text cannot be read. */
+export function readJsonEntry(text: string, { holder, name }: Pick<JsonEntry, 'holder' | 'name'>): unknown {
+  const parsed = parseDocument(text.startsWith(BOM) ? text.slice(BOM.length) : text);
+  if (parsed.kind === 'refused') return undefined;
+  return jsonOf(propertyValue(propertyValue(parsed.root, holder) ?? parsed.root, name));
+}
+
+function withEntry(document: Document, { holder, name, wanted }: JsonEntry): string {
+  const object = propertyValue(document.root, holder);
+  if (object === undefined) {
+    return appendTo(document, document.root, { key: holder, value: { [name]: wanted } });
+  }
+  const standing = propertyValue(object, name);
+  if (standing === undefined) return appendTo(document, object, { key: name, value: wanted });
+  const current = jsonOf(standing);
+  const renewed = isRecord(current) ? { ...current, ...wanted } : wanted;
+  if (JSON.stringify(renewed) === JSON.stringify(current)) return document.text;
+  return replaceNode(document, standing, renewed);
+}
+
+/** Why the entry cannot be put there without guessing what the file's author means, or undefined. */
+function objectionTo({ root, text }: Document, { holder, name, isOurs }: JsonEntry): string | undefined {
+  const at = (offset: number) => place(text, offset);
+  const [, second] = properties(root).filter((property) => keyOf(property) === holder);
+  if (second !== undefined)
+    return `${at(second.offset)}: "${holder}" stands there a second time; merge the two`;
+  const object = propertyValue(root, holder);
+  if (object === undefined) return undefined;
+  if (object.type !== 'object')
+    return `${at(object.offset)}: "${holder}" is not an object; make it {} or remove it`;
+  const named = properties(object).filter((property) => keyOf(property) === name);
+  const foreign = named.find((property) => !isOurs(jsonOf(property.children?.[1])));
+  if (foreign !== undefined)
+    return `${at(foreign.offset)}: a server of another program is called "${name}"; rename or remove it`;
+  if (named[1] !== undefined)
+    return `${at(named[1].offset)}: "${name}" stands there a second time; remove one`;
+  return undefined;
+}
