@@ -26,6 +26,8 @@ export type LogFlags = JsonFlag & { readonly follow?: true };
 
 const USAGE = 'log <id|#> [limit] [tools]';
 const FOLLOW_INTERVAL_MS = 300;
+/** So many entries are the same only at one place. */
+const MATCHED = 16;
 /** Of one message or result on a terminal. */
 const TEXT_LENGTH_MAX = 8192;
 
@@ -89,11 +91,12 @@ async function follow(run: Run, asked: Asked, here: RunsHere): Promise<void> {
       const all = here.features.readLog(run, here.world);
       const entries = all.filter((entry) => isShown(entry, asked.withTools));
       isHeldBack = all.at(-1)?.kind === 'assistant' && !isQuiet && !isOver;
-      printed ??= beforeLast(entries, asked.limit);
+      printed ??= upTo(entries, Math.max(0, entries.length - asked.limit));
       const until = isHeldBack ? entries.length - 1 : entries.length;
-      if (until >= printed.count) {
-        here.context.stdout(linesOf(newsOf(entries.slice(0, until), printed), here.context));
-        printed = { count: until, lastLength: entries[until - 1]?.text.length ?? 0 };
+      const at = resumeAt(entries, printed);
+      if (until >= at) {
+        here.context.stdout(linesOf(newsOf(entries.slice(0, until), at, printed), here.context));
+        printed = upTo(entries, until);
       }
     }
     if (isOver) return;
@@ -101,18 +104,33 @@ async function follow(run: Run, asked: Asked, here: RunsHere): Promise<void> {
   }
 }
 
-/** How far a log has been printed. A message at its end waits until nothing came for a while, and may go on even so. */
-type Printed = { readonly count: number; readonly lastLength: number };
+/** How far a log has been printed, and its last entries: by them the place is found when the beginning is left out. */
+type Printed = { readonly count: number; readonly last: readonly LogEntry[] };
 
-function beforeLast(entries: readonly LogEntry[], limit: number): Printed {
-  const count = Math.max(0, entries.length - limit);
-  return { count, lastLength: entries[count - 1]?.text.length ?? 0 };
+function upTo(entries: readonly LogEntry[], count: number): Printed {
+  return { count, last: entries.slice(0, count).slice(-MATCHED) };
 }
 
-function newsOf(entries: readonly LogEntry[], { count, lastLength }: Printed): LogEntry[] {
-  const last = entries[count - 1];
-  const more = last?.text.slice(lastLength) ?? '';
-  return [...(last === undefined || more === '' ? [] : [{ ...last, text: more }]), ...entries.slice(count)];
+/** How many of these entries have been printed. */
+function resumeAt(entries: readonly LogEntry[], { count, last }: Printed): number {
+  const isAt = (end: number) =>
+    last.every((entry, index) => {
+      const now = entries[end - last.length + index];
+      return now?.kind === entry.kind && now.text.startsWith(entry.text);
+    });
+  let at = Math.min(count, entries.length);
+  while (at > 0 && !isAt(at)) at--;
+  return at;
+}
+
+/** What came since. The last message may have gone on, too. */
+function newsOf(entries: readonly LogEntry[], at: number, { last }: Printed): LogEntry[] {
+  const grown = entries[at - 1];
+  const more = grown?.text.slice(last.at(-1)?.text.length ?? 0) ?? '';
+  return [
+    ...(grown === undefined || last.length === 0 || more === '' ? [] : [{ ...grown, text: more }]),
+    ...entries.slice(at),
+  ];
 }
 
 function turnsNow(run: Run, { world }: RunsHere): readonly Turn[] {

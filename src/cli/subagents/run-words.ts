@@ -1,5 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { formatAge, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
@@ -9,6 +8,7 @@ import type { Usage } from '../../core/runs/usage.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
+import { archivedNames } from '../../subagents/archive.ts';
 import { visible } from '../visible.ts';
 
 /** Runs in the words of the commands, for a terminal and as JSON. */
@@ -133,19 +133,8 @@ export function runJson(
   };
 }
 
-/** Where the client's output of a turn is now: archiving puts `.deleted.<time>` behind the name. */
+/** Where the client's output of a turn is now: archiving renames it. */
 export function transcriptPath(paths: StatePaths, runId: string, turn: number): string {
   const { output, directory } = turnFiles(paths, runId, turn);
-  if (existsSync(output)) return output;
-  const place = renamed(directory);
-  return (place && renamed(`${place}/${basename(output)}`)) ?? output;
-}
-
-function renamed(path: string): string | undefined {
-  if (existsSync(path)) return path;
-  const parent = dirname(path);
-  if (!existsSync(parent)) return undefined;
-  const names = readdirSync(parent).filter((name) => name.startsWith(`${basename(path)}.deleted.`));
-  const last = names.sort().at(-1);
-  return last === undefined ? undefined : `${parent}/${last}`;
+  return existsSync(output) ? output : (archivedNames(output, directory).at(-1) ?? output);
 }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { turnFiles } from '../../../src/core/runs/run-files.ts';
 import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { addRunEvent } from '../../../src/store/runs/run-events.ts';
-import { changeRun } from '../../../src/store/runs/runs.ts';
+import { changeRun, getRun } from '../../../src/store/runs/runs.ts';
 import { appendTurn } from '../../../src/store/runs/turns.ts';
+import { archiveRun } from '../../../src/subagents/archive.ts';
 import { childKeyOf } from '../../support/made-run.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
@@ -119,18 +120,16 @@ describe('subagents info', () => {
     expect(stdout).toContain('\nAnnounce steps: tokens 320\n');
   });
 
-  for (const what of ['file', 'directory'] as const) {
-    test(`finds the transcript of which the ${what} was renamed by archiving`, async () => {
-      using shelf = newShelf();
-      const turn = shelf.end(shelf.start({ id: ID }));
-      shelf.say(turn, [{}]);
-      const { output, directory } = turnFiles(shelf.home.paths, ID, 1);
-      const renamed = `${what === 'file' ? output : directory}.deleted.2026-11-20T10-00-00.000Z`;
-      renameSync(what === 'file' ? output : directory, renamed);
-      mkdirSync(`${shelf.home.paths.runs}/another`);
-      const { transcriptPath } = await shelf.json<{ transcriptPath: string }>(['info', '1']);
-      expect(transcriptPath).toStartWith(renamed);
-      expect(existsSync(transcriptPath)).toBe(true);
-    });
-  }
+  test('finds the transcript under the name that archiving gave it', async () => {
+    using shelf = newShelf();
+    const turn = shelf.end(shelf.start({ id: ID }));
+    shelf.say(turn, [{}]);
+    const run = shelf.write((db) => getRun(ID, db)?.run);
+    if (run !== undefined) archiveRun(run, shelf.home.paths, new Date(NOW_MS));
+    const { transcriptPath } = await shelf.json<{ transcriptPath: string }>(['info', '1']);
+    expect(transcriptPath).toBe(
+      `${turnFiles(shelf.home.paths, ID, 1).output}.deleted.2026-11-20T10-00-00.000Z`,
+    );
+    expect(existsSync(transcriptPath)).toBe(true);
+  });
 });

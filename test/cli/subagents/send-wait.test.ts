@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'bun:test';
+import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
+import { setArchived } from '../../../src/store/runs/archive.ts';
+import { claimTurns } from '../../../src/store/runs/lane.ts';
+import { changeRun } from '../../../src/store/runs/runs.ts';
+import { changeTurn, getTurn } from '../../../src/store/runs/turns.ts';
+import { identityOf } from '../../../src/sys/process-identity.ts';
+import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+
+const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
+
+/** A run with a session that could go on, while another one has the only slot. */
+function shelfWithSession(): { shelf: Shelf; turn: Turn } {
+  const shelf = newShelf(ONE_AT_A_TIME);
+  const turn = shelf.end(shelf.start({ label: 'fix tests' }));
+  shelf.write((db) => changeRun(turn.runId, { sessionId: 's-1' }, db));
+  shelf.start({ label: 'busy' });
+  return { shelf, turn };
+}
+
+/** What the supervisor does with the run's next turn, all at once. */
+function answer(shelf: Shelf, runId: string, ending: Partial<Ending>): void {
+  const lane = { maxConcurrent: 100, maxPerRequester: 100, maxPerClient: {} };
+  const owner = identityOf(process.pid) ?? null;
+  const turn = shelf.write((db) => {
+    const claimed = claimTurns(lane, NOW_MS, db).find((one) => one.runId === runId);
+    return claimed && changeTurn(claimed, { state: 'running', owner, startedAtMs: NOW_MS }, db);
+  });
+  if (turn === undefined) throw new Error(`Run "${runId}" has no turn that waits`);
+  shelf.end(turn, ending);
+}
+
+describe('subagents send', () => {
+  test('writes the message down as the next turn, and says that it waits', async () => {
+    const { shelf, turn } = shelfWithSession();
+    using _ = shelf;
+    const { code, stdout } = await shelf.call(['send', '1', 'now', 'the second one', '--timeout', '0']);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `✅ Sent to fix tests (run ${turn.runId.slice(0, 8)}).\n`,
+    });
+    expect(shelf.write((db) => getTurn(turn.runId, 2, db))).toMatchObject({
+      kind: 'send',
+      message: 'now the second one',
+      state: 'queued',
+    });
+  });
+
+  test('never calls it failed when the reply does not come in time', async () => {
+    const { shelf, turn } = shelfWithSession();
+    using _ = shelf;
+    const { code, stdout } = await shelf.call(['send', '1', '-', '--timeout', '1'], { stdin: 'go on' });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `⏳ Subagent still queued (run ${turn.runId.slice(0, 8)}).\n`,
+    });
+  });
+
+  const replies: [title: string, ending: Partial<Ending>, code: number, said: string][] = [
+    ['prints the reply', { result: 'Done:\n\u001b[2Jall' }, 0, 'Done:\n<U+001B>[2Jall\n'],
+    ['says that it was sent when there is no reply', { result: null }, 0, '✅ Sent to fix tests (run ID).\n'],
+    [
+      'says what went wrong',
+      { outcome: 'error', error: 'broken' },
+      1,
+      '⚠️ Subagent error: broken (run ID).\n',
+    ],
+    [
+      'says how it ended without an error',
+      { outcome: 'timeout' },
+      1,
+      '⚠️ Subagent error: timeout (run ID).\n',
+    ],
+  ];
+  for (const [title, ending, code, said] of replies) {
+    test(title, async () => {
+      const { shelf, turn } = shelfWithSession();
+      using _ = shelf;
+      const sending = shelf.call(['send', '1', 'go on']);
+      answer(shelf, turn.runId, ending);
+      const { stdout, stderr, code: found } = await sending;
+      expect({ code: found, said: stdout + stderr }).toEqual({
+        code,
+        said: said.replace('ID', turn.runId.slice(0, 8)),
+      });
+    });
+  }
+
+  test('gives the reply as JSON', async () => {
+    const { shelf, turn } = shelfWithSession();
+    using _ = shelf;
+    const sending = shelf.json<object>(['send', '1', 'go on']);
+    answer(shelf, turn.runId, { result: 'Done.' });
+    expect(await sending).toMatchObject({
+      runId: turn.runId,
+      number: 1,
+      turn: 2,
+      status: 'success',
+      result: 'Done.',
+    });
+  });
+
+  test('refuses what has no session any more', async () => {
+    const { shelf, turn } = shelfWithSession();
+    using _ = shelf;
+    shelf.write((db) => setArchived(turn.runId, NOW_MS, db));
+    const { code, stderr } = await shelf.call(['send', '1', 'go on']);
+    expect(code).toBe(1);
+    expect(stderr).toStartWith('⚠️ Send failed: Subagent #1 (fix tests) is archived');
+  });
+});
+
+describe('subagents wait', () => {
+  test('answers at once for what has ended, with its result', async () => {
+    using shelf = newShelf();
+    const { runId } = shelf.end(shelf.start({ label: 'fix tests' }), { result: 'All\u0007 pass.' });
+    expect(await shelf.call(['wait', '1'])).toEqual({
+      code: 0,
+      stdout: `1) success · fix tests · 5m12s · run ${runId.slice(0, 8)}\nAll<U+0007> pass.\n`,
+      stderr: '',
+    });
+  });
+
+  test('fails with what has failed', async () => {
+    using shelf = newShelf();
+    shelf.end(shelf.start(), { outcome: 'error', error: 'broken', result: null });
+    const { code, stdout } = await shelf.call(['wait', '1']);
+    expect(code).toBe(1);
+    expect(stdout).toEndWith('\n   broken\n');
+  });
+
+  test('waits for all that are active, and tells progress meanwhile', async () => {
+    using shelf = newShelf();
+    const one = shelf.start();
+    const two = shelf.start();
+    shelf.end(shelf.start());
+    const progress: string[] = [];
+    // The end comes when the waiting has been seen.
+    const seen = (text: string) => {
+      progress.push(text);
+      if (progress.length !== 1) return;
+      shelf.end(one);
+      shelf.end(two);
+    };
+    const { code, stdout } = await shelf.call(['wait', 'all'], { progress: seen });
+    expect(code).toBe(0);
+    expect(stdout.match(/^\d\) success/gm)).toEqual(['1) success', '2) success']);
+    expect([progress[0], progress.at(-1)]).toEqual(['waiting 1s: 2 running', '']);
+  });
+
+  test('gives up when the time is over, and says that it goes on', async () => {
+    using shelf = newShelf();
+    shelf.start();
+    const { code, stdout, stderr } = await shelf.call(['wait', '1', '--timeout', '0']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: '⏳ The time is over; what has not ended goes on.\n',
+    });
+    expect(stdout).toStartWith('1) running · ');
+  });
+
+  test('gives the same as JSON', async () => {
+    using shelf = newShelf();
+    const { runId } = shelf.end(shelf.start());
+    expect(await shelf.json<object>(['wait', '1'])).toMatchObject({
+      kind: 'ended',
+      runs: [{ runId, number: 1, turn: 1, status: 'success', result: 'All pass.', error: null }],
+    });
+  });
+
+  test('has nothing to wait for where nothing is active', async () => {
+    using shelf = newShelf();
+    expect(await shelf.call(['wait', 'all'])).toEqual({
+      code: 0,
+      stdout: 'No subagent is active.\n',
+      stderr: '',
+    });
+  });
+});

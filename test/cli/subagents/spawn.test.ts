@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync } from 'node:fs';
+import { getRun } from '../../../src/store/runs/runs.ts';
+import { newShelf, type Shelf } from './shelf.ts';
+
+type Accepted = {
+  readonly status: string;
+  readonly runId: string;
+  readonly childSessionKey: string;
+  readonly [field: string]: unknown;
+};
+
+/** A shelf with clients on the PATH that are never started, because a run occupies the only slot. */
+function shelfWithClients(): Shelf {
+  const shelf = newShelf({ agents: { defaults: { subagents: { maxConcurrent: 1 } } } });
+  for (const name of ['claude', 'codex']) chmodSync(shelf.home.put(`bin/${name}`, '#!/bin/sh\n'), 0o755);
+  shelf.start({ label: 'busy' });
+  return shelf;
+}
+
+describe('subagents spawn', () => {
+  test('answers with the run and its place, without waiting for it', async () => {
+    using shelf = shelfWithClients();
+    const { code, stdout, stderr } = await shelf.call(['spawn', 'Look', 'for dead code']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^Spawned subagent main \(session agent:main:subagent:[0-9a-f-]{36}, run [0-9a-f]{8}\)\.\n#2 · queued \(1st\)\n"self-generation subagents wait 2" waits for its result\.\n$/,
+    );
+  });
+
+  test('answers status, runId and childSessionKey as JSON', async () => {
+    using shelf = shelfWithClients();
+    const { status, runId, childSessionKey, ...rest } = await shelf.json<Accepted>(['spawn', 'task']);
+    expect(status).toBe('accepted');
+    expect(childSessionKey.replaceAll('-', '')).toBe(`agent:main:subagent:${runId}`);
+    expect(rest).toEqual({ number: 2, queuePosition: 1 });
+  });
+
+  test('writes down every option', async () => {
+    using shelf = shelfWithClients();
+    const options = [
+      '--cli',
+      'codex',
+      '--model',
+      'made-1',
+      '--thinking',
+      'low',
+      '--timeout',
+      '10m',
+      '--label',
+      'docs',
+    ];
+    const more = ['--cleanup', 'delete', '--worktree', 'auto'];
+    const { runId } = await shelf.json<Accepted>(['spawn', ...options, ...more, 'task']);
+    expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject({
+      client: 'codex',
+      thinking: 'low',
+      runTimeoutMs: 600_000,
+      label: 'docs',
+      cleanup: 'delete',
+      worktreeMode: 'auto',
+      task: 'task',
+      requester: { key: shelf.key, session: null, client: null },
+    });
+  });
+
+  test('takes the task from standard input with "-"', async () => {
+    using shelf = shelfWithClients();
+    const { runId } = await shelf.json<Accepted>(['spawn', '-'], { stdin: 'one\ntwo\n' });
+    expect(shelf.write((db) => getRun(runId, db)?.run.task)).toBe('one\ntwo');
+    const { code, stderr } = await shelf.call(['spawn', '-'], { stdin: ' \n' });
+    expect(code).toBe(2);
+    expect(stderr).toStartWith('⚙️ Usage: ');
+  });
+
+  test('gives the same run to the same call a moment later', async () => {
+    using shelf = shelfWithClients();
+    const first = await shelf.json<Accepted>(['spawn', 'task']);
+    const second = await shelf.json<Accepted>(['spawn', 'task']);
+    expect([second.runId, second.deduplicated]).toEqual([first.runId, true]);
+    expect((await shelf.call(['spawn', 'task'])).stdout).toContain('the same was asked for a moment ago');
+  });
+
+  const refusals: [title: string, words: string[], code: number, error: RegExp][] = [
+    [
+      'a thinking level that there is not',
+      ['--thinking', 'hard', 'task'],
+      1,
+      /^Invalid thinking level "hard"\. Use one of: /,
+    ],
+    [
+      'an agent that is not allowed',
+      ['--agent', 'other', 'task'],
+      4,
+      /^agentId is not allowed for sessions_spawn \(allowed: /,
+    ],
+    ['a client that is not there', ['--cli', 'gemini', 'task'], 1, /gemini is not on the PATH/],
+  ];
+  for (const [title, words, code, error] of refusals) {
+    test(`refuses ${title}`, async () => {
+      using shelf = shelfWithClients();
+      const spoken = await shelf.call(['spawn', ...words]);
+      expect(spoken.code).toBe(code);
+      expect(spoken.stderr.replace(/^⚠️ Spawn failed: /, '')).toMatch(error);
+      const { code: again, stdout } = await shelf.call(['spawn', ...words, '--json']);
+      const answer = JSON.parse(stdout) as { status: string; error: string };
+      expect([again, answer.status]).toEqual([code, code === 4 ? 'forbidden' : 'error']);
+      expect(answer.error).toMatch(error);
+    });
+  }
+
+  test('refuses with exit code 5 what is one too many', async () => {
+    using shelf = shelfWithClients();
+    shelf.home.writeConfig({ agents: { defaults: { subagents: { maxConcurrent: 1, maxQueued: 1 } } } });
+    await shelf.json(['spawn', 'one']);
+    const { code, stderr } = await shelf.call(['spawn', 'two']);
+    expect(code).toBe(5);
+    expect(stderr).toStartWith('⚠️ Spawn failed: ');
+  });
+
+  test('is refused inside a sub-agent', async () => {
+    using shelf = shelfWithClients();
+    const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${'0'.repeat(32)}/1` };
+    expect(await shelf.call(['spawn', 'task'], { env })).toEqual({
+      code: 4,
+      stdout: '',
+      stderr: '⚠️ Spawn failed: sessions_spawn is not allowed from sub-agent sessions\n',
+    });
+  });
+
+  for (const words of [
+    ['--cli', 'vim', 'task'],
+    ['--timeout', 'soon', 'task'],
+    ['--cleanup', 'maybe', 'task'],
+    [],
+  ]) {
+    test(`spawn ${words.join(' ')} is a wrong call`, async () => {
+      using shelf = shelfWithClients();
+      expect((await shelf.call(['spawn', ...words])).code).toBe(2);
+    });
+  }
+});
+
+describe('subagents retry', () => {
+  test('starts a run that has ended anew, under its own number', async () => {
+    using shelf = shelfWithClients();
+    const first = shelf.write((db) => getRun(shelf.queue({ label: 'again', cwd: shelf.project }).runId, db));
+    await shelf.call(['stop', 'again']);
+    const { runId, number } = await shelf.json<Accepted>(['retry', 'again']);
+    expect(runId).not.toBe(first?.run.id ?? '');
+    expect(number).toBe(3);
+    expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject({
+      label: 'again',
+      task: 'Fix the tests.',
+    });
+  });
+
+  test('refuses one that is still at work', async () => {
+    using shelf = shelfWithClients();
+    expect(await shelf.call(['retry', 'busy'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: '⚠️ Spawn failed: Subagent #1 is still running: stop it first.\n',
+    });
+  });
+});
