@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { claimTurns, queuePosition, unclaim } from '../../../src/store/runs/lane.ts';
 import { appendTurn, changeTurn, endTurn, getTurn } from '../../../src/store/runs/turns.ts';
+import type { Sqlite } from '../../../src/store/sqlite.ts';
 import { accepted, B, ending, inHome, LANE, NOW_MS, started } from './made-up.ts';
 
 describe('claimTurns()', () => {
@@ -49,6 +50,26 @@ describe('claimTurns()', () => {
       expect(claimTurns(LANE, NOW_MS, db)).toEqual([]);
       endTurn(turn, ending(), null, db);
       expect(claimTurns(LANE, NOW_MS, db)).toMatchObject([{ runId: turn.runId, number: 2 }]);
+    }));
+
+  test('decides and writes under one lock, so that two who ask at once do not give more slots than there are', () =>
+    inHome(({ db, open }) => {
+      const other = open();
+      other.exec('PRAGMA busy_timeout = 20');
+      accepted(db);
+      accepted(db);
+      const one = { ...LANE, maxConcurrent: 1 };
+      // The other one asks between the look of the first and what it writes.
+      const first: Sqlite = {
+        ...db,
+        all: (sql, ...values) => {
+          const rows = db.all(sql, ...values);
+          expect(() => claimTurns(one, NOW_MS, other)).toThrow('locked');
+          return rows;
+        },
+      };
+      expect(claimTurns(one, NOW_MS, first)).toHaveLength(1);
+      expect(claimTurns(one, NOW_MS, other)).toEqual([]);
     }));
 
   test('never ends what runs when a limit is lowered', () =>

@@ -16,6 +16,7 @@ import { announcement, ending, LANE, LIMITS, spawn } from './made-up.ts';
  */
 
 const [home = '', count = '0', ...requesters] = process.argv.slice(2);
+const SLOTS = 4;
 const LEASE_MS = 300;
 const UNOWNED_MS = 300;
 const ME = { pid: process.pid, start: '', boot: '' };
@@ -36,7 +37,10 @@ while (!isDone(db)) work(db);
 db.close();
 
 function work(db: Sqlite): void {
-  for (const turn of claimTurns({ ...LANE, maxConcurrent: 4 }, Date.now(), db)) {
+  const claimed = claimTurns({ ...LANE, maxConcurrent: SLOTS }, Date.now(), db);
+  const busy = activeTurns(db).filter(({ state }) => state !== 'queued').length;
+  if (busy > SLOTS) say('over', busy);
+  for (const turn of claimed) {
     say('claimed', turn.runId);
     const owned = changeTurn(turn, { state: 'running', owner: ME, launchedAtMs: Date.now() }, db);
     if (owned !== undefined) end(owned, 'success', db);
