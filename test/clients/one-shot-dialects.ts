@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Json, unreachable } from '../../src/core/guards.ts';
 
 /** The dialects that the four clients speak to their models. */
@@ -53,7 +54,13 @@ function anthropicEvents({ texts, calls }: Content): Json[] {
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 0,
   };
-  const head = { id: 'msg_scripted', type: 'message', role: 'assistant', model: 'scripted', content: [] };
+  const head = {
+    id: `msg_${randomUUID()}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'scripted',
+    content: [],
+  };
   const block = (index: number, content_block: Json, deltas: readonly Json[]): Json[] => [
     { type: 'content_block_start', index, content_block },
     ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
@@ -63,9 +70,11 @@ function anthropicEvents({ texts, calls }: Content): Json[] {
   const blocks = [
     ...(texts.length > 0 ? [block(0, { type: 'text', text: '' }, text)] : []),
     ...calls.map(({ name, input }, index) =>
-      block(index, { type: 'tool_use', id: `toolu_scripted_${index}`, name, input: {} }, [
-        { type: 'input_json_delta', partial_json: JSON.stringify(input) },
-      ]),
+      block(
+        texts.length > 0 ? index + 1 : index,
+        { type: 'tool_use', id: `toolu_${randomUUID()}`, name, input: {} },
+        [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }],
+      ),
     ),
   ];
   const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';

@@ -12,7 +12,7 @@ import {
 /** What the model does with a request. `hang` accepts it and never answers; `empty` answers without any text. */
 export type ModelAnswer =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'calls'; readonly calls: readonly ToolCall[] }
+  | { readonly kind: 'calls'; readonly calls: readonly ToolCall[]; readonly text?: string }
   | { readonly kind: 'refuse'; readonly status: number; readonly message: string }
   | { readonly kind: 'empty' }
   | { readonly kind: 'hang' };
@@ -100,7 +100,7 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, servin
       else stream(response, api, { texts: pieces(answer.text), calls: [] });
       return;
     case 'calls':
-      stream(response, api, { texts: [], calls: answer.calls });
+      stream(response, api, { texts: answer.text === undefined ? [] : [answer.text], calls: answer.calls });
       return;
     case 'empty':
       stream(response, api, { texts: [], calls: [] });
