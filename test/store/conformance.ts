@@ -8,6 +8,7 @@ import { EVENT_CASES } from './conformance/event-cases.ts';
 import { KNOWLEDGE_CASES } from './conformance/knowledge-cases.ts';
 import { LEARNING_CASES } from './conformance/learning-cases.ts';
 import { RETENTION_CASES } from './conformance/retention-cases.ts';
+import { RUNS_CASES } from './conformance/runs-cases.ts';
 import { SPOOL_CASES } from './conformance/spool-cases.ts';
 import { SUMMARY_CASES } from './conformance/summary-cases.ts';
 
@@ -21,6 +22,7 @@ export const CASES: readonly Case[] = [
   ...SPOOL_CASES,
   ...RETENTION_CASES,
   ...ADOPT_CASES,
+  ...RUNS_CASES,
 ];
 
 /** Runs one case in a home directory of its own. `program` starts this suite's workers: see conformance.main.ts. */

@@ -1,27 +1,33 @@
 import { expect, test } from 'bun:test';
-import { NO_USAGE, type Usage } from '../../../src/core/runs/usage.ts';
 import { spent } from '../../../src/store/runs/budget.ts';
 import type { SpawnLimits } from '../../../src/store/runs/runs.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
-import { A, accepted, B, ending, inHome, LIMITS, NOW_MS, type RunFields, spawn, started } from './made-up.ts';
+import {
+  A,
+  accepted,
+  B,
+  ending,
+  inHome,
+  LIMITS,
+  NOW_MS,
+  type RunFields,
+  spawn,
+  started,
+  usageOf,
+} from './made-up.ts';
 
 const NONE = { tokens: null, usd: null };
 const DAY_MS = 86_400_000;
 
-function usage(tokens: number, costUsd: number | null): Usage {
-  return {
-    ...NO_USAGE,
-    inputTokens: tokens - 1,
-    outputTokens: 1,
-    costUsd,
-    costSource: costUsd === null ? null : 'priced',
-  };
-}
-
 function used(db: Sqlite, tokens: number, costUsd: number | null, fields: RunFields = {}): string {
   const turn = started(db, fields);
-  endTurn(turn, ending({ usage: usage(tokens, costUsd), endedAtMs: fields.createdAtMs ?? NOW_MS }), null, db);
+  endTurn(
+    turn,
+    ending({ usage: usageOf(tokens, costUsd), endedAtMs: fields.createdAtMs ?? NOW_MS }),
+    null,
+    db,
+  );
   return turn.runId;
 }
 
@@ -36,7 +42,7 @@ test('spent() adds up what a run, a requester or a day took, announce steps incl
     used(db, 1000, 2, { key: B, createdAtMs: NOW_MS - DAY_MS });
     const next = { runId, announces: 1, message: '', nowMs: NOW_MS } as const;
     const step = appendTurn({ ...next, kind: 'announce', state: 'starting' }, db);
-    changeTurn(step, { launchedAtMs: NOW_MS, usage: usage(7, 0.25) }, db);
+    changeTurn(step, { launchedAtMs: NOW_MS, usage: usageOf(7, 0.25) }, db);
     expect(spent({ runId }, db)).toEqual({ tokens: 107, usd: 0.75, unknownUsd: 0 });
     expect(spent({ requester: A }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
     expect(spent({ requester: B }, db)).toEqual({ tokens: 1000, usd: 2, unknownUsd: 0 });
@@ -87,7 +93,7 @@ test('insertRun() counts as taken what active runs may still take, until they ha
     const first = started(db);
     expect(ask(db, budget).kind).toBe('inserted');
     expect(ask(db, budget)).toMatchObject({ why: 'budget' });
-    endTurn(first, ending({ usage: usage(10, null) }), null, db);
+    endTurn(first, ending({ usage: usageOf(10, null) }), null, db);
     expect(ask(db, budget).kind).toBe('inserted');
   }));
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import type { NewAnnouncement } from '../../../src/core/runs/announcement.ts';
 import { NO_POLICY } from '../../../src/core/runs/tool-policy.ts';
 import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
-import { NO_USAGE } from '../../../src/core/runs/usage.ts';
+import { NO_USAGE, type Usage } from '../../../src/core/runs/usage.ts';
 import { type StatePaths, statePaths } from '../../../src/core/state-paths.ts';
 import { claimTurns } from '../../../src/store/runs/lane.ts';
 import { type Insertion, insertRun, type NewRun, type SpawnLimits } from '../../../src/store/runs/runs.ts';
@@ -121,6 +121,12 @@ export function ended(db: Sqlite, fields: RunFields = {}, tells: Partial<NewAnno
   const turn = endTurn(started(db, fields), ending(), announcement(tells), db);
   if (turn === undefined) throw new Error('Cannot end a run');
   return turn;
+}
+
+/** What so many tokens took; the cost may be unknown. */
+export function usageOf(tokens: number, costUsd: number | null): Usage {
+  const costSource = costUsd === null ? null : 'priced';
+  return { ...NO_USAGE, inputTokens: tokens - 1, outputTokens: 1, costUsd, costSource };
 }
 
 export function ending(fields: Partial<Ending> = {}): Ending {
