@@ -4,7 +4,7 @@ import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { serverToolGaps, serverTools } from './server-tools.ts';
+import { serverTools } from './server-tools.ts';
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
@@ -37,7 +37,7 @@ export const claudeRun: RunClient = {
     read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
-  gaps: serverToolGaps,
+  gaps: () => [], // All that is offered is on a list.
   command,
   reader: claudeReader,
 };

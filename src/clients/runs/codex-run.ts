@@ -2,19 +2,23 @@ import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../one-shot.ts';
 import { codexReader } from './codex-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME } from './own-tools.ts';
+import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
+import { type ServerTools, serverTools } from './server-tools.ts';
 
 /**
  * Codex as a sub-agent, measured with 0.169.0.
  *
  * `config.toml` is not read, so the user's servers, hooks and profiles are out of reach, and so is a provider that stands
- * in that file alone. Sessions are saved where the user's are. What remains: `AGENTS.md` in the user's own `~/.codex`, which
- * no switch leaves out; `exec` and `wait` of newer models, which run JavaScript that reaches no more than the other tools
- * do; a command that runs on after its call has returned, which is ended with the turn (`process` in a policy).
+ * in that file alone. Sessions are saved where the user's are. What remains: `AGENTS.md` in the client's own directory,
+ * which no switch leaves out; `exec` and `wait` of newer models, which run JavaScript that reaches no more than the other
+ * tools do; `apply_patch`, which a sandbox without writing refuses; a command that runs on after its call has returned,
+ * which is ended with the turn (`process` in a policy).
  *
  * Files are written in the working directory and in directories for temporary files, and not in `.git`: a child cannot
  * commit. Denied writing holds for commands too, and so does a denied `web_fetch` for their way into the network.
+ *
+ * A forked session goes on counting from what the first one had used: `before` has to be that.
  */
 export const codexRun: RunClient = {
   name: 'codex',
@@ -37,18 +41,15 @@ export const codexRun: RunClient = {
   reader: codexReader,
 };
 
-/**
- * Where the login is: for `agent-login.ts`. An agent's own directory without one of these files gets the user's, by a link:
- * a copy would grow old, as each renewal of the login voids the one before.
- */
-export const CODEX_LOGIN = {
-  /** Names the client's own directory; without it, that is this one below the user's home. */
-  variable: 'CODEX_HOME',
-  directory: '.codex',
-  files: ['auth.json'],
-} as const;
+/** What the policy may take away one by one. */
+const TOOLS: readonly OwnTool[] = [
+  { name: 'exec_command', policyName: 'exec' },
+  { name: 'update_plan', policyName: 'todo' },
+  { name: 'view_image', policyName: 'read' },
+  { name: 'web_search', policyName: 'web_search' },
+  { name: 'write_stdin', policyName: 'process' },
+];
 
-/** One tool of the client's does all of it. */
 const WRITING = ['write', 'edit', 'apply_patch'] as const;
 
 /** As settings, not as `--disable`: there a feature that another release does not have is an error. */
@@ -72,21 +73,21 @@ const SETTINGS: readonly string[] = [
 /** What a child must not see of its client's login. */
 const LOGINS: readonly string[] = ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*'];
 
+/** A command may go on after its call has returned, and be asked after: the client has no switch for that alone. */
 function gaps(policy: ToolPolicy): readonly string[] {
-  const denied = WRITING.filter((tool) => !isToolAllowed(policy, tool));
-  const writes = denied.length < WRITING.length ? denied : [];
-  const runsOn = isToolAllowed(policy, 'exec') && !isToolAllowed(policy, 'process');
-  return [...writes, ...(runsOn ? ['process'] : [])];
+  const offered = offeredTools(policy, TOOLS);
+  return offered.includes('exec_command') && !offered.includes('write_stdin') ? ['process'] : [];
 }
 
 function command(request: TurnRequest): TurnCommand {
   const { prompt, session, model, thinking, directory, agentDir } = request;
-  const server = request.tools === 'none' ? null : request.mcp;
   const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
+  const shown = serverTools(policy);
+  const server = shown.only?.length === 0 ? null : request.mcp;
   const settings = [
     ...SETTINGS,
-    ...toolSettings(policy),
-    ...(server === null ? [] : serverSettings(server, policy)),
+    ...toolSettings(policy, server !== null),
+    ...(server === null ? [] : serverSettings(server, shown)),
     `shell_environment_policy.exclude=${toml([...LOGINS, ...Object.keys(server?.env ?? {})])}`,
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
   ];
@@ -111,9 +112,9 @@ function command(request: TurnRequest): TurnCommand {
     env: {
       ...commonEnv(directory),
       ...server?.env,
-      ...(agentDir === null ? {} : { [CODEX_LOGIN.variable]: agentDir }),
+      ...(agentDir === null ? {} : { CODEX_HOME: agentDir }),
     },
-    passedOn: [...PASSED_ON, CODEX_LOGIN.variable, 'CODEX_CA_CERTIFICATE', 'CODEX_SQLITE_HOME', ...LOGINS],
+    passedOn: [...PASSED_ON, 'CODEX_HOME', 'CODEX_CA_CERTIFICATE', 'CODEX_SQLITE_HOME', ...LOGINS],
   };
 }
 
@@ -121,40 +122,41 @@ function sessionArgs(session: TurnSession): string[] {
   return session.kind === 'new' ? [] : [session.kind];
 }
 
-function toolSettings(policy: ToolPolicy): string[] {
-  const may = (tool: string) => isToolAllowed(policy, tool);
-  const canAct = may('exec') || mayWrite(policy) || may('web_search') || may('mcp');
+function toolSettings(policy: ToolPolicy, hasServer: boolean): string[] {
+  const offered = new Set(offeredTools(policy, TOOLS));
+  const isSkilled = isToolAllowed(policy, 'skill');
   return [
-    ...(may('exec') ? [] : ['shell_tool', 'unified_exec'].map(isOff)),
-    ...(may('read') ? [] : [isOff('view_image')]),
-    ...(canAct ? [] : [isOff('code_mode_host')]),
-    ...(may('web_search') ? [] : ['web_search="disabled"']),
-    ...(may('todo') ? [] : ['tools.update_plan.enabled=false']),
-    ...(may('skill') ? [] : ['skills.include_instructions=false', isOff('skill_search')]),
-    `sandbox_workspace_write.network_access=${may('web_fetch')}`,
+    ...(offered.has('exec_command') ? [] : ['shell_tool', 'unified_exec'].map(isOff)),
+    ...(offered.has('view_image') ? [] : [isOff('view_image')]),
+    ...(offered.has('web_search') ? [] : ['web_search="disabled"']),
+    ...(offered.has('update_plan') ? [] : ['tools.update_plan.enabled=false']),
+    ...(isSkilled ? [] : ['skills.include_instructions=false', isOff('skill_search')]),
+    ...(hasServer || offered.size > 0 || mayWrite(policy) ? [] : [isOff('code_mode_host')]),
+    `sandbox_workspace_write.network_access=${isToolAllowed(policy, 'web_fetch')}`,
   ];
 }
 
 /** The values of the environment go by it: arguments can be seen by everybody on the machine. */
-function serverSettings({ command: program, args, env }: McpServer, policy: ToolPolicy): string[] {
-  const prefix = `mcp__${MCP_SERVER_NAME}__`;
-  const denied = deniedServerTools(policy).map((tool) => tool.slice(prefix.length));
+function serverSettings({ command: program, args, env }: McpServer, shown: ServerTools): string[] {
   const settings = {
     command: program,
     args,
     env_vars: [...Object.keys(env), 'SELF_GENERATION_RUN'],
-    disabled_tools: denied,
     default_tools_approval_mode: 'approve', // Nobody can be asked.
     required: true, // Otherwise a child whose server does not start would work without it, and say nothing.
+    disabled_tools: shown.except,
+    ...(shown.only === null ? {} : { enabled_tools: shown.only }),
   };
   return Object.entries(settings).map(
     ([key, value]) => `mcp_servers.${MCP_SERVER_NAME}.${key}=${toml(value)}`,
   );
 }
 
-/** Whether anything that writes is let through; what is not, then, is a gap. */
+/** One tool writes, so who denies any of its names denies it; a list of what is allowed need not have them all. */
 function mayWrite(policy: ToolPolicy): boolean {
-  return WRITING.some((tool) => isToolAllowed(policy, tool));
+  const may = (tool: string) => isToolAllowed(policy, tool);
+  const isDenied = WRITING.some((tool) => !isToolAllowed({ ...policy, allow: null }, tool));
+  return !isDenied && (may('apply_patch') || (may('write') && may('edit')));
 }
 
 /** The models know no less than `low`. */

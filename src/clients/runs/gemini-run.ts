@@ -1,12 +1,11 @@
 import type { Json } from '../../core/guards.ts';
 import type { Thinking } from '../../core/runs/run.ts';
-import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
 import { GEMINI_LOGIN } from './gemini-login.ts';
 import { geminiReader, MESSAGE_COMMAND } from './gemini-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { serverToolGaps, serverTools } from './server-tools.ts';
+import { type ServerTools, serverTools } from './server-tools.ts';
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
@@ -35,7 +34,7 @@ export const geminiRun: RunClient = {
     read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
     measured: ['0.61.0'],
   },
-  gaps: serverToolGaps,
+  gaps: () => [], // All that is offered is on a list.
   command,
   reader: geminiReader,
 };
@@ -81,8 +80,9 @@ const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
 
 function command(request: TurnRequest): TurnCommand {
   const { prompt, session, model, directory } = request;
-  const server = request.tools === 'none' ? null : request.mcp;
   const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
+  const shown = serverTools(policy);
+  const server = shown.only?.length === 0 ? null : request.mcp;
   const tools = offeredTools(policy, TOOLS);
   return {
     program: geminiRun.program,
@@ -101,7 +101,7 @@ function command(request: TurnRequest): TurnCommand {
         tools: { ...SETTINGS.tools, core: tools },
         useWriteTodos: tools.includes('write_todos'),
         mcp: { allowed: server === null ? [] : [MCP_SERVER_NAME], serverCommand: '' },
-        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server, policy) },
+        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server, shown) },
         ...(request.thinking === null ? {} : { modelConfigs: thinkingSettings(request.thinking) }),
       }),
       [COMMAND_FILE]: 'prompt = "The message for you follows."\n',
@@ -148,8 +148,7 @@ const SETTINGS = {
   advanced: { ignoreLocalEnv: true }, // The client would look for a `.env` in every directory above.
 } as const;
 
-function serverSettings(server: McpServer, policy: ToolPolicy): Json {
-  const { only, except } = serverTools(policy);
+function serverSettings(server: McpServer, { only, except }: ServerTools): Json {
   return {
     ...server,
     trust: true,

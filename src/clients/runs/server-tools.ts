@@ -9,27 +9,27 @@ export type ServerTools = {
 };
 
 const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
+/** A tool that nobody has named: what means this one means all. */
+const ANY_TOOL = `${PREFIX}\0`;
 
-/** For clients that take a list of names; what stands for several names is in `serverToolGaps`. */
-export function serverTools(policy: ToolPolicy): ServerTools {
-  const isOpen = policy.allow === null || isToolAllowed({ deny: [], allow: policy.allow }, 'mcp');
-  return { only: isOpen ? null : exact(policy.allow ?? []), except: exact(policy.deny) };
+const NONE: ServerTools = { only: [], except: [] };
+
+/** For a client that takes names. One that is denied some of the tools by a pattern, which it cannot be told, sees none. */
+export function serverTools({ deny, allow }: ToolPolicy): ServerTools {
+  if (expandNames(deny).some(mayMeanOurs)) return NONE;
+  if (!isToolAllowed({ deny, allow: null }, ANY_TOOL)) return NONE;
+  const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
+  return { only: isOpen ? null : named(allow), except: named(deny) };
 }
 
-/** Denials of some tools of our server by a pattern, which such a client cannot be told. */
-export function serverToolGaps(policy: ToolPolicy): string[] {
-  if (!isToolAllowed(policy, 'mcp') && policy.allow === null) return [];
-  return expandNames(policy.deny).filter((name) => name.includes('*') && isPartly(name));
+function named(names: readonly string[]): string[] {
+  const ours = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
+  return ours.map((name) => name.slice(PREFIX.length));
 }
 
-function exact(names: readonly string[]): string[] {
-  const own = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
-  return own.map((name) => name.slice(PREFIX.length));
-}
-
-/** Whether the pattern may mean a tool of our server, and does not mean them all. */
-function isPartly(pattern: string): boolean {
-  const start = pattern.slice(0, pattern.indexOf('*'));
-  const isOurs = PREFIX.startsWith(start) || start.startsWith(PREFIX);
-  return isOurs && !isToolAllowed({ deny: [], allow: [pattern] }, `${PREFIX}x`);
+function mayMeanOurs(pattern: string): boolean {
+  const at = pattern.indexOf('*');
+  if (at < 0) return false;
+  const start = pattern.slice(0, at);
+  return PREFIX.startsWith(start) || start.startsWith(PREFIX);
 }
