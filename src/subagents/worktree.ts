@@ -127,8 +127,13 @@ async function addWorktree({ worktree, prefix, git }: Place): Promise<Prepared> 
       );
     });
   if (!isThere) {
-    const args = ['worktree', 'add', '--quiet', '--no-track', '-b', worktree.branch, worktree.path, 'HEAD'];
-    const added = await git(args, { timeoutMs: CHECKOUT_TIMEOUT_MS });
+    const branch = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${worktree.branch}^{commit}`]);
+    // The branch is there when the run had a tree before, and commits of it stayed.
+    const from = branch.kind === 'ok' ? [worktree.path, worktree.branch] : [worktree.path, 'HEAD'];
+    const create = branch.kind === 'ok' ? [] : ['--no-track', '-b', worktree.branch];
+    const added = await git(['worktree', 'add', '--quiet', ...create, ...from], {
+      timeoutMs: CHECKOUT_TIMEOUT_MS,
+    });
     if (added.kind === 'failed') {
       return { kind: 'failed', reason: `Cannot make the worktree "${worktree.path}": ${added.reason}` };
     }

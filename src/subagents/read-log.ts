@@ -1,0 +1,161 @@
+import type { AgentEvent } from '../clients/runs/run-client.ts';
+import { runClient } from '../clients/runs/run-clients.ts';
+import type { Run } from '../core/runs/run.ts';
+import { turnFiles } from '../core/runs/run-files.ts';
+import { type LogEntry, toLogEntries } from '../core/runs/run-log.ts';
+import type { Turn } from '../core/runs/turn.ts';
+import { NO_USAGE } from '../core/runs/usage.ts';
+import { cutText } from '../core/text.ts';
+import { readRuns } from '../store/runs/runs-db.ts';
+import { turnsOf } from '../store/runs/turns.ts';
+import { GrowingFile } from '../sys/growing-file.ts';
+import { archivedNames } from './archive.ts';
+import type { RunsWorld } from './features.ts';
+
+const TEXT_LENGTH_MAX = 32 * 1024;
+/** Of what was said, and of tools, each: in UTF-16 units, and entries. */
+const KEPT_LENGTH_MAX = 4 * 1024 * 1024;
+const KEPT_ENTRIES_MAX = 2000;
+const READ_BYTES = 4 * 1024 * 1024;
+/** So many events become entries at once. */
+const BATCH_MAX = 512;
+const TOOL_NAMES_MAX = 4096;
+
+/**
+ * What was said and done in all turns of a run, from the first on, archived ones too; empty when nothing was written. Of
+ * a very long run the end: what was said before, and calls of tools before, are left out each by itself. What a turn
+ * was asked stands in front of what it said. @throws Error that says which file cannot be read.
+ */
+export function readLog(run: Run, { paths }: Pick<RunsWorld, 'paths'>): readonly LogEntry[] {
+  const turns = readRuns(paths, (db) => turnsOf(run.id, db)) ?? [];
+  const said = new Tail();
+  const done = new Tail();
+  let position = 0;
+  const keep = (entry: LogEntry) => {
+    const isSaid = entry.kind === 'user' || entry.kind === 'assistant';
+    (isSaid ? said : done).push({
+      entry: { ...entry, text: cutText(entry.text, TEXT_LENGTH_MAX) },
+      position,
+    });
+    position++;
+  };
+  for (const turn of turns) {
+    const { directory, output } = turnFiles(paths, run.id, turn.number);
+    if (turn.launchedAtMs === null) continue;
+    keep({ kind: 'user', text: askedIn(turn, run) });
+    for (const file of [...archivedNames(output, directory), output]) readTurn(file, run, keep);
+  }
+  const kept = [...said.entries, ...done.entries].sort((one, other) => one.position - other.position);
+  return kept.map(({ entry }) => entry);
+}
+
+/** The task without what stands around it in the first prompt; of an announce step that it is one. */
+function askedIn({ kind, message }: Turn, { task }: Run): string {
+  switch (kind) {
+    case 'task':
+      return task;
+    case 'send':
+      return message;
+    case 'announce':
+      return message.split('\n', 1)[0] ?? '';
+  }
+}
+
+function readTurn(path: string, run: Run, keep: (entry: LogEntry) => void): void {
+  const file = open(path);
+  if (file === undefined) return;
+  const batch = new Batch(keep);
+  try {
+    const reader = runClient(run.client).reader({
+      session: { kind: 'new', id: run.sessionId ?? '' },
+      before: NO_USAGE,
+    });
+    const onLine = (line: string) => batch.push(reader.read(line));
+    while (file.read(onLine, READ_BYTES)) {
+      // As much as there is by now; what is being written while this reads is of another call.
+      if (file.offset >= file.bytes()) break;
+    }
+    file.readRest(onLine);
+  } finally {
+    file.close();
+  }
+  batch.end();
+}
+
+function open(path: string): GrowingFile | undefined {
+  try {
+    return new GrowingFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Error(`Cannot read the log "${path}": ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Turns events into entries without holding all of them: pieces of a message stay together, results know their tool. */
+class Batch {
+  readonly #keep: (entry: LogEntry) => void;
+  readonly #tools = new Map<string, string>();
+  #events: AgentEvent[] = [];
+
+  constructor(keep: (entry: LogEntry) => void) {
+    this.#keep = keep;
+  }
+
+  push(events: readonly AgentEvent[]): void {
+    for (const event of events) {
+      this.#events.push(this.#named(event));
+      const isBetweenPieces = event.kind !== 'text' || !event.isPiece;
+      const { length } = this.#events;
+      if ((length >= BATCH_MAX && isBetweenPieces) || length >= BATCH_MAX * 8) this.end();
+    }
+  }
+
+  end(): void {
+    for (const entry of toLogEntries(this.#events)) this.#keep(entry);
+    this.#events = [];
+  }
+
+  #named(event: AgentEvent): AgentEvent {
+    switch (event.kind) {
+      case 'tool-call':
+        this.#tools.set(event.id, event.tool);
+        if (this.#tools.size > TOOL_NAMES_MAX) this.#tools.delete(this.#tools.keys().next().value ?? '');
+        return event;
+      case 'tool-result':
+        return {
+          ...event,
+          tool: event.tool ?? this.#tools.get(event.id) ?? null,
+          text: cutText(event.text, TEXT_LENGTH_MAX),
+        };
+      case 'text':
+        return { ...event, text: cutText(event.text, TEXT_LENGTH_MAX) };
+      default:
+        return event;
+    }
+  }
+}
+
+type Placed = { readonly entry: LogEntry; readonly position: number };
+
+/** The last entries, of bounded length in all. */
+class Tail {
+  #entries: Placed[] = [];
+  #from = 0;
+  #length = 0;
+
+  get entries(): readonly Placed[] {
+    return this.#entries.slice(this.#from);
+  }
+
+  push(placed: Placed): void {
+    this.#entries.push(placed);
+    this.#length += placed.entry.text.length;
+    while (this.#length > KEPT_LENGTH_MAX || this.#entries.length - this.#from > KEPT_ENTRIES_MAX) {
+      this.#length -= this.#entries[this.#from]?.entry.text.length ?? 0;
+      this.#from++;
+    }
+    if (this.#from < KEPT_ENTRIES_MAX) return;
+    this.#entries = this.#entries.slice(this.#from);
+    this.#from = 0;
+  }
+}
