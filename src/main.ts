@@ -1,6 +1,5 @@
 #!/usr/bin/env bun
 import { type HookName, hookByName } from './core/hook-names.ts';
-import { statePaths } from './core/state-paths.ts';
 import { hookProcess } from './hook.ts';
 
 type Request = { readonly name: HookName | undefined; readonly isSure: boolean };
@@ -20,18 +19,6 @@ function requestedHook(calledAs: string, words: readonly string[]): Request | un
   return words.length === 0 && !process.stdin.isTTY ? { name: undefined, isSure: false } : undefined;
 }
 
-/** This process as those see it who start others like it. */
-function thisProcess() {
-  return {
-    env: process.env,
-    platform: process.platform,
-    cwd: process.cwd(),
-    executablePath: process.execPath,
-    isCompiled: Bun.isStandaloneExecutable,
-    now: () => new Date(),
-  };
-}
-
 const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
 if (hook) {
@@ -43,17 +30,8 @@ if (hook) {
   });
   if (hadInput || hook.isSure) process.exit(0);
 }
-const paths = statePaths(process.env, process.platform);
-if (words[0] === 'supervise' && words.length === 3 && paths) {
-  const { supervise } = await import('./subagents/supervise.ts');
-  Bun.unsafe.setJITPolicy(1); // A hook's start is tuned for a life of milliseconds; a supervisor reads for hours.
-  process.umask(0o077);
-  await supervise(words[1] ?? '', Number(words[2]), { ...thisProcess(), paths });
-  process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
-} else if (words[0] === 'mcp' && words.length === 1) {
-  const { serveMcp } = await import('./mcp/serve.ts');
-  await serveMcp(thisProcess());
-} else {
-  const { runCli } = await import('./cli/run.ts');
-  process.exitCode = await runCli(words);
-}
+const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
+if (isCalled('supervise', 3))
+  await (await import('./subagents/supervise-process.ts')).superviseProcess(words);
+else if (isCalled('mcp', 1)) await (await import('./mcp/mcp-process.ts')).mcpProcess();
+else process.exitCode = await (await import('./cli/run.ts')).runCli(words);

@@ -48,9 +48,9 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'hooks/error-logger.ts',
     'hooks/others.ts',
     'hooks/prompt-logger.ts',
-    'mcp/serve.ts',
+    'mcp/mcp-process.ts',
     'subagents/deliver-to-hook.ts',
-    'subagents/supervise.ts',
+    'subagents/supervise-process.ts',
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

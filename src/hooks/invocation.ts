@@ -40,7 +40,7 @@ export type Decide = (context: FullContext) => Decision;
 
 /** What others.ts offers. */
 export type Others = {
-  serve(context: Unread, run: HookRun, decide: Decide): Reply | undefined;
+  serve(context: Unread, run: HookRun, deed: Deed): Promise<void>;
   decideOther(event: OtherEvent, context: FullContext): Decision;
   decideOnForeignData(
     event: HookEventOf<'SubagentStart'>,
@@ -48,7 +48,12 @@ export type Others = {
     run: HookRun,
   ): Decision | undefined;
   takeWaiting(run: HookRun): void;
-  errandFor(context: Unread, run: HookRun): Errand | undefined;
+};
+
+/** What a hook is served with: what its event calls for, and how it says something; false when it could not. */
+export type Deed = {
+  readonly decide: Decide;
+  readonly answer: (reply: Reply) => Promise<boolean>;
 };
 
 /** What a hook has to do about background runs. */

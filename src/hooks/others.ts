@@ -18,6 +18,8 @@ import type { HookEventOf } from './event.ts';
 import {
   attempt,
   type Decide,
+  type Deed,
+  type Deliveries,
   decideOnData,
   type Errand,
   type HookRun,
@@ -37,8 +39,37 @@ const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
 /** A suggestion that nobody decides on for a month is no longer wanted. */
 const SUGGESTION_AGE_MAX_MS = 30 * 86_400_000;
 
-/** Decides, records, and gives what is to be said. Never throws. */
-export function serve(context: Unread, run: HookRun, decide: Decide): Reply | undefined {
+/** The client takes 10,000 UTF-16 units; what is longer it puts into a file. */
+const CONTEXT_LENGTH_MAX = 9_900;
+
+/** Decides, records, and says what is to be said, with what background runs have to tell behind it. */
+export async function serve(context: Unread, run: HookRun, { decide, answer }: Deed): Promise<void> {
+  const reply = decideAndRecord(context, run, decide);
+  const errand = attempt(run, () => errandFor(context, run));
+  const deliveries = errand && (await loadDeliveries(run));
+  const own = reply === undefined ? '' : `${reply.context}\n\n`;
+  const news =
+    deliveries && attempt(run, () => deliveries.deliverToHook(errand, CONTEXT_LENGTH_MAX - own.length, run));
+  if (news === undefined) {
+    if (reply) await answer(reply);
+    return;
+  }
+  const isSaid = await answer({ event: run.event.name, context: own + news });
+  if (!isSaid) attempt(run, () => deliveries?.takeBack(run));
+}
+
+/** Neither is lost by the other's failure. */
+async function loadDeliveries(run: HookRun): Promise<Deliveries | undefined> {
+  try {
+    return await run.chunks.deliveries();
+  } catch (error) {
+    logHookFailure(run.event.name, messageOf(error), run.paths, run.now);
+    return undefined;
+  }
+}
+
+/** Gives what the hook itself says. Never throws. */
+function decideAndRecord(context: Unread, run: HookRun, decide: Decide): Reply | undefined {
   const forWriting = writingOnce(run);
   const decision = attempt(run, () => decideEvent({ context, run, decide }, forWriting));
   if (decision?.recording) keep(decision.recording, forWriting, run);
@@ -62,7 +93,7 @@ export function serve(context: Unread, run: HookRun, decide: Decide): Reply | un
  * directory of the marks is there only while somebody has one. What happens at the pace of a person also looks after
  * runs whose supervisor died.
  */
-export function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | undefined {
+function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | undefined {
   if (event.agentId !== null || project.path === null) return undefined;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
   if (!isAtHumanPace && event.name !== 'PostToolUse' && event.name !== 'SessionEnd') return undefined;
@@ -161,4 +192,4 @@ function launchDetached({ projectPath }: Launch, { paths }: HookRun): void {
   child.unref();
 }
 
-({ serve, decideOnForeignData, takeWaiting, errandFor, decideOther }) satisfies Others;
+({ serve, decideOnForeignData, takeWaiting, decideOther }) satisfies Others;

@@ -16,16 +16,12 @@ import {
   type Chunks,
   type Decide,
   decideOnData,
-  type Errand,
   type HookRun,
   messageOf,
   type Others,
   type Unread,
 } from './invocation.ts';
 import { decideSubagentStart } from './subagent-context.ts';
-
-/** The client takes 10,000 UTF-16 units; what is longer it puts into a file. */
-const CONTEXT_LENGTH_MAX = 9_900;
 
 /**
  * One hook invocation: settings, decision, effects. Each effect fails for itself: an answer is given although the
@@ -48,30 +44,11 @@ export async function runHook(run: HookRun): Promise<void> {
     if (pathExists(paths.spool)) (await run.chunks.others()).takeWaiting(run);
   } else {
     const others = await run.chunks.others();
-    const reply = others.serve(context, run, await deciderOf(event, others, run.chunks));
-    const errand = attempt(run, () => others.errandFor(context, run));
-    if (errand) await answerWithNews(reply, errand, run);
-    else if (reply) await answer(reply, run);
+    const decide = await deciderOf(event, others, run.chunks);
+    await others.serve(context, run, { decide, answer: (reply) => answer(reply, run) });
   }
   // The sign of life for doctor. Only where we are installed: a reading hook creates nothing.
   if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${event.name}`, now.toISOString());
-}
-
-/** What background runs have to tell stands behind what the hook says itself; neither is lost by the other's failure. */
-async function answerWithNews(reply: Reply | undefined, errand: Errand, run: HookRun): Promise<void> {
-  const deliveries = await run.chunks.deliveries().catch((error: unknown) => {
-    logHookFailure(run.event.name, messageOf(error), run.paths, run.now);
-    return undefined;
-  });
-  const own = reply === undefined ? '' : `${reply.context}\n\n`;
-  const news = attempt(run, () => deliveries?.deliverToHook(errand, CONTEXT_LENGTH_MAX - own.length, run));
-  if (news === undefined) {
-    if (reply) await answer(reply, run);
-    return;
-  }
-  const event = reply?.event ?? run.event.name;
-  const isSaid = await answer({ event, context: own + news }, run);
-  if (!isSaid) attempt(run, () => deliveries?.takeBack(run));
 }
 
 /** The two that search bring the most code along; no other hook loads it. */
@@ -128,6 +105,7 @@ function note({ context: text }: Reply, project: Project, { event, paths, now }:
   );
 }
 
+/** Whether it could be said. */
 async function answer(reply: Reply, run: HookRun): Promise<boolean> {
   try {
     const output = { hookEventName: reply.event, additionalContext: reply.context.toWellFormed() };

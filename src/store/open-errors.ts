@@ -1,8 +1,8 @@
 import { type Command, coversCommand, describeCommand } from '../core/command.ts';
+import { describeResolution, type Helper } from '../core/describe-resolution.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import { messagesIn } from '../core/messages.ts';
 import type { Origin, Recording, ToolError } from '../core/recording.ts';
-import { describeResolution, type Helper } from '../core/resolution.ts';
 import { isEditingTool } from '../core/tools.ts';
 import type { Db } from './connection.ts';
 import { recordResolution } from './error-kb.ts';

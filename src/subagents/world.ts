@@ -1,6 +1,18 @@
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { RunsWorld } from './features.ts';
 
+/** This process, as the world of background runs sees it. */
+export function thisProcess(): Omit<RunsWorld, 'paths'> {
+  return {
+    env: process.env,
+    platform: process.platform,
+    cwd: process.cwd(),
+    executablePath: process.execPath,
+    isCompiled: Bun.isStandaloneExecutable,
+    now: () => new Date(),
+  };
+}
+
 /** The world of a process; undefined when no home directory is known. */
 export function runsWorld(process: Omit<RunsWorld, 'paths'>): RunsWorld | undefined {
   const paths: StatePaths | undefined = statePaths(process.env, process.platform);
