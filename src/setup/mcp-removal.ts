@@ -17,7 +17,8 @@ export function planMcp(owner: McpOwner, manifest: Manifest | undefined): FilePl
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const here: Known[] = [
     ...CLIENT_NAMES.map((client) => ({ client, path: mcpFile(client, owner).path })),
-    { client: 'command', path: commandPath(owner.place) },
+    // Nobody else writes that very text.
+    { client: 'command', path: commandPath(owner.place), before: { kind: 'absent' } },
   ];
   const isRecorded = ({ path }: Known) => recorded.some((one) => realPath(one.path) === realPath(path));
   const others = here.filter((one) => !isRecorded(one) && existsSync(one.path));

@@ -31,7 +31,7 @@ export function setTomlTable(text: string | undefined, table: TomlTable): TextEd
     };
   }
   if (isRecord(current) && holds(current, table.wanted)) return { kind: 'unchanged' };
-  const rest = current === undefined ? before : cutTable(before, table);
+  const rest = current === undefined ? before : withoutTable(before, parsed.value, table);
   if (rest === undefined) return byHand(table);
   const after = rest + blockAfter(rest, table);
   const wanted = withTable(parsed.value, table, table.wanted);
@@ -44,14 +44,12 @@ export function removeTomlTable(text: string, table: TomlTable): TextRemoval {
   if (parsed.kind === 'refused') return text.includes(table.name) ? parsed : { kind: 'unchanged' };
   const current = tableIn(parsed.value, table);
   if (current === undefined || !table.isOurs(current)) return { kind: 'unchanged' };
-  const rest = cutTable(text, table);
-  const isEmptied = rest?.trim() === '';
-  if (rest !== undefined && (isEmptied || meansSame(rest, withTable(parsed.value, table, undefined)))) {
-    return { kind: isEmptied ? 'emptied' : 'edited', text: rest };
-  }
+  const rest = withoutTable(text, parsed.value, table);
+  if (rest !== undefined) return { kind: rest.trim() === '' ? 'emptied' : 'edited', text: rest };
+  const header = `[${table.holder}.${table.name}]`;
   return {
     kind: 'refused',
-    reason: `the lines of [${table.holder}.${table.name}] cannot be told from the others; remove them by hand`,
+    reason: `the lines of ${header} cannot be told from the others; remove them by hand`,
   };
 }
 
@@ -136,6 +134,24 @@ function valueText(value: unknown): string {
 /** As in JSON; of the control characters TOML forbids one more. */
 function stringText(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f');
+}
+
+/** The text without the table, by the first way that leaves everything else as it means now. */
+function withoutTable(text: string, value: Json, table: TomlTable): string | undefined {
+  const wanted = withTable(value, table, undefined);
+  return [cutBetweenMarks(text), cutTable(text, table)].find(
+    (rest) => rest !== undefined && meansSame(rest, wanted),
+  );
+}
+
+/** The text without the last block between our comments. */
+function cutBetweenMarks(text: string): string | undefined {
+  const lines = text.split(/(?<=\n)/);
+  const begin = lines.findLastIndex((line) => line.trim() === BEGIN);
+  const end = lines.findIndex((line, index) => index > begin && line.trim() === END);
+  if (begin < 0 || end < 0) return undefined;
+  const first = isBlank(lines[begin - 1]) ? begin - 1 : begin;
+  return [...lines.slice(0, first), ...lines.slice(end + 1)].join('');
 }
 
 /**

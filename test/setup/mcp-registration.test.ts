@@ -1,0 +1,448 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'jsonc-parser';
+import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import { isRecord } from '../../src/core/guards.ts';
+import { checkMcp } from '../../src/setup/check-mcp.ts';
+import { type InstallReport, install } from '../../src/setup/install.ts';
+import { COMMAND_TEXT } from '../../src/setup/slash-command.ts';
+import { uninstall } from '../../src/setup/uninstall.ts';
+import { realPath } from '../../src/sys/atomic-file.ts';
+import type { RunCommand } from '../../src/sys/run-command.ts';
+import { runCommand } from '../../src/sys/run-command.ts';
+import { pathsOf } from '../support/home.ts';
+import { putFile, treeBelow } from '../support/tree.ts';
+
+let root = '';
+let home = '';
+const binary = () => join(home, '.self-generation', 'hooks', 'self-generation');
+const inHome = (name: string) => join(home, name);
+
+beforeEach(() => {
+  root = realPath(mkdtempSync(join(tmpdir(), 'mcp-registration-')));
+  home = join(root, 'home');
+  mkdirSync(home);
+  putFile(join(root, 'dist', 'self-generation'), 'program');
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+type Env = Record<string, string>;
+const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
+type Changes = { mcp?: readonly ClientName[] | 'all'; env?: Env; dryRun?: boolean };
+
+/** Installs twice at most: the second time changes nothing, or the first one was not whole. */
+async function installed(changes: Changes = {}): Promise<Extract<InstallReport, { kind: 'done' }>> {
+  const report = await install({
+    env: homeEnv(),
+    platform: 'linux',
+    executablePath: join(root, 'dist', 'self-generation'),
+    isCompiled: true,
+    projectDirectory: root,
+    dryRun: false,
+    clientVersion: '2.1.328',
+    run: runCommand,
+    now: () => new Date('2026-11-20T09:47:09.123Z'),
+    ...changes,
+  });
+  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
+  return report;
+}
+
+function removed(changes: { env?: Env; purge?: boolean; dryRun?: boolean } = {}) {
+  const report = uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false, ...changes });
+  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
+  return report;
+}
+
+/** Each client's file below the home, and our entry as that client has to read it. */
+const FILES: Readonly<
+  Record<ClientName, { name: string; entry: (text: string) => unknown; wanted: () => object }>
+> = {
+  claude: {
+    name: '.claude.json',
+    entry: (text) => at(parse(text), 'mcpServers'),
+    wanted: () => ({ type: 'stdio', command: binary(), args: ['mcp'], env: {} }),
+  },
+  codex: {
+    name: '.codex/config.toml',
+    entry: (text) => at(Bun.TOML.parse(text), 'mcp_servers'),
+    wanted: () => ({
+      command: binary(),
+      args: ['mcp'],
+      env_vars: expect.arrayContaining(['OPENAI_API_KEY']),
+    }),
+  },
+  gemini: {
+    name: '.gemini/settings.json',
+    entry: (text) => at(parse(text), 'mcpServers'),
+    wanted: () => ({ command: binary(), args: ['mcp'] }),
+  },
+  opencode: {
+    name: '.config/opencode/opencode.json',
+    entry: (text) => at(parse(text), 'mcp'),
+    wanted: () => ({ type: 'local', command: [binary(), 'mcp'] }),
+  },
+};
+
+function at(value: unknown, holder: string): unknown {
+  const servers = isRecord(value) ? value[holder] : undefined;
+  return isRecord(servers) ? servers['self-generation'] : undefined;
+}
+
+const read = (client: ClientName) => readFileSync(inHome(FILES[client].name), 'utf8');
+const entryOf = (client: ClientName) => FILES[client].entry(read(client));
+
+/** What stands in the file before; every byte of it has to come back. */
+const JSON_FORMS: Readonly<Record<string, (holder: string) => string>> = {
+  'an empty file': () => '',
+  'a blank file': () => '\n  \n',
+  'an empty object': () => '{}',
+  'other settings on one line': () => '{"theme":"dark","n":1}',
+  'other servers': (holder) =>
+    `{\n\t"${holder}": {\n\t\t"other": {"command": "x"}\n\t},\n\t"theme": "dark"\n}\n`,
+  'an empty holder': (holder) => `{ "${holder}": {} }`,
+  'comments and trailing commas': (holder) =>
+    `{\n  // mine\n  "${holder}": { /* none */ "other": { "command": "x", }, },\n  "theme": "dark", // last\n}\n`,
+  'a byte order mark and CRLF': () => '\ufeff{\r\n  "theme": "dark"\r\n}\r\n',
+};
+const TOML_FORMS: Readonly<Record<string, string>> = {
+  'an empty file': '',
+  'no line feed at the end': 'model = "gpt-5"',
+  'other servers': '[mcp_servers.other]\ncommand = "x"\n\n[mcp_servers.other.env]\nA = "b"\n',
+  'comments and arrays':
+    '# mine\nnotify = [\n  "a", # first\n  "[b]",\n]\n[projects."/home/x"]\ntrust_level = "trusted"\n',
+  'a text that looks like ours':
+    'note = """\n[mcp_servers.self-generation]\n# <<< self-generation <<<\n"""\n',
+  CRLF: 'model = "gpt-5"\r\n\r\n[tui]\r\nx = 1979-05-27T07:32:00Z\r\n',
+};
+const holderOf = (client: ClientName) => (client === 'opencode' ? 'mcp' : 'mcpServers');
+const FORMS = CLIENT_NAMES.flatMap((client) => {
+  const forms =
+    client === 'codex'
+      ? Object.entries(TOML_FORMS)
+      : Object.entries(JSON_FORMS).map(([name, text]) => [name, text(holderOf(client))] as const);
+  return forms.map(([form, text]) => ({ client, form, text }));
+});
+
+describe('install() with MCP', () => {
+  for (const client of CLIENT_NAMES) {
+    test(`registers with ${client} where it has no file, once, and uninstall leaves nothing`, async () => {
+      const before = treeBelow(root);
+      expect((await installed({ mcp: [client] })).mcp).toEqual({ registered: [client], refused: [] });
+      expect(entryOf(client)).toEqual(FILES[client].wanted());
+      const again = await installed({ mcp: [client] });
+      expect(again.upToDate).toBe(true);
+      expect((await installed()).mcp.registered).toEqual([client]);
+      removed();
+      expect(treeBelow(root)).toEqual(before);
+    });
+  }
+
+  for (const { client, form, text } of FORMS) {
+    test(`keeps every byte of ${form} of ${client}, and uninstall gives them back`, async () => {
+      putFile(inHome(FILES[client].name), text, 0o640);
+      const before = treeBelow(root);
+      await installed({ mcp: [client] });
+      expect(entryOf(client)).toEqual(FILES[client].wanted());
+      for (const line of text.replace('\ufeff', '').split(/\r?\n/)) {
+        const [words] = /[^\s{},][^{},]*[^\s{},]/.exec(line) ?? [''];
+        expect(read(client)).toContain(words);
+      }
+      removed();
+      expect(treeBelow(root)).toEqual(before);
+    });
+
+    test(`takes only our entry out of ${form} of ${client} that has changed since`, async () => {
+      putFile(inHome(FILES[client].name), text);
+      await installed({ mcp: [client] });
+      const path = inHome(FILES[client].name);
+      const added = client === 'codex' ? '[added]\nx = 1\n' : undefined;
+      const written = read(client);
+      writeFileSync(path, added === undefined ? `${written}\n// added\n` : `${written}${added}`);
+      removed();
+      const left = read(client);
+      expect(FILES[client].entry(left)).toBeUndefined();
+      expect(left).not.toContain(binary());
+      expect(left).toContain('added');
+      const value = (one: string) => (client === 'codex' ? Bun.TOML.parse(one) : (parse(one) ?? {}));
+      const { added: _, ...rest } = value(left) as Record<string, unknown>;
+      expect(withoutEmpty(rest)).toEqual(
+        withoutEmpty({ ...(value(text) as object), ...schemaOf(client, text) }),
+      );
+    });
+  }
+
+  /** OpenCode's new files begin with its schema. */
+  function schemaOf(client: ClientName, text: string): object {
+    return client === 'opencode' && text.trim() === '' ? { $schema: 'https://opencode.ai/config.json' } : {};
+  }
+  function withoutEmpty(value: object): object {
+    return Object.fromEntries(
+      Object.entries(value).filter(([, one]) => !isRecord(one) || Object.keys(one).length > 0),
+    );
+  }
+
+  test('all: registers with the clients that are there', async () => {
+    for (const client of ['codex', 'opencode'] as const) putFile(inHome(FILES[client].name), '');
+    const before = treeBelow(root);
+    const report = await installed({ mcp: 'all' });
+    // Claude Code's directory is made for the hooks in any case.
+    expect(report.mcp.registered).toEqual(['claude', 'codex', 'opencode']);
+    expect(existsSync(inHome('.gemini'))).toBe(false);
+    removed();
+    expect(treeBelow(root)).toEqual(before);
+  });
+
+  test('without it nothing is registered, and nothing is written down', async () => {
+    expect((await installed()).mcp).toEqual({ registered: [], refused: [] });
+    expect(existsSync(inHome('.claude.json'))).toBe(false);
+    expect(readFileSync(inHome('.self-generation/install.json'), 'utf8')).not.toContain('"mcp"');
+  });
+
+  test('changes nothing in a dry run', async () => {
+    const before = treeBelow(root);
+    const report = await installed({ mcp: CLIENT_NAMES, dryRun: true });
+    expect(report.steps.filter(({ what }) => what === 'mcp')).toHaveLength(5);
+    expect(treeBelow(root)).toEqual(before);
+  });
+
+  const FOREIGN: Readonly<Record<ClientName, string>> = {
+    claude: '{"mcpServers":{"self-generation":{"command":"/usr/bin/other","args":["mcp"]}}}',
+    codex: 'mcp_servers.self-generation.command = "/usr/bin/other"\n',
+    gemini: '{"mcpServers":{"self-generation":{"httpUrl":"http://127.0.0.1"}}}',
+    opencode: '{"mcp":{"self-generation":{"type":"remote","url":"http://127.0.0.1"}}}',
+  };
+  for (const client of CLIENT_NAMES) {
+    test(`leaves a server of the same name alone that ${client} has from somebody else`, async () => {
+      putFile(inHome(FILES[client].name), FOREIGN[client]);
+      const others = CLIENT_NAMES.filter((one) => one !== client);
+      const report = await installed({ mcp: CLIENT_NAMES });
+      expect(report.mcp.registered).toEqual(others);
+      expect(report.warnings.join()).toContain('a server of another program is called "self-generation"');
+      expect(read(client)).toBe(FOREIGN[client]);
+      removed();
+      expect(read(client)).toBe(FOREIGN[client]);
+    });
+  }
+
+  const BROKEN: Readonly<Record<ClientName, string>> = {
+    claude: '{"mcpServers":',
+    codex: 'model = \n',
+    gemini: '{"mcpServers":[]}',
+    opencode: '{"mcp":{},"mcp":{}}',
+  };
+  for (const client of CLIENT_NAMES) {
+    test(`says why it cannot register with ${client}, and registers with the others`, async () => {
+      putFile(inHome(FILES[client].name), BROKEN[client]);
+      const report = await installed({ mcp: CLIENT_NAMES });
+      expect(report.mcp.refused).toEqual([{ path: inHome(FILES[client].name), reason: expect.any(String) }]);
+      expect(report.mcp.registered).toHaveLength(3);
+      expect(read(client)).toBe(BROKEN[client]);
+    });
+  }
+
+  test('an inline table of servers in config.toml is refused with the lines to write by hand', async () => {
+    const text = 'mcp_servers = { other = { command = "x" } }\n';
+    putFile(inHome('.codex/config.toml'), text);
+    const report = await installed({ mcp: ['codex'] });
+    expect(report.mcp.refused[0]?.reason).toContain('write it by hand: [mcp_servers.self-generation]');
+    expect(read('codex')).toBe(text);
+  });
+
+  test('what cannot be written is refused, and the rest is done', async () => {
+    // A directory where the file should be: nobody, not even root, can write that.
+    mkdirSync(inHome('.gemini/settings.json'), { recursive: true });
+    putFile(inHome('.codex'), 'a file');
+    const report = await installed({ mcp: CLIENT_NAMES });
+    expect(report.mcp.registered).toEqual(['claude', 'opencode']);
+    expect(report.mcp.refused.map(({ path }) => path)).toEqual(
+      [FILES.codex.name, FILES.gemini.name].map(inHome),
+    );
+  });
+
+  test('a file that may only be read keeps its mode', async () => {
+    putFile(inHome('.gemini/settings.json'), '{}', 0o444);
+    const before = treeBelow(root);
+    await installed({ mcp: ['gemini'] });
+    expect(treeBelow(root)['home/.gemini/settings.json']).toStartWith('file 444 ');
+    removed();
+    expect(treeBelow(root)).toEqual(before);
+  });
+
+  test('keeps what the user has added to the entry, and renews the rest', async () => {
+    await installed({ mcp: CLIENT_NAMES });
+    writeFileSync(
+      inHome('.gemini/settings.json'),
+      JSON.stringify({
+        mcpServers: { 'self-generation': { command: binary(), args: ['mcp', '--x'], trust: true } },
+      }),
+    );
+    expect((await installed()).mcp.registered).toHaveLength(4);
+    expect(entryOf('gemini')).toEqual({ ...FILES.gemini.wanted(), trust: true });
+  });
+
+  test('goes where CLAUDE_CONFIG_DIR, CODEX_HOME and XDG_CONFIG_HOME point, and uninstall knows it without them', async () => {
+    const before = treeBelow(root);
+    const env = {
+      ...homeEnv(),
+      CLAUDE_CONFIG_DIR: join(home, 'c'),
+      CODEX_HOME: join(home, 'x'),
+      XDG_CONFIG_HOME: join(home, 'config'),
+    };
+    await installed({ mcp: ['claude', 'codex', 'opencode'], env });
+    for (const name of [
+      'c/.claude.json',
+      'c/commands/subagents.md',
+      'x/config.toml',
+      'config/opencode/opencode.json',
+    ]) {
+      expect(existsSync(inHome(name))).toBe(true);
+    }
+    expect(existsSync(inHome('.claude.json'))).toBe(false);
+    removed();
+    expect(treeBelow(root)).toEqual(before);
+  });
+
+  test('uses the opencode.jsonc that is there', async () => {
+    const text = '{\n  // mine\n  "theme": "x",\n}\n';
+    putFile(inHome('.config/opencode/opencode.jsonc'), text);
+    await installed({ mcp: ['opencode'] });
+    const written = readFileSync(inHome('.config/opencode/opencode.jsonc'), 'utf8');
+    expect(at(parse(written), 'mcp')).toEqual(FILES.opencode.wanted());
+    expect(existsSync(inHome(FILES.opencode.name))).toBe(false);
+  });
+
+  test('a moved state directory goes with the server, whose environment may lack it', async () => {
+    const env = { ...homeEnv(), SELF_GENERATION_HOME: join(home, 'state') };
+    await installed({ mcp: CLIENT_NAMES, env });
+    const moved = { SELF_GENERATION_HOME: join(home, 'state') };
+    expect(entryOf('claude')).toMatchObject({ env: moved });
+    expect(entryOf('codex')).toMatchObject({ env: moved });
+    expect(entryOf('gemini')).toMatchObject({ env: moved });
+    expect(entryOf('opencode')).toMatchObject({ environment: moved });
+  });
+
+  test('uninstall finds what an install that was cut off has registered', async () => {
+    await installed({ mcp: CLIENT_NAMES });
+    rmSync(inHome('.self-generation/install.json'));
+    removed();
+    for (const client of CLIENT_NAMES) {
+      const path = inHome(FILES[client].name);
+      expect(existsSync(path) && readFileSync(path, 'utf8').includes('self-generation')).toBe(false);
+    }
+    expect(existsSync(inHome('.claude/commands/subagents.md'))).toBe(false);
+  });
+
+  test('uninstall refuses while our server stands in a file that it cannot read, and removes nothing', async () => {
+    await installed({ mcp: ['gemini'] });
+    writeFileSync(inHome(FILES.gemini.name), read('gemini').slice(0, -3));
+    const report = uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false });
+    expect(report).toMatchObject({
+      kind: 'failed',
+      action: expect.stringContaining('take the MCP server out'),
+    });
+    expect(existsSync(binary())).toBe(true);
+  });
+
+  test('codex mcp add takes our comments away; the table is found all the same', async () => {
+    await installed({ mcp: ['codex'] });
+    const rewritten = read('codex')
+      .split('\n')
+      .filter((line) => !line.startsWith('# >>>'))
+      .join('\n');
+    const others =
+      '[mcp_servers.self-generation.tools.agents_list]\napproval_mode = "approve"\n\n# of the other\n[mcp_servers.other]\ncommand = "x"\n';
+    writeFileSync(inHome(FILES.codex.name), `model = "m"\n\n${rewritten}\n${others}`);
+    removed();
+    expect(Bun.TOML.parse(read('codex'))).toEqual({ model: 'm', mcp_servers: { other: { command: 'x' } } });
+    expect(read('codex')).toContain('# of the other\n[mcp_servers.other]');
+  });
+});
+
+describe('the command /subagents', () => {
+  const path = () => inHome('.claude/commands/subagents.md');
+
+  test('comes with the registration in Claude Code, and goes with it', async () => {
+    await installed({ mcp: ['codex'] });
+    expect(existsSync(path())).toBe(false);
+    await installed({ mcp: ['claude'] });
+    expect(readFileSync(path(), 'utf8')).toBe(COMMAND_TEXT);
+    removed();
+    expect(existsSync(inHome('.claude'))).toBe(false);
+  });
+
+  test('hands what is typed to a tool, and nothing of it to a shell', () => {
+    expect(COMMAND_TEXT).not.toMatch(/\$|!`|@/);
+    expect(COMMAND_TEXT).toContain('allowed-tools: mcp__self-generation__subagents');
+    expect(COMMAND_TEXT).toContain('disable-model-invocation: true');
+  });
+
+  test('one of the user of that name stays, and keeps only itself out', async () => {
+    putFile(path(), 'mine');
+    const report = await installed({ mcp: ['claude'] });
+    expect(report.mcp.registered).toEqual(['claude']);
+    expect(report.warnings.join()).toContain('a command of yours has that name');
+    removed();
+    expect(readFileSync(path(), 'utf8')).toBe('mine');
+  });
+
+  test('one that the user has changed stays when ours goes, and uninstall says so', async () => {
+    await installed({ mcp: ['claude'] });
+    writeFileSync(path(), `${COMMAND_TEXT}mine`);
+    expect(removed().steps).toContainEqual({
+      what: 'mcp',
+      path: path(),
+      change: 'kept',
+      note: 'you have changed it',
+    });
+    expect(readFileSync(path(), 'utf8')).toBe(`${COMMAND_TEXT}mine`);
+  });
+});
+
+describe('checkMcp()', () => {
+  const answering: RunCommand = async (_file, args) =>
+    args[0] === 'mcp'
+      ? { kind: 'exited', code: 0, stdout: '{"result":{"serverInfo":{}}}\n', stderr: '' }
+      : { kind: 'failed', reason: 'not asked for' };
+  const check = (run = answering) =>
+    checkMcp({
+      paths: pathsOf(home),
+      env: homeEnv(),
+      platform: 'linux',
+      run,
+      install: 'self-generation install',
+    });
+
+  test('says nothing where the server was never registered', async () => {
+    await installed();
+    expect(await check()).toEqual([]);
+  });
+
+  test('names the clients that have it', async () => {
+    await installed({ mcp: ['claude', 'gemini'] });
+    expect(await check()).toEqual([
+      { name: 'MCP server', status: 'ok', detail: 'answers, and is registered with Claude Code, Gemini CLI' },
+    ]);
+  });
+
+  test('warns of an entry that is gone, foreign, or not as it should be, and of a command that was changed', async () => {
+    await installed({ mcp: CLIENT_NAMES });
+    rmSync(inHome(FILES.claude.name));
+    writeFileSync(inHome(FILES.codex.name), '[mcp_servers.self-generation]\ncommand = "other"\n');
+    writeFileSync(inHome(FILES.gemini.name), read('gemini').replace('"mcp"', '"mcp", "--x"'));
+    writeFileSync(inHome('.claude/commands/subagents.md'), 'mine');
+    const checks = await check();
+    expect(checks.map(({ status }) => status)).toEqual(['warning', 'warning', 'warning', 'warning']);
+    expect(checks.map(({ detail }) => detail).join('\n')).toContain('a server of another program');
+    expect(checks[0]?.remedy).toBe('Run: self-generation install --mcp claude');
+  });
+
+  test('fails when the program does not answer', async () => {
+    await installed({ mcp: ['claude'] });
+    chmodSync(binary(), 0o600);
+    const checks = await check(async () => ({ kind: 'failed', reason: 'EACCES' }));
+    expect(checks).toMatchObject([{ status: 'failed', detail: expect.stringContaining('does not answer') }]);
+  });
+});

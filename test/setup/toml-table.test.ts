@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { readTomlTable, removeTomlTable, setTomlTable, type TomlTable } from '../../src/setup/toml-table.ts';
+
+const WANTED = { command: '/home/u/"q" \\ 한/self-generation', args: ['mcp'], env: { A: 'x\ty\x7f' } };
+const TABLE: TomlTable = {
+  holder: 'mcp_servers',
+  name: 'self-generation',
+  wanted: WANTED,
+  isOurs: (value) => (value as typeof WANTED).command === WANTED.command,
+};
+
+type Value = Record<string, unknown>;
+const parse = (text: string) => Bun.TOML.parse(text) as Value;
+const servers = (value: Value) => (value.mcp_servers ?? {}) as Value;
+
+const word = fc.stringMatching(/^[a-z]{1,6}$/);
+const scalar = fc.oneof(
+  fc.integer({ min: -1000, max: 1000 }).map(String),
+  fc.boolean().map(String),
+  fc.string({ maxLength: 12 }).map((text) => JSON.stringify(text.toWellFormed()).replaceAll('\x7f', '')),
+  fc.constantFrom(
+    '1979-05-27T07:32:00Z',
+    "'''\n[mcp_servers.self-generation]\n'''",
+    '"""\n# >>> self-generation: written by "install --mcp", removed by "uninstall" >>>\n"""',
+    '[\n  "[x]", # comment\n  "y",\n]',
+    '{ a = 1, b = "c" }',
+  ),
+);
+const line = fc.oneof(
+  fc.constantFrom('', '# a comment', '  # another'),
+  fc.tuple(word, scalar).map(([key, value]) => `${key} = ${value}`),
+);
+const section = fc
+  .tuple(
+    fc.oneof(
+      word.map((name) => `[${name}]`),
+      word.map((name) => `[[${name}]]`),
+      word.map((name) => `[mcp_servers.${name}]`),
+      word.map((name) => `[mcp_servers."${name}".env] # of ${name}`),
+    ),
+    fc.array(line, { maxLength: 4 }),
+  )
+  .map(([header, lines]) => [header, ...lines]);
+/** Whatever is valid of what these pieces make. */
+const document = fc
+  .tuple(
+    fc.array(line, { maxLength: 4 }),
+    fc.array(section, { maxLength: 4 }),
+    fc.boolean(),
+    fc.constantFrom('\n', '\r\n'),
+  )
+  .map(([top, sections, hasLineEnd, eol]) => {
+    const text = [...top, ...sections.flat()].join('\n').replaceAll('\n', eol);
+    return hasLineEnd && text !== '' ? text + eol : text;
+  })
+  .filter((text) => {
+    try {
+      parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+describe('setTomlTable() and removeTomlTable()', () => {
+  test('add and take away that one table of any document, and leave every other byte', () => {
+    fc.assert(
+      fc.property(document, (text) => {
+        const set = setTomlTable(text, TABLE);
+        if (set.kind !== 'edited') throw new Error(`${set.kind}: ${JSON.stringify(set)}`);
+        expect(set.text).toStartWith(text);
+        const value = parse(set.text);
+        expect(servers(value)['self-generation']).toEqual(WANTED);
+        expect({ ...value, mcp_servers: undefined }).toEqual({ ...parse(text), mcp_servers: undefined });
+        expect(servers(value)).toEqual({ ...servers(parse(text)), 'self-generation': WANTED });
+        expect(setTomlTable(set.text, TABLE)).toEqual({ kind: 'unchanged' });
+        expect(readTomlTable(set.text, TABLE)).toEqual(WANTED);
+
+        const removed = removeTomlTable(set.text, TABLE);
+        if (removed.kind !== 'edited' && removed.kind !== 'emptied') throw new Error(JSON.stringify(removed));
+        const isWhole = text === '' || text.endsWith('\n');
+        const eol = text.includes('\r\n') ? '\r\n' : '\n';
+        expect(removed.text).toBe(isWhole ? text : text + eol);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('take the table away from between what was written before and after it since', () => {
+    fc.assert(
+      fc.property(document, word, (text, name) => {
+        const set = setTomlTable(text, TABLE);
+        if (set.kind !== 'edited') throw new Error(set.kind);
+        const changed = `# first\n${set.text}[z${name}z]\nk = 1\n`;
+        const removed = removeTomlTable(changed, TABLE);
+        if (removed.kind !== 'edited') throw new Error(JSON.stringify(removed));
+        expect(parse(removed.text)).toEqual({ ...parse(text), [`z${name}z`]: { k: 1 } });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each([
+    ['a table in other quotes', '[ mcp_servers . "self-generation" ]\ncommand = "x"\n'],
+    ['dotted keys', 'mcp_servers.self-generation.command = "x"\n'],
+    ['an inline table', 'mcp_servers = { self-generation = { command = "x" } }\n'],
+    ['a table of the holder', "[mcp_servers]\n'self-generation'.command = 'x'\n"],
+  ])('leave %s of another program alone', (_, text) => {
+    expect(setTomlTable(text, TABLE)).toMatchObject({ kind: 'refused' });
+    expect(removeTomlTable(text, TABLE)).toEqual({ kind: 'unchanged' });
+  });
+
+  test('renew a table that is ours and not as wanted', () => {
+    const old = setTomlTable('a = 1\n', { ...TABLE, wanted: { ...WANTED, args: ['old'] } });
+    if (old.kind !== 'edited') throw new Error(old.kind);
+    const renewed = setTomlTable(`${old.text}[b]\nc = 2\n`, TABLE);
+    if (renewed.kind !== 'edited') throw new Error(renewed.kind);
+    expect(parse(renewed.text)).toEqual({ a: 1, b: { c: 2 }, mcp_servers: { 'self-generation': WANTED } });
+  });
+
+  test('say what is wrong with a text that is no TOML, and change nothing', () => {
+    expect(setTomlTable('a = ', TABLE)).toMatchObject({ reason: expect.stringContaining('not valid TOML') });
+    expect(removeTomlTable('a = ', TABLE)).toEqual({ kind: 'unchanged' });
+    expect(removeTomlTable('self-generation = ', TABLE)).toMatchObject({ kind: 'refused' });
+  });
+});
