@@ -10,6 +10,7 @@ import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from '
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { NewRun } from '../store/runs/runs.ts';
+import type { AgentOfClient } from './agent-login.ts';
 import type { Refusal, SpawnRequest } from './features.ts';
 
 /** What a spawn looks at besides the request. */
@@ -19,7 +20,7 @@ export type SpawnSurroundings = {
   readonly clients: Readonly<Record<ClientName, RunClient>>;
   readonly isOnPath: (program: string) => boolean;
   readonly isDirectory: (path: string) => boolean;
-  readonly agentDirOf: (agentId: string) => string | null;
+  readonly agentDirOf: (agent: AgentOfClient) => string | null;
   /** The model of the session that asks, where it is known. */
   readonly callersModel: string | null;
 };
@@ -36,7 +37,7 @@ export type SpawnPlan =
     }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-const TASK_LENGTH_MAX = 256 * 1024;
+const TASK_LENGTH_MAX = 1024 * 1024;
 const LABEL_LENGTH_MAX = 200;
 const ECHO_LENGTH_MAX = 80;
 const TIMEOUT_SECONDS_MAX = 30 * 86_400;
@@ -92,7 +93,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     worktreeMode: request.worktree ?? settings.worktree,
     policy,
     gaps,
-    agentDir: surroundings.agentDirOf(agentId),
+    agentDir: surroundings.agentDirOf({ agentId, client: client.name }),
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
   };
   return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) };

@@ -12,6 +12,7 @@ import { activeTurns } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
+import { agentDirFor } from './agent-login.ts';
 import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { isInsideRun } from './requester.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
@@ -106,7 +107,7 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
     clients: RUN_CLIENTS,
     isOnPath: (program) => findProgram(program, world.env, world.platform) !== undefined,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
-    agentDirOf: (agentId) => settings.agents.find(({ id }) => id === agentId)?.agentDir ?? null,
+    agentDirOf: (agent) => agentDirFor(agent, settings, world.paths),
     callersModel: requester.client === 'claude' ? world.env.ANTHROPIC_MODEL || null : null,
   };
 }
