@@ -82,7 +82,7 @@ const SERVERS_FILE = 'mcp.json';
 
 function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
-  const server = request.tools === 'none' ? null : request.mcp;
+  const server = request.tools === 'none' || serverTools(policy).only?.length === 0 ? null : request.mcp;
   const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
   const servers = server === null ? {} : { [MCP_SERVER_NAME]: { type: 'stdio', ...server } };
   return {

@@ -47,7 +47,7 @@ export function opencodeReader(start: ReaderStart): TurnReader {
       const logged = loggedError(state.reference, stderr);
       const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');
       const said = { ...state, problem: logged ?? state.problem, isModelRefused };
-      return concludeProgress(said, { exit, stderr, session: start.session });
+      return concludeProgress(said, { exit, stderr: withoutLog(stderr), session: start.session });
     },
   };
   return turnReader(rules);
@@ -147,6 +147,12 @@ function loggedError(reference: string | null, log: string): string | undefined 
   if (reference === null) return undefined;
   const line = log.split('\n').find((one) => one.includes(`ref=${reference} `));
   return / error="((?:[^"\\]|\\.){0,2000})"/.exec(line ?? '')?.[1];
+}
+
+/** What is said to a person; the log also tells of what did not matter. */
+function withoutLog(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => !/^timestamp=\S+ level=/.test(line));
+  return lines.join('\n');
 }
 
 /** A step's usage. A cost of 0 is that of a model whose price the client does not know. */

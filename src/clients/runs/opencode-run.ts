@@ -156,8 +156,9 @@ function canEdit(policy: ToolPolicy): boolean {
  * server stands in a file, not in the environment that the child's commands see. Those commands get back the
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
-function files({ tools, mcp }: TurnRequest): TurnCommand['files'] {
-  const servers = tools === 'none' || mcp === null ? {} : { [MCP_SERVER_NAME]: local(mcp) };
+function files({ policy, tools, mcp }: TurnRequest): TurnCommand['files'] {
+  const hasServer = mcp !== null && tools !== 'none' && serverTools(policy).only?.length !== 0;
+  const servers = hasServer ? { [MCP_SERVER_NAME]: local(mcp) } : {};
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',

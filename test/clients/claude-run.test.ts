@@ -1,0 +1,531 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { claudeRun } from '../../src/clients/runs/claude-run.ts';
+import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
+import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import {
+  cutTurn,
+  linesOf,
+  type RecordedTurn,
+  readInParts,
+  readTurn,
+  recordedTurn,
+  saidTurn,
+  strangeLines,
+} from './runs-recorded.ts';
+
+const SESSION = '11111111-1111-4111-8111-111111111111';
+const REQUEST: TurnRequest = {
+  prompt: '/help -x @secret.txt',
+  session: { kind: 'new', id: SESSION },
+  model: null,
+  thinking: null,
+  policy: NO_POLICY,
+  tools: 'policy',
+  budgetUsd: null,
+  cwd: '/home/dev/project',
+  directory: '/home/dev/turn',
+  mcp: null,
+  agentDir: null,
+};
+const SERVER = { command: 'self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
+
+const command = (changes: Partial<TurnRequest>) => claudeRun.command({ ...REQUEST, ...changes });
+
+/** The value after a flag. */
+function flagValue(flag: string, changes: Partial<TurnRequest> = {}): string | undefined {
+  const { args } = command(changes);
+  return args[args.indexOf(flag) + 1];
+}
+
+const offered = (policy: Partial<ToolPolicy>) =>
+  flagValue('--tools', { policy: { ...NO_POLICY, ...policy } });
+const read = (name: string) => readTurn(claudeRun, recordedTurn(name));
+const RECORDINGS = [
+  ...['work', 'resumed', 'forked', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
+  ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
+  ...['over-budget', 'retried'],
+].map((name) => `claude-${name}`);
+const ALL_LINES = RECORDINGS.flatMap((name) => linesOf(recordedTurn(name)));
+
+describe('command()', () => {
+  test('puts the prompt into stdin alone, where it cannot be a command of the client', () => {
+    const { stdin, args, env, files } = command({});
+    expect(stdin).toBe('\n/help -x @secret.txt');
+    expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
+  });
+
+  test('names the session to begin, to resume or to fork', () => {
+    const sessionArgs = (kind: 'new' | 'resume' | 'fork') =>
+      command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|resume/.test(arg));
+    expect(sessionArgs('new')).toEqual([`--session-id=${SESSION}`]);
+    expect(sessionArgs('resume')).toEqual([`--resume=${SESSION}`]);
+    expect(sessionArgs('fork')).toEqual([`--resume=${SESSION}`, '--fork-session']);
+  });
+
+  test('passes on model, budget and effort where they are given', () => {
+    const args = command({ model: 'opus', budgetUsd: 0.5, thinking: 'xhigh' }).args;
+    expect(args).toContain('--model=opus');
+    expect(args).toContain('--max-budget-usd=0.5');
+    expect(flagValue('--effort', { thinking: 'minimal' })).toBe('low');
+    expect(flagValue('--effort', { thinking: 'max' })).toBe('max');
+    expect(command({}).args.join(' ')).not.toMatch(/--(?:model|max-budget-usd|effort)/);
+  });
+
+  test('switches thinking off by variables', () => {
+    const { args, env } = command({ thinking: 'off' });
+    expect(args).not.toContain('--effort');
+    expect(env).toMatchObject({ CLAUDE_CODE_DISABLE_THINKING: '1', MAX_THINKING_TOKENS: '0' });
+    expect(command({}).env.CLAUDE_CODE_DISABLE_THINKING).toBeUndefined();
+  });
+
+  test('never asks, and never skips the permissions', () => {
+    expect(flagValue('--permission-mode')).toBe('dontAsk');
+    expect(command({}).args.join(' ')).not.toContain('dangerously');
+  });
+
+  test('switches hooks off and leaves the project out', () => {
+    expect(JSON.parse(flagValue('--settings') ?? '')).toEqual({
+      disableAllHooks: true,
+      outputStyle: 'default',
+    });
+    expect(flagValue('--setting-sources')).toBe('user');
+    expect(command({}).env).toMatchObject({
+      SELF_GENERATION_INTERNAL: '1',
+      CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1',
+    });
+  });
+
+  test('lets no server in but ours, and runs in safe mode where there is none', () => {
+    const servers = (changes: Partial<TurnRequest>) =>
+      JSON.parse(command(changes).files['mcp.json'] ?? '').mcpServers;
+    expect(command({}).args).toContain('--strict-mcp-config');
+    expect(flagValue('--mcp-config')).toBe('/home/dev/turn/mcp.json');
+    expect(servers({})).toEqual({});
+    expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': { type: 'stdio', ...SERVER } });
+    expect(servers({ mcp: SERVER, tools: 'none' })).toEqual({});
+    expect(command({}).env.CLAUDE_CODE_SAFE_MODE).toBe('1');
+    expect(command({ mcp: SERVER }).env.CLAUDE_CODE_SAFE_MODE).toBeUndefined();
+    expect(JSON.stringify(command({ mcp: SERVER }).args)).not.toContain('secret');
+  });
+
+  test("finds an agent's own login by the client's own variable, which is otherwise the user's", () => {
+    expect(command({}).env.CLAUDE_CONFIG_DIR).toBeUndefined();
+    expect(command({}).passedOn).toContain('CLAUDE_CONFIG_DIR');
+    expect(command({ agentDir: '/home/dev/agent' }).env.CLAUDE_CONFIG_DIR).toBe('/home/dev/agent');
+  });
+
+  test('does not pass on what an outer client says of its own session', () => {
+    const { passedOn } = command({});
+    expect(passedOn.filter((name) => /^CLAUDE.*\*$/.test(name))).toEqual([]);
+    expect(passedOn).not.toContain('CLAUDE_CODE_SESSION_ID');
+  });
+});
+
+describe('the policy', () => {
+  const ALL = 'Bash,Edit,Glob,Grep,NotebookEdit,Read,TodoWrite,WebFetch,WebSearch,Write';
+  const rows: [string, Partial<ToolPolicy>, string][] = [
+    ['nothing is denied', {}, ALL],
+    ['what is no child’s is denied', { deny: SUBAGENT_DENY }, ALL],
+    ['a group is denied', { deny: ['group:fs', 'group:web'] }, 'Bash,TodoWrite'],
+    [
+      'a tool is denied by its name with the client',
+      { deny: ['WebFetch', 'bash'] },
+      ALL.replace('Bash,', '').replace('WebFetch,', ''),
+    ],
+    ['a pattern is denied', { deny: ['web_*'] }, ALL.replace('WebFetch,WebSearch,', '')],
+    ['a list is all there is', { allow: ['read', 'Edit'] }, 'Edit,Glob,Grep,NotebookEdit,Read'],
+    ['what is allowed is denied too', { allow: ['read', 'exec'], deny: ['exec'] }, 'Glob,Grep,Read'],
+    ['everything is denied', { deny: ['*'] }, ''],
+  ];
+  for (const [title, policy, tools] of rows) {
+    test(`offers what is let through when ${title}`, () => {
+      expect(offered(policy)).toBe(tools);
+      const allowed = tools === '' ? undefined : tools;
+      const policied = { policy: { ...NO_POLICY, ...policy } };
+      const { args } = command(policied);
+      expect(args.includes('--allowedTools') ? flagValue('--allowedTools', policied) : undefined).toBe(
+        allowed,
+      );
+    });
+  }
+
+  test('never offers agents, commands in the background or alarms, whatever is allowed', () => {
+    const policy = { allow: ['*'] };
+    expect(offered(policy)).toBe(ALL);
+    const denied = flagValue('--disallowedTools', { policy: { ...NO_POLICY, ...policy } })?.split(',');
+    for (const tool of [
+      'Task',
+      'Agent',
+      'Bash(run_in_background:true)',
+      'Monitor',
+      'CronCreate',
+      'ScheduleWakeup',
+    ])
+      expect(denied).toContain(tool);
+    expect(command({}).env).toMatchObject({
+      CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+      CLAUDE_CODE_DISABLE_CRON: '1',
+    });
+  });
+
+  test('offers nothing at all for the step that only puts into words', () => {
+    expect(flagValue('--tools', { tools: 'none', mcp: SERVER })).toBe('');
+    expect(command({ tools: 'none', mcp: SERVER }).args).not.toContain('--allowedTools');
+  });
+
+  test('lets through what the policy does of our server', () => {
+    const rules = (policy: Partial<ToolPolicy>) =>
+      flagValue('--allowedTools', { mcp: SERVER, policy: { ...NO_POLICY, ...policy } })
+        ?.split(',')
+        .filter((rule) => rule.startsWith('mcp'));
+    expect(rules({})).toEqual(['mcp__self-generation']);
+    expect(rules({ allow: ['read'] })).toEqual([]);
+    expect(command({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } }).files['mcp.json']).toBe(
+      '{"mcpServers":{}}',
+    );
+    expect(rules({ allow: ['mcp__self-generation__search'] })).toEqual(['mcp__self-generation__search']);
+    expect(rules({ deny: ['mcp__self-generation__s*'] })).toEqual([]);
+    const denied = flagValue('--disallowedTools', {
+      policy: { ...NO_POLICY, deny: ['mcp__self-generation__a'] },
+    });
+    expect(denied).toContain('mcp__self-generation__a');
+  });
+
+  test('holds: there is no gap', () => {
+    expect(claudeRun.gaps({ deny: ['*'], allow: [] })).toEqual([]);
+    expect(claudeRun.gaps({ deny: [...SUBAGENT_DENY, 'group:fs', 'unheard-of'], allow: null })).toEqual([]);
+  });
+});
+
+describe('version', () => {
+  test('is read from what the client prints, and only from that', () => {
+    expect(claudeRun.version.read('2.1.328 (Claude Code)\n')).toBe('2.1.328');
+    expect(claudeRun.version.read('opencode 1.18.33')).toBeUndefined();
+  });
+});
+
+describe('reader()', () => {
+  test('tells of a whole turn in its order', () => {
+    const { events, conclusion } = read('claude-work');
+    const told = events.filter(({ kind }) => kind !== 'usage');
+    expect(told.map(({ kind }) => kind)).toEqual([
+      ...(['session', 'text', 'tool-call', 'tool-result', 'text', 'tool-call', 'tool-call'] as const),
+      ...(['tool-result', 'tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-result'] as const),
+      ...(['text', 'result'] as const),
+    ]);
+    expect(conclusion).toEqual({
+      outcome: 'success',
+      text: '정답은 42입니다 👍\n\n"끝" @types/node',
+      error: null,
+      isModelRefused: false,
+      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      usage: {
+        inputTokens: 500,
+        outputTokens: 100,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+        costUsd: 0.0001,
+        costSource: 'client',
+        model: 'claude-haiku-5-5',
+      },
+    });
+  });
+
+  test('tells a failing command from a good one, and each by the call that it answers', () => {
+    const { events } = read('claude-work');
+    const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event] : []));
+    const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+    expect(calls.map(({ tool }) => tool)).toEqual(['Read', 'Edit', 'Bash', 'Edit', 'Task']);
+    expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);
+    expect(results[2]?.text).toBe('Exit code 3\nto-stdout\nto-stderr');
+  });
+
+  test('counts a message once, however many lines it has', () => {
+    const usages = read('claude-work').events.flatMap((event) =>
+      event.kind === 'usage' ? [event.usage.inputTokens] : [],
+    );
+    expect(usages).toEqual([100, 100, 200, 200, 200, 300, 400, 500, 500]);
+  });
+
+  test('counts what the turn took, not what the session has taken', () => {
+    const before = { ...NO_USAGE, costUsd: 0.0001 };
+    for (const name of ['claude-resumed', 'claude-forked', 'claude-announce']) {
+      const turn = recordedTurn(name);
+      expect(readTurn(claudeRun, turn, before).conclusion.usage).toMatchObject({
+        inputTokens: 100,
+        costUsd: 0.00002,
+      });
+      expect(linesOf(turn).at(-1)?.total_cost_usd).toBeGreaterThan(0.0001);
+    }
+  });
+
+  test('takes the part that came on top where the client tells only totals', () => {
+    const older = linesOf(recordedTurn('claude-resumed')).map(
+      ({ model_usage_since_last_result: _, ...line }) => line,
+    );
+    const turn = saidTurn(older, { session: recordedTurn('claude-resumed').session });
+    const { usage } = readTurn(claudeRun, turn, { ...NO_USAGE, costUsd: 0.0001 }).conclusion;
+    expect(usage).toMatchObject({
+      inputTokens: 100,
+      outputTokens: 20,
+      costSource: 'client',
+      model: 'claude-haiku-5-5',
+    });
+    expect(usage.costUsd).toBeCloseTo(0.00002, 8);
+  });
+
+  test('adds the models that were asked on the side, and names the one that wrote most', () => {
+    const count = (inputTokens: number, outputTokens: number, costUSD: number) => ({
+      inputTokens,
+      outputTokens,
+      costUSD,
+      cacheReadInputTokens: 1000,
+      cacheCreationInputTokens: 200,
+    });
+    const lines = linesOf(recordedTurn('claude-resumed')).map((line) =>
+      line.type === 'result'
+        ? { ...line, model_usage_since_last_result: { small: count(1, 2, 0.01), large: count(30, 40, 0.5) } }
+        : line,
+    );
+    const { usage } = readTurn(claudeRun, saidTurn(lines)).conclusion;
+    expect(usage).toEqual({
+      inputTokens: 2431,
+      outputTokens: 42,
+      cacheReadTokens: 2000,
+      cacheWriteTokens: 400,
+      costUsd: 0.51,
+      costSource: 'client',
+      model: 'large',
+    });
+  });
+
+  test('adds up the results of a turn that went on after one', () => {
+    const lines = linesOf(recordedTurn('claude-resumed'));
+    const { conclusion } = readTurn(claudeRun, saidTurn([...lines, ...lines.slice(1)]));
+    expect(conclusion.usage).toMatchObject({ inputTokens: 200, outputTokens: 40, costUsd: 0.00004 });
+  });
+
+  const rows: [string, object, string][] = [
+    ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
+    ['forked', { outcome: 'success', text: 'another way' }, 'a forked session'],
+    ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
+    ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
+    ['retried', { outcome: 'success', text: 'after all' }, 'a service that had to be asked again'],
+    ['empty', { outcome: 'error', error: 'the answer is empty', text: null }, 'a model that says nothing'],
+    [
+      'refused',
+      { outcome: 'error', error: 'API Error: 400 the prompt is not for us', isModelRefused: false },
+      'a refused request',
+    ],
+    [
+      'not-logged-in',
+      { outcome: 'error', error: 'Not logged in · Please run /login', isModelRefused: false },
+      'a user without login',
+    ],
+    [
+      'over-budget',
+      { outcome: 'error', error: 'Reached maximum budget ($0.00001)', text: 'I read it first.' },
+      'a budget used up',
+    ],
+    [
+      'model-unknown',
+      {
+        outcome: 'error',
+        isModelRefused: true,
+        text: null,
+        error: expect.stringContaining('selected model (nosuch)'),
+      },
+      'a model that there is not',
+    ],
+    [
+      'refused-later',
+      { outcome: 'error', isModelRefused: false, text: 'I begin.' },
+      'a model refused when there was work already',
+    ],
+    [
+      'killed',
+      { outcome: 'error', text: 'I begin.', error: 'ended by SIGKILL, without a result' },
+      'a killed client',
+    ],
+    [
+      'interrupted',
+      { outcome: 'error', text: 'I begin.', error: 'ended with exit code 0, without a result' },
+      'an interrupted client that ends well',
+    ],
+    [
+      'unknown-session',
+      { outcome: 'error', error: expect.stringContaining('No conversation found with session ID') },
+      'a session that there is not',
+    ],
+    [
+      'unknown-flag',
+      { outcome: 'error', error: "error: unknown option '--frobnicate'", sessionId: null },
+      'a release that does not know a flag',
+    ],
+  ];
+  for (const [name, expected, title] of rows) {
+    test(`concludes ${title}`, () => {
+      expect(read(`claude-${name}`).conclusion).toMatchObject(expected);
+    });
+  }
+
+  test('counts what was spent on a budget that is used up', () => {
+    expect(read('claude-over-budget').conclusion.usage).toMatchObject({
+      inputTokens: 100,
+      outputTokens: 20,
+      costUsd: 0.00002,
+    });
+  });
+
+  test('warns of a call that was not permitted, of a service asked again, and of another model', () => {
+    const warnings = (turn: RecordedTurn) =>
+      readTurn(claudeRun, turn).events.flatMap((event) => (event.kind === 'warning' ? [event.text] : []));
+    expect(warnings(recordedTurn('claude-retried'))).toEqual([expect.stringContaining('asked again')]);
+    const system = { type: 'system', session_id: SESSION };
+    const said = saidTurn([
+      { ...system, subtype: 'permission_denied', tool_name: 'Write' },
+      { ...system, subtype: 'model_fallback', original_model: 'a', fallback_model: 'b' },
+    ]);
+    expect(warnings(said)).toEqual(['Write was not permitted', 'the model a was replaced by b']);
+  });
+
+  test('is not taken in by another session than the one that was asked for', () => {
+    const resumed = recordedTurn('claude-resumed');
+    const other = readTurn(claudeRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
+    expect(other.conclusion).toMatchObject({
+      outcome: 'error',
+      error: expect.stringContaining('did not resume'),
+    });
+    const same = readTurn(claudeRun, { ...resumed, session: { kind: 'fork', id: resumed.session.id } });
+    expect(same.conclusion).toMatchObject({
+      outcome: 'error',
+      error: expect.stringContaining('was to fork'),
+    });
+  });
+
+  const RESULT = linesOf(recordedTurn('claude-resumed')).at(-1) ?? {};
+  const spoilt: [string, object, object][] = [
+    ['has another exit code', {}, { exit: { code: 1, signal: null } }],
+    ['was ended by a signal', {}, { exit: { code: null, signal: 'SIGTERM' } }],
+    ['is marked as an error', { is_error: true }, {}],
+    ['does not say whether it is one', { is_error: 'no' }, {}],
+    ['has another subtype', { subtype: 'error_x' }, {}],
+    ['came about without the model', { num_turns: 0 }, {}],
+    ['was cut off by the model', { stop_reason: 'max_tokens' }, {}],
+    ['is a refusal', { stop_reason: 'refusal' }, {}],
+    ['is blank', { result: ' \n' }, {}],
+  ];
+  for (const [title, change, rest] of spoilt) {
+    test(`is no success when the result ${title}`, () => {
+      const { session } = recordedTurn('claude-resumed');
+      const conclude = (line: object, more: object) =>
+        readTurn(claudeRun, saidTurn([line], { session, ...more })).conclusion;
+      expect(conclude(RESULT, {}).outcome).toBe('success');
+      const conclusion = conclude({ ...RESULT, ...change }, rest);
+      expect(conclusion.outcome).toBe('error');
+      expect(conclusion.error).toBeTruthy();
+    });
+  }
+
+  test('takes nothing that an agent of the client says for the words of the turn', () => {
+    const lines = linesOf(recordedTurn('claude-killed')).map((line) =>
+      line.type === 'assistant' ? { ...line, parent_tool_use_id: 'toolu_1' } : line,
+    );
+    const { events, conclusion } = readTurn(claudeRun, saidTurn(lines));
+    expect(conclusion.text).toBeNull();
+    expect(events).toContainEqual({ kind: 'unknown', type: 'assistant of an agent' });
+  });
+
+  test('counts lines and blocks of types that it does not know', () => {
+    const message = { id: 'm', content: [{ type: 'hologram' }, { type: 'thinking', thinking: 'hm' }] };
+    const { events } = readTurn(
+      claudeRun,
+      saidTurn([{ type: 'news' }, { type: 'assistant', message }, { type: 'system', subtype: 'new' }]),
+    );
+    expect(events.filter(({ kind }) => kind !== 'usage')).toEqual([
+      { kind: 'unknown', type: 'news' },
+      { kind: 'unknown', type: 'block hologram' },
+      { kind: 'thinking', text: 'hm' },
+      { kind: 'unknown', type: 'system new' },
+    ]);
+  });
+
+  test('comes to the same conclusion when other readers go on from its state', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...RECORDINGS), fc.array(fc.nat(25), { maxLength: 5 }), (name, cuts) => {
+        const turn = recordedTurn(name);
+        expect(readInParts(claudeRun, turn, cuts)).toEqual(readTurn(claudeRun, turn));
+      }),
+    );
+  });
+
+  test('never succeeds without the result, and never forgets the text, wherever the turn is cut off', () => {
+    const work = recordedTurn('claude-work');
+    const count = linesOf(work).length;
+    for (let kept = 0; kept < count; kept++) {
+      const { conclusion } = readTurn(claudeRun, cutTurn(work, kept));
+      expect(conclusion.outcome).toBe('error');
+      expect(conclusion.text === null).toBe(kept < 3);
+    }
+    const unseen = { ...cutTurn(work, count - 1), exit: null };
+    const reader = claudeRun.reader({ session: work.session, before: NO_USAGE });
+    for (const line of unseen.stdout.split('\n')) reader.read(line);
+    expect(reader.conclude(null, '').outcome).toBe('unknown');
+  });
+
+  test('counts no usage twice when lines come again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(3), { minLength: 25, maxLength: 25 }), (repeats) => {
+        const lines = linesOf(recordedTurn('claude-work'));
+        const said = lines.flatMap((line, index) =>
+          line.type === 'assistant' ? Array.from({ length: 1 + (repeats[index] ?? 0) }, () => line) : [line],
+        );
+        const { events, conclusion } = readTurn(claudeRun, saidTurn(said));
+        const counted = events.flatMap((event) =>
+          event.kind === 'usage' ? [event.usage.inputTokens ?? 0] : [],
+        );
+        expect(Math.max(...counted)).toBe(500);
+        expect(conclusion.usage.inputTokens).toBe(500);
+      }),
+    );
+  });
+
+  test('never throws, whatever the lines are, and keeps a bounded state', () => {
+    fc.assert(
+      fc.property(fc.array(strangeLines(ALL_LINES), { maxLength: 30 }), (lines) => {
+        const reader = claudeRun.reader({ session: { kind: 'resume', id: SESSION }, before: NO_USAGE });
+        for (const line of lines) reader.read(line);
+        reader.restore(JSON.parse(JSON.stringify(reader.state())));
+        const conclusion = reader.conclude({ code: 0, signal: null }, lines.join('\n'));
+        expect(['success', 'error', 'unknown']).toContain(conclusion.outcome);
+        expect((conclusion.error === null) === (conclusion.outcome === 'success')).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('keeps of a text of megabytes no more than its beginning in its state', () => {
+    const text = '긴 답 👍 '.repeat(100_000);
+    const message = (id: string) => ({
+      type: 'assistant',
+      message: { id, content: [{ type: 'text', text }] },
+    });
+    const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    for (let index = 0; index < 20; index++)
+      reader.read(JSON.stringify(message(index < 10 ? 'one' : `m${index}`)));
+    expect(JSON.stringify(reader.state()).length).toBeLessThan(200_000);
+  });
+
+  test('restores what it can of a state that is not its own', () => {
+    const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    reader.restore({ text: 7, usage: [], verdict: 'won', settled: null, messageId: {} });
+    expect(reader.conclude({ code: 0, signal: null }, '')).toMatchObject({
+      outcome: 'error',
+      text: null,
+      sessionId: null,
+    });
+  });
+});
