@@ -13,6 +13,7 @@ import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
 import { statusCommand } from './status.ts';
+import { subagentsCommand } from './subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
@@ -70,6 +71,7 @@ function program(context: CliContext) {
   root.addCommand(dismissCommand(context));
   root.addCommand(undoCommand(context));
   root.addCommand(importCommand(context));
+  root.addCommand(subagentsCommand(context));
   root.addCommand(errorsCommand(context));
   root.addCommand(configCommand(context));
   root.addCommand(hookCommand(context));
