@@ -1,0 +1,437 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { opencodeRun } from '../../src/clients/runs/opencode-run.ts';
+import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
+import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import {
+  cutTurn,
+  linesOf,
+  type RecordedTurn,
+  readInParts,
+  readTurn,
+  recordedTurn,
+  saidTurn,
+  strangeLines,
+} from './runs-recorded.ts';
+
+const SESSION = 'ses_e0789dbffffeYbQ5z1klM1XTR9';
+const REQUEST: TurnRequest = {
+  prompt: '/help -x @secret.txt',
+  session: { kind: 'new', id: 'ignored' },
+  model: null,
+  thinking: null,
+  policy: NO_POLICY,
+  tools: 'policy',
+  budgetUsd: null,
+  cwd: '/home/dev/project',
+  directory: '/home/dev/turn',
+  mcp: null,
+  agentDir: null,
+};
+const SERVER = { command: 'self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
+
+const command = (changes: Partial<TurnRequest>) => opencodeRun.command({ ...REQUEST, ...changes });
+const configuration = (changes: Partial<TurnRequest>) =>
+  JSON.parse(command(changes).env.OPENCODE_CONFIG_CONTENT ?? '');
+const permissions = (changes: Partial<TurnRequest>): Record<string, string> =>
+  configuration(changes).agent['sub-agent'].permission;
+
+/** What the rules allow, by the names of the client's permissions; the first rule denies everything. */
+function allowed(policy: Partial<ToolPolicy>, changes: Partial<TurnRequest> = {}): string[] {
+  const rules = Object.entries(permissions({ ...changes, policy: { ...NO_POLICY, ...policy } }));
+  expect(rules[0]).toEqual(['*', 'deny']);
+  return rules.flatMap(([name, action]) =>
+    action === 'allow' && name !== 'external_directory' ? [name] : [],
+  );
+}
+
+const read = (name: string) => readTurn(opencodeRun, recordedTurn(`opencode-${name}`));
+const RECORDINGS = [
+  ...['work', 'resumed', 'forked', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
+  ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
+].map((name) => `opencode-${name}`);
+const ALL_LINES = RECORDINGS.flatMap((name) => linesOf(recordedTurn(name)));
+
+describe('command()', () => {
+  test('puts the prompt into stdin alone', () => {
+    const { stdin, args, env, files } = command({});
+    expect(stdin).toBe('/help -x @secret.txt');
+    expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
+  });
+
+  test('names the session to resume or to fork; a new one is named by the client', () => {
+    const sessionArgs = (kind: 'new' | 'resume' | 'fork') =>
+      command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|fork/.test(arg));
+    expect(sessionArgs('new')).toEqual([]);
+    expect(sessionArgs('resume')).toEqual([`--session=${SESSION}`]);
+    expect(sessionArgs('fork')).toEqual([`--session=${SESSION}`, '--fork']);
+    expect(opencodeRun.capabilities.choosesSessionId).toBe(false);
+  });
+
+  test('passes on model and variant where they are given', () => {
+    expect(command({ model: 'scripted/some-model' }).args).toContain('--model=scripted/some-model');
+    expect(command({ thinking: 'high' }).args).toContain('--variant=high');
+    expect(command({ thinking: 'off' }).args).toContain('--variant=none');
+    expect(command({}).args.join(' ')).not.toMatch(/--(?:model|variant)/);
+  });
+
+  test('reads no configuration, instructions or plugins of the user and of the project', () => {
+    const { args, env, passedOn } = command({});
+    expect(args).toContain('--pure');
+    expect(env).toMatchObject({
+      XDG_CONFIG_HOME: '/home/dev/turn/opencode-home',
+      OPENCODE_TEST_HOME: '/home/dev/turn',
+      OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+      OPENCODE_DISABLE_CLAUDE_CODE: '1',
+      SELF_GENERATION_INTERNAL: '1',
+    });
+    expect(passedOn).not.toContain('OPENCODE_PERMISSION');
+    expect(passedOn).not.toContain('OPENCODE_CONFIG_CONTENT');
+    expect(configuration({})).toMatchObject({
+      share: 'disabled',
+      snapshot: false,
+      lsp: false,
+      instructions: [],
+    });
+  });
+
+  test("gives the child's commands the user's configuration of Git and of other programs back", () => {
+    const { files, env } = command({});
+    expect(files['opencode-home/git/config']).toContain('path = ~/.config/git/config');
+    expect(env.BASH_ENV).toBe('/home/dev/turn/shell-env.sh');
+    expect(files['shell-env.sh']).toBe('unset BASH_ENV XDG_CONFIG_HOME\n');
+  });
+
+  test('names our server in a file, and no other', () => {
+    const servers = (changes: Partial<TurnRequest>) =>
+      JSON.parse(command(changes).files['opencode-home/opencode/opencode.json'] ?? '').mcp;
+    const local = {
+      type: 'local',
+      command: ['self-generation', 'mcp'],
+      environment: SERVER.env,
+      enabled: true,
+    };
+    expect(servers({})).toEqual({});
+    expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': local });
+    expect(servers({ mcp: SERVER, tools: 'none' })).toEqual({});
+    expect(servers({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } })).toEqual({});
+    expect(JSON.stringify([command({ mcp: SERVER }).args, command({ mcp: SERVER }).env])).not.toContain(
+      'secret',
+    );
+  });
+
+  test("finds an agent's own login with its data, which are otherwise the user's", () => {
+    expect(command({}).env.XDG_DATA_HOME).toBeUndefined();
+    expect(command({}).passedOn).toContain('XDG_*');
+    expect(command({ agentDir: '/home/dev/agent' }).env.XDG_DATA_HOME).toBe('/home/dev/agent');
+  });
+});
+
+describe('the policy', () => {
+  const READING = ['glob', 'grep', 'list', 'read'];
+  const ALL = ['bash', ...READING, 'todowrite', 'webfetch', 'websearch', 'edit'];
+  const without = (...names: string[]) => ALL.filter((name) => !names.includes(name));
+  const rows: [string, Partial<ToolPolicy>, string[]][] = [
+    ['nothing is denied', {}, ALL],
+    ["what is no child's is denied", { deny: SUBAGENT_DENY }, ALL],
+    ['a group is denied', { deny: ['group:fs'] }, without(...READING, 'edit')],
+    [
+      'a tool is denied by its name with the client',
+      { deny: ['WebFetch', 'Bash'] },
+      without('bash', 'webfetch'),
+    ],
+    ['one of those that write is denied', { deny: ['write'] }, without('edit')],
+    ['another of those that write is denied', { deny: ['apply_patch'] }, without('edit')],
+    ['one of those that write is not allowed', { allow: ['read', 'edit'] }, READING],
+    ['those that write are allowed', { allow: ['write', 'edit'] }, ['edit']],
+    ['what is allowed is denied too', { allow: ['read', 'exec'], deny: ['exec'] }, READING],
+    ['everything is denied', { deny: ['*'] }, []],
+  ];
+  for (const [title, policy, names] of rows) {
+    test(`allows what is let through when ${title}`, () => {
+      expect(allowed(policy)).toEqual(names);
+      expect(opencodeRun.gaps({ ...NO_POLICY, ...policy })).toEqual([]);
+    });
+  }
+
+  test('never allows agents, skills or questions, whatever is allowed', () => {
+    const rules = permissions({ policy: { deny: [], allow: ['*'] } });
+    for (const name of ['task', 'skill', 'question', 'doom_loop', 'plan_exit'])
+      expect(rules[name]).toBeUndefined();
+    expect(rules['*']).toBe('deny');
+    expect(configuration({}).permission).toEqual({ '*': 'deny' });
+  });
+
+  test('denies everything for the step that only puts into words', () => {
+    expect(permissions({ tools: 'none', mcp: SERVER })).toEqual({ '*': 'deny' });
+  });
+
+  test('lets through what the policy does of our server', () => {
+    const own = (policy: Partial<ToolPolicy>) =>
+      allowed(policy, { mcp: SERVER }).filter((name) => name.startsWith('self-generation'));
+    expect(own({})).toEqual(['self-generation_*']);
+    expect(own({ allow: ['read'] })).toEqual([]);
+    expect(own({ allow: ['mcp__self-generation__search'] })).toEqual(['self-generation_search']);
+    const denied = permissions({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp__self-generation__a'] } });
+    expect(Object.keys(denied).at(-1)).toBe('self-generation_a');
+    expect(denied['self-generation_a']).toBe('deny');
+  });
+});
+
+describe('version', () => {
+  test('is read from what the client prints, and only from that', () => {
+    expect(opencodeRun.version.read('1.18.33\n')).toBe('1.18.33');
+    expect(opencodeRun.version.read('2.1.328 (Claude Code)')).toBeUndefined();
+  });
+});
+
+describe('reader()', () => {
+  test('tells of a whole turn in its order', () => {
+    const { events, conclusion } = read('work');
+    const call = ['tool-call', 'tool-result'] as const;
+    const told = events.filter(({ kind }) => kind !== 'usage').map(({ kind }) => kind);
+    expect(told).toEqual([
+      ...([
+        'session',
+        'text',
+        ...call,
+        'text',
+        ...call,
+        ...call,
+        ...call,
+        ...call,
+        'text',
+        'result',
+      ] as const),
+    ]);
+    expect(conclusion).toEqual({
+      outcome: 'success',
+      text: '정답은 42입니다 👍\n\n"끝" @types/node',
+      error: null,
+      isModelRefused: false,
+      sessionId: expect.stringMatching(/^ses_\w+$/),
+      usage: { ...NO_USAGE, inputTokens: 500, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    });
+  });
+
+  test('tells a failing command from a good one, and names the tool', () => {
+    const results = read('work').events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+    const told = results.map(({ tool, isError }) => [tool, isError]);
+    expect(told).toContainEqual(['read', false]);
+    expect(told).toContainEqual(['edit', false]);
+    expect(told).toContainEqual(['bash', true]);
+    expect(told).toContainEqual(['edit', true]);
+    expect(results.find(({ tool }) => tool === 'bash')?.text).toContain('to-stderr');
+  });
+
+  test('shows that agents are not to be had', () => {
+    const { events } = read('work');
+    const call = events.find(
+      (event) => event.kind === 'tool-result' && event.text.includes('unavailable tool'),
+    );
+    expect(call).toMatchObject({ isError: true });
+    expect(JSON.stringify(call)).not.toContain('task,');
+  });
+
+  const rows: [string, object, string][] = [
+    ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
+    ['forked', { outcome: 'success', text: 'another way' }, 'a forked session'],
+    ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
+    ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
+    ['empty', { outcome: 'error', error: 'the answer is empty', text: null }, 'a model that says nothing'],
+    [
+      'refused',
+      { outcome: 'error', error: 'the prompt is not for us', isModelRefused: false },
+      'a refused request',
+    ],
+    [
+      'model-refused',
+      { outcome: 'error', error: 'model: some-model', isModelRefused: true },
+      'a refused model',
+    ],
+    [
+      'model-unknown',
+      { error: 'ProviderModelNotFoundError: Model not found: scripted/nosuch.', isModelRefused: true },
+      'a model that there is not',
+    ],
+    ['not-logged-in', { outcome: 'error', isModelRefused: true, text: null }, 'a user without login'],
+    [
+      'refused-later',
+      { isModelRefused: false, text: 'I begin.' },
+      'a model refused when there was work already',
+    ],
+    ['killed', { text: 'I begin.', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
+    [
+      'interrupted',
+      { text: 'I begin.', error: 'ended by SIGINT, without a result' },
+      'an interrupted client',
+    ],
+    [
+      'unknown-session',
+      { error: 'Error: Session not found', sessionId: null },
+      'a session that there is not',
+    ],
+    [
+      'unknown-flag',
+      { error: 'the client did not understand its arguments: it may be of another release' },
+      'a release that does not know a flag',
+    ],
+  ];
+  for (const [name, expected, title] of rows) {
+    test(`concludes ${title}`, () => {
+      const { conclusion } = read(name);
+      expect(conclusion).toMatchObject(expected);
+      expect(conclusion.outcome === 'success').toBe(conclusion.error === null);
+    });
+  }
+
+  test('is not taken in by another session than the one that was asked for', () => {
+    const resumed = recordedTurn('opencode-resumed');
+    const other = readTurn(opencodeRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
+    expect(other.conclusion).toMatchObject({ error: expect.stringContaining('did not resume') });
+    const same = readTurn(opencodeRun, { ...resumed, session: { kind: 'fork', id: resumed.session.id } });
+    expect(same.conclusion).toMatchObject({ error: expect.stringContaining('was to fork') });
+  });
+
+  const part = (changes: object) => ({ id: 'prt_1', messageID: 'msg_1', ...changes });
+  const finish = (reason: string, changes: object = {}) => ({
+    type: 'step_finish',
+    sessionID: SESSION,
+    part: part({
+      reason,
+      tokens: { input: 10, output: 2, reasoning: 3, cache: { read: 400, write: 5000 } },
+      cost: 0.25,
+      ...changes,
+    }),
+  });
+  const text = (words: string, messageID = 'msg_1') => ({
+    type: 'text',
+    sessionID: SESSION,
+    part: part({ messageID, text: words }),
+  });
+  const conclude = (lines: readonly object[], rest: Partial<RecordedTurn> = {}) =>
+    readTurn(opencodeRun, saidTurn(lines, rest)).conclusion;
+
+  test('counts what came from a cache as input, what was thought as output, and the cost of all steps', () => {
+    const lines = [finish('tool-calls', { id: 'prt_0' }), text('done'), finish('stop')];
+    expect(conclude(lines)).toMatchObject({
+      outcome: 'success',
+      usage: {
+        inputTokens: 10_820,
+        outputTokens: 10,
+        cacheReadTokens: 800,
+        cacheWriteTokens: 10_000,
+        costUsd: 0.5,
+        costSource: 'client',
+      },
+    });
+  });
+
+  test('leaves the cost open of a model whose price the client does not know', () => {
+    expect(conclude([text('done'), finish('stop', { cost: 0 })]).usage).toMatchObject({
+      costUsd: null,
+      costSource: null,
+    });
+  });
+
+  test('joins the pieces of the last message, and of no other', () => {
+    const lines = [text('first', 'msg_0'), text('sec'), text('ond'), finish('stop')];
+    expect(conclude(lines)).toMatchObject({ outcome: 'success', text: 'second' });
+    expect(conclude([text('first', 'msg_0'), finish('stop')])).toMatchObject({
+      error: 'the answer is empty',
+    });
+  });
+
+  const spoilt: [string, object[], Partial<RecordedTurn>][] = [
+    ['the exit code is another', [], { exit: { code: 1, signal: null } }],
+    ['a signal ended it', [], { exit: { code: null, signal: 'SIGTERM' } }],
+    ['one more step began', [{ type: 'step_start', sessionID: SESSION, part: {} }], {}],
+    ['an error followed', [{ type: 'error', sessionID: SESSION, error: { name: 'X', data: {} } }], {}],
+    ['the model was cut off', [finish('length', { id: 'prt_2' })], {}],
+  ];
+  for (const [title, more, rest] of spoilt) {
+    test(`is no success when ${title}`, () => {
+      const good = [text('done'), finish('stop')];
+      expect(conclude(good).outcome).toBe('success');
+      const conclusion = conclude([...good, ...more], rest);
+      expect(conclusion).toMatchObject({ outcome: 'error', text: 'done' });
+      expect(conclusion.error).toBeTruthy();
+    });
+  }
+
+  test('stays with an error, whatever is said after it', () => {
+    const error = { type: 'error', sessionID: SESSION, error: { name: 'X', data: { message: 'it broke' } } };
+    const lines = [error, { type: 'step_start', sessionID: SESSION }, text('done'), finish('stop')];
+    expect(conclude(lines)).toMatchObject({ outcome: 'error', error: 'it broke', text: 'done' });
+  });
+
+  test('counts lines of types that it does not know, and tells what was thought', () => {
+    const lines = [
+      { type: 'news', sessionID: SESSION },
+      { type: 'reasoning', sessionID: SESSION, part: part({ text: 'hm' }) },
+    ];
+    expect(readTurn(opencodeRun, saidTurn(lines)).events.slice(1)).toEqual([
+      { kind: 'unknown', type: 'news' },
+      { kind: 'thinking', text: 'hm' },
+    ]);
+  });
+
+  test('comes to the same conclusion when other readers go on from its state', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...RECORDINGS), fc.array(fc.nat(25), { maxLength: 5 }), (name, cuts) => {
+        const turn = recordedTurn(name);
+        expect(readInParts(opencodeRun, turn, cuts)).toEqual(readTurn(opencodeRun, turn));
+      }),
+    );
+  });
+
+  test('never succeeds without the last step, wherever the turn is cut off', () => {
+    const work = recordedTurn('opencode-work');
+    const count = linesOf(work).length;
+    for (let kept = 0; kept < count; kept++) {
+      expect(readTurn(opencodeRun, cutTurn(work, kept)).conclusion.outcome).toBe('error');
+      const reader = opencodeRun.reader({ session: work.session, before: NO_USAGE });
+      for (const line of cutTurn(work, kept).stdout.split('\n')) reader.read(line);
+      expect(reader.conclude(null, '').outcome).toBe('unknown');
+    }
+  });
+
+  test('counts no step twice when its line comes again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(3), { minLength: 30, maxLength: 30 }), (repeats) => {
+        const said = linesOf(recordedTurn('opencode-work')).flatMap((line, index) =>
+          Array.from({ length: line.type === 'step_finish' ? 1 + (repeats[index] ?? 0) : 1 }, () => line),
+        );
+        expect(conclude(said).usage.inputTokens).toBe(500);
+      }),
+    );
+  });
+
+  test('never throws, whatever the lines are', () => {
+    fc.assert(
+      fc.property(fc.array(strangeLines(ALL_LINES), { maxLength: 30 }), (lines) => {
+        const reader = opencodeRun.reader({ session: { kind: 'resume', id: SESSION }, before: NO_USAGE });
+        for (const line of lines) reader.read(line);
+        reader.restore(JSON.parse(JSON.stringify(reader.state())));
+        const conclusion = reader.conclude({ code: 0, signal: null }, lines.join('\n'));
+        expect((conclusion.error === null) === (conclusion.outcome === 'success')).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('keeps of a text of megabytes no more than its beginning in its state', () => {
+    const long = '긴 답 👍 '.repeat(100_000);
+    const reader = opencodeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    for (let index = 0; index < 20; index++) reader.read(JSON.stringify(text(long, `msg_${index % 2}`)));
+    expect(JSON.stringify(reader.state()).length).toBeLessThan(200_000);
+  });
+
+  test('restores what it can of a state that is not its own', () => {
+    const reader = opencodeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    reader.restore({ text: 7, usage: [], verdict: 'won', stepId: null, reference: {} });
+    const conclusion = reader.conclude({ code: 0, signal: null }, '');
+    expect(conclusion).toMatchObject({ outcome: 'error', text: null, sessionId: null });
+  });
+});
