@@ -13,8 +13,8 @@ const LINES_BEFORE_KILL_MAX = 60;
 type Outcome = { readonly lines: string[]; readonly code: number | null; readonly errors: string };
 
 /** Runs one worker; it is killed after so many lines, in the middle of whatever it does then. */
-async function runWorker(home: string, linesMax: number): Promise<Outcome> {
-  const child = startProcess(process.execPath, [WORKER, home, `${RUNS_EACH}`, A, B]);
+async function runWorker(home: string, linesMax: number, runs = RUNS_EACH): Promise<Outcome> {
+  const child = startProcess(process.execPath, [WORKER, home, `${runs}`, A, B]);
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
@@ -78,4 +78,18 @@ test(
       expect(db.all('PRAGMA integrity_check').map((row) => row.integrity_check)).toEqual(['ok']);
     }),
   120_000,
+);
+
+test(
+  'several processes make the database at the same time, and each run is written once',
+  () =>
+    inHome(async ({ paths }) => {
+      const home = `${paths.home}/new`;
+      const workers = Array.from({ length: 6 }, () => runWorker(home, Number.POSITIVE_INFINITY, 2));
+      const outcomes = await Promise.all(workers);
+      expect(outcomes.map(({ code, errors }) => [code, errors])).toEqual(outcomes.map(() => [0, '']));
+      const inserted = outcomes.flatMap(({ lines }) => lines.filter((line) => line.startsWith('inserted ')));
+      expect(inserted).toHaveLength(4);
+    }),
+  60_000,
 );
