@@ -1,0 +1,8 @@
+import { requesterHere } from '../../src/subagents/requester.ts';
+import { spawnRun } from '../../src/subagents/spawn.ts';
+import { runsWorld, thisProcess } from '../../src/subagents/world.ts';
+
+/** Spawns one run from this process and prints the answer: `bun spawn-once.main.ts`. */
+const world = runsWorld(thisProcess());
+if (world === undefined) throw new Error('Cannot spawn: HOME is not set');
+console.log(JSON.stringify(spawnRun({ task: 'quick' }, requesterHere(world), world)));
