@@ -25,7 +25,7 @@ import { compile } from './build.ts';
 
 const CONCURRENT = 8;
 const WAITING_MAX = 40;
-const KILL_EACH_MS = 250;
+const KILL_EACH_MS = 100;
 const KICK_EACH_MS = 1000;
 const SETTLE_MS = 180_000;
 const TAKE_EACH_MS = 150;
@@ -34,7 +34,7 @@ const TAKER = join(import.meta.dir, 'soak-requester.ts');
 /** Claude's own words for a session, a message and a result; every seventh forks, every fifth fails. */
 const CLIENT = `#!/bin/sh
 case "$*" in --version) echo "2.1.328 (Claude Code)"; exit 0;; esac
-id=$(printf '%s\\n' "$@" | grep -A1 -E '^--(session-id|resume)$' | tail -1)
+id=$(printf '%s\\n' "$@" | sed -nE 's/^--(session-id|resume)=//p')
 cat >/dev/null
 n=$(od -An -N1 -tu1 /dev/urandom | tr -d ' ')
 [ $((n % 7)) = 0 ] && (sleep 30 &)
@@ -71,7 +71,7 @@ function makePlace(): Place {
   };
   writeFileSync(
     paths.config,
-    JSON.stringify({ agents: { defaults: { subagents } }, announce: { mode: 'raw' } }),
+    JSON.stringify({ agents: { defaults: { subagents } }, announce: { mode: 'turn' } }),
   );
   return { root, project: join(root, 'project'), taken: join(root, 'taken'), paths };
 }
