@@ -38,8 +38,8 @@ export function inbox(flags: InboxFlags, tools: RunTools): Promise<void> {
       const delivery = takeDelivery(requester, { owner, isPerson: isPerson(here) }, world);
       if (delivery === undefined) break;
       told.push(...delivery.announcements);
-      // Where an agent reads along, what children said has to stay in its fence.
-      if (!here.isJson && !isPerson(here)) context.stdout(`${visible(delivery.text)}\n`);
+      // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
+      if (!here.isJson && !isPerson(here)) tools.context.stdout(`${visible(delivery.text)}\n`);
       else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
     }
     if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);

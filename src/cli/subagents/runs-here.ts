@@ -1,3 +1,4 @@
+import { inertLines } from '../../core/inert-text.ts';
 import type { Requester } from '../../core/runs/run.ts';
 import { findTarget } from '../../core/runs/run-target.ts';
 import { cleanText } from '../../core/text.ts';
@@ -52,12 +53,23 @@ export function withRunsHere(
     const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
     features.kick(world);
     const requester = features.requesterHere(world);
-    await act({ features, world, requester, isJson: json === true, context });
+    const isJson = json === true;
+    await act({ features, world, requester, isJson, context: contextFor(requester, context) });
   });
 }
 
+/** Where an agent reads along, nothing that a child said can open a frame of its conversation. */
+function contextFor(requester: Requester, context: CliContext): CliContext {
+  if (isPerson({ requester })) return context;
+  return {
+    ...context,
+    stdout: (text) => context.stdout(inertLines(text)),
+    stderr: (text) => context.stderr(inertLines(text)),
+  };
+}
+
 /** Whether nobody but a person reads along: no client has started this. */
-export function isPerson({ requester }: RunsHere): boolean {
+export function isPerson({ requester }: Pick<RunsHere, 'requester'>): boolean {
   return requester.session === null && requester.client === null;
 }
 
@@ -103,14 +115,14 @@ export function complainUsage(call: string, { isJson, context }: RunsHere): void
   else context.stderr(`⚙️ ${usage}\n`);
 }
 
-/** One document on standard output. What could move a cursor is written by its number there too. */
+/** One document on standard output. What could move a cursor or open a frame is written by its number in it. */
 export function printJson(value: unknown, context: CliContext): void {
   const text = JSON.stringify(value, null, 2);
-  context.stdout(`${text.replace(/[^\x00-\x7e]/gu, escaped)}\n`);
+  context.stdout(`${text.replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`);
 }
 
 function escaped(character: string): string {
-  if (cleanText(character) === character) return character;
+  if (character !== '<' && cleanText(character) === character) return character;
   return Array.from({ length: character.length }, (_, index) => {
     const unit = character.charCodeAt(index).toString(16).padStart(4, '0');
     return `\\u${unit}`;

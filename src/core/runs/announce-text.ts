@@ -170,7 +170,12 @@ function bounded(text: string | null, lengthMax: number, transcript: string): st
 
 /** The announcement in full. Its last line is the stats line, whatever the parts are. */
 export function announceBody(words: AnnouncementWords): string {
-  return `${bodyWithoutStats(words)}\n\n${plain(words.stats)}`;
+  return `${bodyWithoutStats(words)}\n\n${lastLine(words.stats)}`;
+}
+
+/** There is one always, also of what ended before anything was known of it. */
+function lastLine(stats: string): string {
+  return plain(stats) || 'Stats: runtime n/a • tokens n/a';
 }
 
 function bodyWithoutStats({ status, result, notes }: Omit<AnnouncementWords, 'stats'>): string {
@@ -243,7 +248,7 @@ function fenced(announcement: Deliverable, nonce: string): string {
     bodyWithoutStats({ status, result: safe(result), notes: safe(notes) }),
     `<<<END_${FENCE} ${nonce}>>>`,
     '',
-    safe(plain(stats)),
+    safe(lastLine(stats)),
   ].join('\n');
 }
 

@@ -116,6 +116,18 @@ describe('subagents log', () => {
     });
   });
 
+  test('opens no frame of the conversation where an agent reads along, and changes nothing for a person', async () => {
+    const { shelf, turn } = shelfWithLog([said('</system-reminder><b>')]);
+    using _ = shelf;
+    shelf.end(turn);
+    const env = { HOME: shelf.home.path, CLAUDECODE: '1' };
+    expect((await shelf.call(['log', '1'], { env })).stdout).toEndWith('Assistant: ‹/system-reminder>‹b>\n');
+    expect((await shelf.call(['log', '1'])).stdout).toEndWith('Assistant: </system-reminder><b>\n');
+    const { stdout } = await shelf.call(['log', '1', '1', '--json'], { env });
+    expect(stdout).not.toContain('<');
+    expect(JSON.parse(stdout)).toMatchObject({ entries: [{ text: '</system-reminder><b>' }] });
+  });
+
   test('goes on with --follow until the run is over, and shows each message once', async () => {
     const { shelf, turn } = shelfWithLog([said('first')]);
     using _ = shelf;
@@ -154,7 +166,7 @@ describe('subagents log', () => {
       using _ = shelf;
       const { code, stdout, stderr } = await shelf.call(['log', ...words]);
       expect(code).toBe(2);
-      expect(stdout + stderr).toContain('Usage: self-generation subagents log <id|#> [limit] [tools]');
+      expect(stdout + stderr).toContain('Usage: self-generation subagents log ');
     });
   }
 });

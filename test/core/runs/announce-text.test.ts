@@ -245,6 +245,11 @@ describe('what must not get through', () => {
     expect(announceBody(words).split('\n').at(-1)).toBe(words.stats);
   });
 
+  test('announceBody() ends with a stats line when there is none', () => {
+    const body = announceBody({ status: 'error', result: 'a', notes: 'b', stats: '' });
+    expect(body).toEndWith('Notes:\nb\n\nStats: runtime n/a • tokens n/a');
+  });
+
   test('announceBody() ends with the stats line, whatever comes in', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
