@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
+import { realPath } from '../sys/atomic-file.ts';
 
 /**
  * With which exit code a command of Gemini CLI ended. The client's output does not say; what the model was told does,
@@ -60,7 +61,9 @@ function conversations(runDirectory: string): string[] {
     names(place).flatMap((name) => (name.endsWith('.jsonl') ? [join(place, name)] : [])),
   );
   const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return files.sort((one, other) => age(other) - age(one)).slice(0, CONVERSATIONS_MAX);
+  // The home of a turn leads to what stays from turn to turn.
+  const distinct = [...new Set(files.map(realPath))];
+  return distinct.sort((one, other) => age(other) - age(one)).slice(0, CONVERSATIONS_MAX);
 }
 
 function names(directory: string): string[] {

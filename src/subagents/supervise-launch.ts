@@ -7,6 +7,7 @@ import type { TurnFiles } from '../core/runs/run-files.ts';
 import type { Turn } from '../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../core/runs/usage.ts';
 import { turnsOf } from '../store/runs/turns.ts';
+import { bringLogin } from './agent-login.ts';
 import { checkpoint } from './checkpoint.ts';
 import { firstPrompt } from './first-prompt.ts';
 import { preparePlace } from './supervise-place.ts';
@@ -61,6 +62,7 @@ function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervisio
     agentDir: run.agentDir,
   });
   writeTurnFiles(files, command);
+  const env = bringLogin({ client: run.client, agentDir: run.agentDir, directory: files.home }, world.env);
   checkpoint('before-launch-mark', world.env);
   const atMs = world.now().getTime();
   // The last look: whoever wrote a stop before this has prevented the start.
@@ -74,7 +76,7 @@ function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervisio
       program: command.program,
       args: command.args,
       cwd: run.cwd,
-      env: clientEnvironment(turn, command, world.env),
+      env: clientEnvironment(turn, command, env),
       stdin: files.prompt,
       stdout: files.output,
       stderr: files.errors,
