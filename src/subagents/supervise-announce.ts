@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { redactSecrets } from '../core/redact.ts';
 import { announcePrompt } from '../core/runs/announce-prompt.ts';
 import {
   announcedWords,
@@ -46,7 +47,10 @@ export function announcingOf(
     return {
       kind: 'step',
       announcement: { ...announcement, readyAtMs: nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS },
-      prompt: announcePrompt({ run, lastReply: ending.result }),
+      prompt: announcePrompt({
+        run,
+        lastReply: ending.result === null ? null : redactSecrets(ending.result),
+      }),
     };
   }
   const isSkipped = mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);

@@ -35,7 +35,8 @@ export async function endProcesses(ending: Ending): Promise<{ readonly survivors
   const leader = ending.leader;
   if (leader !== null && ending.polite !== 'SIGTERM' && isSameProcess(leader)) {
     signal(leader, ending.polite);
-    if (await known.areGoneWithin(POLITE_MS)) return { survivors: [] };
+    await goneWithin(leader, POLITE_MS);
+    if (known.look().length === 0) return { survivors: [] };
   }
   for (const one of known.look()) signal(one, 'SIGTERM');
   if (await known.areGoneWithin(ending.graceMs)) return { survivors: [] };
@@ -96,6 +97,10 @@ class Known {
   #living(): ProcessIdentity[] {
     return [...this.#seen.values()].filter(isSameProcess);
   }
+}
+
+async function goneWithin(one: ProcessIdentity, ms: number): Promise<void> {
+  for (let waited = 0; waited < ms && isSameProcess(one); waited += POLL_MS) await sleep(POLL_MS);
 }
 
 function signal(target: ProcessIdentity, name: NodeJS.Signals): void {
