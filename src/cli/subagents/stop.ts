@@ -47,7 +47,7 @@ function whoAsks(here: RunsHere): string {
 
 function tell(answer: Done, listing: RunListing | undefined, { context }: RunsHere): void {
   const { stopped, alreadyFinished, failedToStop, survivors } = answer;
-  const lines = listing === undefined ? tellAll(answer) : [tellOne(answer, listing)];
+  const lines = listing === undefined ? tellAll(answer) : tellOne(answer, listing);
   context.stdout(lines.map((line) => `${line}\n`).join(''));
   for (const { number, reason } of failedToStop)
     context.stderr(`⚠️ #${number} was not stopped: ${visibleLine(reason)}\n`);
@@ -69,7 +69,8 @@ function tellAll({ stopped, alreadyFinished, failedToStop }: Done): string[] {
   return others.length === 0 ? [line] : [line, others.join(' · ')];
 }
 
-function tellOne({ stopped, failedToStop }: Done, { run }: RunListing): string {
-  if (stopped.length > 0) return `⚙️ Stopped ${nameOf(run)}.`;
-  return failedToStop.length > 0 ? `⚙️ Stop requested for ${nameOf(run)}.` : '⚙️ Subagent already finished.';
+function tellOne(answer: Done, { run }: RunListing): string[] {
+  const isFinished = answer.stopped.length === 0 && answer.failedToStop.length === 0;
+  if (isFinished) return ['⚙️ Subagent already finished.'];
+  return [`⚙️ Stop requested for ${nameOf(run)}.`, ...tellAll(answer)];
 }

@@ -32,7 +32,7 @@ describe('subagents stop', () => {
     const { runId } = shelf.queue({ label: 'next' });
     expect(await shelf.call(['stop', 'next'])).toEqual({
       code: 0,
-      stdout: '⚙️ Stopped next.\n',
+      stdout: '⚙️ Stop requested for next.\n⚙️ Stopped 1 subagent.\n',
       stderr: '',
     });
     const turn = shelf.write((db) => getTurn(runId, 1, db));
@@ -45,7 +45,11 @@ describe('subagents stop', () => {
     using shelf = newShelf();
     const turn = shelf.start({ label: 'busy' });
     const [answer] = await Promise.all([shelf.call(['stop', '1']), endWhenAsked(turn, shelf)]);
-    expect(answer).toEqual({ code: 0, stdout: '⚙️ Stopped busy.\n', stderr: '' });
+    expect(answer).toEqual({
+      code: 0,
+      stdout: '⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent.\n',
+      stderr: '',
+    });
   });
 
   test('says of what has ended that it has', async () => {
