@@ -21,6 +21,8 @@ export type SpawnSurroundings = {
   readonly isOnPath: (program: string) => boolean;
   readonly isDirectory: (path: string) => boolean;
   readonly agentDirOf: (agent: AgentOfClient) => string | null;
+  /** What there is to say about the release of the client that is installed. */
+  readonly releaseWarningOf: (client: RunClient) => string | null;
   /** The model of the session that asks, where it is known. */
   readonly callersModel: string | null;
 };
@@ -74,7 +76,9 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
   const thinking = thinkingOf(request, agent, settings);
   const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
+  const release = surroundings.releaseWarningOf(client);
   const warnings = [
+    ...(release === null ? [] : [release]),
     ...model.warnings,
     ...(knowsThinking ? [] : [`${client.name} has no thinking level "${thinking}": its own default is used`]),
     ...(gaps.length > 0 ? [`${client.name} cannot be kept from: ${gaps.join(', ')}`] : []),

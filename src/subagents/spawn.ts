@@ -13,6 +13,8 @@ import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
 import { agentDirFor } from './agent-login.ts';
+import { callersModel } from './callers-model.ts';
+import { releaseWarning } from './client-release.ts';
 import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { isInsideRun } from './requester.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
@@ -108,7 +110,8 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
     isOnPath: (program) => findProgram(program, world.env, world.platform) !== undefined,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
     agentDirOf: (agent) => agentDirFor(agent, settings, world.paths),
-    callersModel: requester.client === 'claude' ? world.env.ANTHROPIC_MODEL || null : null,
+    releaseWarningOf: (client) => releaseWarning(client, world),
+    callersModel: callersModel(requester, world.env),
   };
 }
 

@@ -1,3 +1,4 @@
+import { noteRelease } from './client-release.ts';
 import { supervise } from './supervise.ts';
 import { runsWorld, thisProcess } from './world.ts';
 
@@ -9,6 +10,8 @@ export async function superviseProcess([, runId = '', turn]: readonly string[]):
   Bun.unsafe.setJITPolicy(1); // A hook's start is tuned for a life of milliseconds; this one reads for hours.
   process.umask(PRIVATE_UMASK);
   const world = runsWorld(thisProcess());
-  if (world !== undefined) await supervise(runId, Number(turn), world);
+  if (world !== undefined) {
+    await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
+  }
   process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
 }
