@@ -25,6 +25,7 @@ type State = Progress & { readonly open: readonly string[] };
 const INITIAL: State = { ...NO_PROGRESS, open: [] };
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;
+const STDERR_LENGTH_MAX = 64 * 1024;
 
 /** Reads a turn's output. Tokens are counted over the thread, also over the turns before: those are taken off. */
 export function codexReader(start: ReaderStart): TurnReader {
@@ -32,8 +33,15 @@ export function codexReader(start: ReaderStart): TurnReader {
     initial: INITIAL,
     step: (state, line) => step(start, state, line),
     restore: (stored) => ({ ...restoreProgress(stored), open: restoreOpen(stored) }),
-    conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session: start.session }),
+    conclude: (state, exit, stderr) =>
+      concludeProgress(state, { exit, stderr: withoutLog(stderr), session: start.session }),
   });
+}
+
+/** What the client says to a person, without the log that it writes beside. */
+function withoutLog(stderr: string): string {
+  const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
+  return lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line)).join('\n');
 }
 
 function restoreOpen({ open }: Json): readonly string[] {

@@ -124,7 +124,7 @@ function errorStep(state: State, line: Json): Step<State> {
 function endStep(state: State, line: Json): Step<State> {
   const usage = usageIn(readRecord(line, 'stats'));
   const isError = line.status !== 'success' || state.stopped !== null;
-  const said = readString(readRecord(line, 'error'), 'message');
+  const said = readString(readRecord(line, 'error'), 'message')?.replace(/^\[API Error: (.*)\]$/s, '$1');
   const problem = isError ? cutWord(state.stopped ?? said ?? state.problem ?? 'the turn failed') : null;
   const next: State = { ...state, usage, verdict: isError ? 'error' : 'success', problem };
   return {

@@ -15,6 +15,9 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  * `GEMINI_LOGIN`; the sessions stay from turn to turn, see `keeps`. The project is not trusted, which leaves out its
  * settings, hooks, `.env` and `GEMINI.md`.
  *
+ * Some things are refused to every child: `$(…)` in a command, a path outside the project for all but commands, a change of
+ * `package.json`, `Makefile` and the like by anything but a command.
+ *
  * What remains: settings of an administrator; a list of the project's files in the first message. With a server of ours
  * the project has to be trusted once the settings have been read: then its `GEMINI.md` and `.gemini/.env` are read too.
  */
@@ -157,22 +160,32 @@ function serverSettings(server: McpServer, { only, except }: ServerTools): Json 
   };
 }
 
-/** Whatever has no rule of its own is denied, and so is a command that would run on in the background. */
+/**
+ * Whatever has no rule of its own is denied, and so is a command that would run on in the background. A pattern that every
+ * command fits keeps the client from asking about single ones, as it does about those that redirect or call Git.
+ */
 function rules(tools: readonly string[], hasServer: boolean): string {
-  const rule = (lines: readonly string[]) => `[[rule]]\n${lines.join('\n')}\n`;
   const background = [
     'toolName = "run_shell_command"',
     `argsPattern = '"is_background":\\s*true'`,
     'denyMessage = "Nothing can run in the background here."',
   ];
+  const anyCommand = [`argsPattern = '"command":'`, 'allowRedirection = true'];
+  const allowed = tools.map((tool) => [
+    `toolName = "${tool}"`,
+    ...(tool === 'run_shell_command' ? anyCommand : []),
+  ]);
+  const server = ['toolName = "*"', `mcpName = "${MCP_SERVER_NAME}"`];
   return [
-    rule([...background, 'decision = "deny"', 'priority = 999']),
-    ...tools.map((tool) => rule([`toolName = "${tool}"`, 'decision = "allow"', 'priority = 900'])),
-    ...(hasServer
-      ? [rule(['toolName = "*"', `mcpName = "${MCP_SERVER_NAME}"`, 'decision = "allow"', 'priority = 900'])]
-      : []),
-    rule(['toolName = "*"', 'decision = "deny"', 'priority = 800']),
+    rule(background, 'deny', 999),
+    ...allowed.map((lines) => rule(lines, 'allow', 900)),
+    ...(hasServer ? [rule(server, 'allow', 900)] : []),
+    rule(['toolName = "*"'], 'deny', 800),
   ].join('\n');
+}
+
+function rule(lines: readonly string[], decision: 'allow' | 'deny', priority: number): string {
+  return ['[[rule]]', ...lines, `decision = "${decision}"`, `priority = ${priority}`, ''].join('\n');
 }
 
 /** By the names that the client has for all models of a generation: the earlier take a budget, the later a level. */
