@@ -110,7 +110,7 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
       branch: `subagent/${run.id}`,
       repository: root,
     },
-    prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\n$/, '') : '',
+    prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
     git,
   };
 }
