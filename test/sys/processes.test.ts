@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, statSync } from 'node:fs';
+import { endProcesses } from '../../src/sys/end-processes.ts';
+import { currentBoot, identityOf, isOtherBoot, isSameProcess } from '../../src/sys/process-identity.ts';
+import { descendantsOf, withMarker } from '../../src/sys/process-tree.ts';
+import { startDetached } from '../../src/sys/start-detached.ts';
+import { temporaryHome } from '../support/home.ts';
+
+const TIMEOUT_MS = 20_000;
+const MARKER = { name: 'SELF_GENERATION_TEST_MARKER', value: `of-${process.pid}` };
+
+/** A shell script in a session of its own, with the marker. Resolves when it has written `ready`. */
+async function script(text: string, extra: Record<string, string> = {}) {
+  const home = temporaryHome();
+  const started = startDetached('sh', ['-c', `${text}`], {
+    cwd: home.path,
+    env: { PATH: process.env.PATH, [MARKER.name]: MARKER.value, ...extra },
+    stdout: `${home.path}/out`,
+  });
+  for (let tries = 0; !readFileSync(`${home.path}/out`, 'utf8').includes('ready'); tries++) {
+    if (tries > 500) throw new Error('The script never began');
+    await Bun.sleep(10);
+  }
+  return { ...started, home };
+}
+
+describe('identityOf()', () => {
+  test('knows a process again, and neither a later one with its id nor one that has ended', async () => {
+    const { pid, exited, home } = await script('echo ready; exec sleep 100');
+    const identity = identityOf(pid);
+    if (identity === undefined) throw new Error('It has no identity');
+    expect(identity.boot).toBe(currentBoot());
+    expect(isSameProcess(identity)).toBe(true);
+    expect(isSameProcess({ ...identity, start: '1' })).toBe(false);
+    expect(isSameProcess({ ...identity, boot: 'another' })).toBe(false);
+    expect(isOtherBoot(identity)).toBe(false);
+    expect(isOtherBoot({ ...identity, boot: 'another' })).toBe(true);
+    process.kill(pid, 'SIGKILL');
+    expect(await exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(isSameProcess(identity)).toBe(false);
+    home[Symbol.dispose]();
+  });
+
+  test('is undefined for what is no process id', () => {
+    for (const pid of [0, -1, 1.5, Number.NaN, 2 ** 31 - 1]) expect(identityOf(pid)).toBeUndefined();
+  });
+});
+
+describe('startDetached()', () => {
+  test('starts a session of its own with files for its input and output, and only the given environment', async () => {
+    using home = temporaryHome();
+    const input = home.put('in', 'hello');
+    const { pid, exited } = startDetached(
+      'sh',
+      ['-c', 'cat; ps -o sid=,pgid= -p $$; echo bad >&2; env | sort; exit 3'],
+      {
+        cwd: home.path,
+        env: { PATH: process.env.PATH, ONLY: 'this', NOT: undefined },
+        stdin: input,
+        stdout: `${home.path}/out`,
+        stderr: `${home.path}/err`,
+      },
+    );
+    expect(await exited).toEqual({ code: 3, signal: null });
+    const out = readFileSync(`${home.path}/out`, 'utf8');
+    expect(out).toMatch(new RegExp(`^hello\\s*${pid}\\s+${pid}\\n`));
+    expect(out).toContain('ONLY=this');
+    expect(out).not.toMatch(/^(?:NOT|HOME)=/m);
+    expect(readFileSync(`${home.path}/err`, 'utf8')).toBe('bad\n');
+    expect(statSync(`${home.path}/out`).mode & 0o777).toBe(0o600);
+  });
+
+  test('says why a program cannot be started', () => {
+    const env = { PATH: process.env.PATH };
+    expect(() => startDetached('no-such-program', [], { env, cwd: '/' })).toThrow(
+      'no such program on the PATH',
+    );
+    expect(() => startDetached('sh', [], { env, cwd: '/no/where' })).toThrow('no directory "/no/where"');
+  });
+});
+
+describe('descendantsOf() and withMarker()', () => {
+  test('find children of children, and by the marker also those that have left', async () => {
+    const { pid, home } = await script(
+      '(sleep 100; true) & setsid sleep 100 & sh -c "sleep 100 & wait" & sleep 0.2; echo ready; wait',
+    );
+    const descendants = descendantsOf(pid);
+    expect(descendants).toHaveLength(5);
+    expect(withMarker(MARKER).sort()).toEqual([pid, ...descendants].sort());
+    expect(withMarker({ ...MARKER, value: MARKER.value.slice(0, -1) })).toEqual([]);
+    expect(
+      await endProcesses({ leader: null, group: null, polite: 'SIGTERM', graceMs: 2000, marker: MARKER }),
+    ).toEqual({
+      survivors: [],
+    });
+    expect(withMarker(MARKER)).toEqual([]);
+    home[Symbol.dispose]();
+  });
+});
+
+describe('endProcesses()', () => {
+  const leaders: readonly [string, string][] = [
+    ['that ends when it is asked', 'echo ready; exec sleep 100'],
+    ['that ignores SIGTERM', 'trap "" TERM INT; echo ready; while :; do sleep 100; done'],
+    ['whose child ignores SIGTERM', 'sh -c \'trap "" TERM INT; sleep 100\' & sleep 0.2; echo ready; wait'],
+    ['that starts another for each that ends', 'echo ready; trap "" TERM; while :; do sleep 0.05; done'],
+  ];
+  for (const [what, text] of leaders) {
+    test(
+      `ends a group ${what}`,
+      async () => {
+        const { pid, exited, home } = await script(text);
+        const leader = identityOf(pid) ?? null;
+        const ended = await endProcesses({
+          leader,
+          group: pid,
+          polite: 'SIGINT',
+          graceMs: 300,
+          marker: null,
+        });
+        expect(ended).toEqual({ survivors: [] });
+        await exited;
+        expect(withMarker(MARKER)).toEqual([]);
+        home[Symbol.dispose]();
+      },
+      TIMEOUT_MS,
+    );
+  }
+
+  test('asks the leader alone first, and with the signal that it knows best', async () => {
+    const { pid, exited, home } = await script(
+      'trap "echo asked; exit 7" INT; echo ready; while :; do sleep 0.05; done',
+    );
+    const leader = identityOf(pid) ?? null;
+    await endProcesses({ leader, group: pid, polite: 'SIGINT', graceMs: 5000, marker: MARKER });
+    expect(await exited).toEqual({ code: 7, signal: null });
+    expect(readFileSync(`${home.path}/out`, 'utf8')).toContain('asked');
+    home[Symbol.dispose]();
+  });
+
+  test('ends what its leader has left behind, by its session', async () => {
+    const { pid, exited, home } = await script('sleep 100 & echo ready; exit 0', { [MARKER.name]: 'other' });
+    const leader = { pid, start: '', boot: '' };
+    await exited;
+    expect(
+      await endProcesses({ leader, group: pid, polite: 'SIGTERM', graceMs: 2000, marker: null }),
+    ).toEqual({
+      survivors: [],
+    });
+    expect(withMarker({ ...MARKER, value: 'other' })).toEqual([]);
+    home[Symbol.dispose]();
+  });
+
+  test('signals nobody when the ids belong to another process by now', async () => {
+    const { pid, home } = await script('echo ready; exec sleep 100');
+    const stranger = identityOf(pid);
+    if (stranger === undefined) throw new Error('It has not begun');
+    const leader = { ...stranger, start: '1' };
+    const ended = await endProcesses({ leader, group: pid, polite: 'SIGTERM', graceMs: 100, marker: null });
+    expect(ended).toEqual({ survivors: [] });
+    expect(isSameProcess(stranger)).toBe(true);
+    process.kill(pid, 'SIGKILL');
+    home[Symbol.dispose]();
+  });
+
+  test('resolves at once when nothing is there', async () => {
+    const startMs = performance.now();
+    await endProcesses({ leader: null, group: null, polite: 'SIGTERM', graceMs: 5000, marker: MARKER });
+    expect(performance.now() - startMs).toBeLessThan(500);
+  });
+});
