@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
+import { isRecord } from '../core/guards.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */
 
-const TASK_LENGTH_MAX = 128 * 1024;
-const WORD_LENGTH_MAX = 500;
 export const LIST_MAX = 200;
 export const LIST_DEFAULT = 50;
 export const MESSAGES_MAX = 1000;
@@ -20,14 +19,10 @@ export type SubagentAction = (typeof SUBAGENT_ACTIONS)[number];
 
 const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-const word = (description: string) => z.string().min(1).max(WORD_LENGTH_MAX).describe(description);
+const word = (description: string) => z.string().describe(description);
 const count = (max: number, description: string) => z.int().min(1).max(max).describe(description);
 const flag = (description: string) => z.boolean().describe(description);
-const message = z
-  .string()
-  .min(1)
-  .max(TASK_LENGTH_MAX)
-  .describe('What to say to the sub-agent, as its next turn.');
+const message = z.string().describe('What to say to the sub-agent, as its next turn.');
 const seconds = z
   .number()
   .min(0)
@@ -38,17 +33,13 @@ const TARGET = 'A number (#), the beginning of a run id, a session key, a label,
 /** Ids that are not allowed are refused by what spawns, in its own words; here they are only advertised. */
 const among = (values: readonly string[], description: string) => {
   const advertised = values.length === 0 ? { description } : { description, enum: [...values] };
-  return z.string().min(1).max(WORD_LENGTH_MAX).meta(advertised);
+  return z.string().meta(advertised);
 };
 
 /** Of `sessions_spawn`. `agentIds`: what it accepts now; empty: anything. */
 export function spawnParameters(agentIds: readonly string[]) {
   return z.strictObject({
-    task: z
-      .string()
-      .min(1)
-      .max(TASK_LENGTH_MAX)
-      .describe('What to do, complete: the sub-agent knows nothing of this conversation.'),
+    task: z.string().describe('What to do, complete: the sub-agent knows nothing of this conversation.'),
     label: word('A short name for lists.').optional(),
     agentId: among(agentIds, 'The agent to run as.').optional(),
     client: z.enum(CLIENT_NAMES).describe('The coding agent that does it.').optional(),
@@ -113,13 +104,16 @@ export type Parsed<T> =
   | { readonly kind: 'parsed'; readonly value: T }
   | { readonly kind: 'wrong'; readonly error: string };
 
-/** The parameters of a call, or one line that says what is wrong with them. */
+/** The parameters of a call, or one line that says what is wrong with them. Some models send nothing as "" or null. */
 export function parseParameters<T>(
   tool: string,
   schema: z.ZodType<T> & { readonly shape: object },
   given: unknown,
 ): Parsed<T> {
-  const parsed = schema.safeParse(given ?? {});
+  const said = Object.entries(isRecord(given) ? given : {}).filter(
+    ([, value]) => value !== null && value !== '',
+  );
+  const parsed = schema.safeParse(Object.fromEntries(said), { reportInput: true });
   if (parsed.success) return { kind: 'parsed', value: parsed.data };
   const known = Object.keys(schema.shape);
   return {

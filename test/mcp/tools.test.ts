@@ -1,0 +1,341 @@
+import { describe, expect, test } from 'bun:test';
+import type { Json } from '../../src/core/guards.ts';
+import type { NewAnnouncement } from '../../src/core/runs/announcement.ts';
+import { getRun } from '../../src/store/runs/runs.ts';
+import { withRuns } from '../../src/store/runs/runs-db.ts';
+import { endTurn } from '../../src/store/runs/turns.ts';
+import { ended, ending, spawn, started } from '../store/runs/made-up.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+import { type Connected, connect, keyOf, projectIn } from './mcp-client.ts';
+
+const TOOLS = [
+  'sessions_spawn',
+  'sessions_list',
+  'sessions_history',
+  'sessions_send',
+  'agents_list',
+  'subagents',
+];
+const SESSION = 'the-session-of-claude';
+const CLAUDE = { env: { CLAUDE_CODE_SESSION_ID: SESSION } };
+const ANNOUNCEMENT = { stats: 'Stats: runtime 1s • sessionKey x' };
+
+/** Something that a run of this project has to tell to the session of Claude Code. */
+function tell(home: Home, result: string, fields: { session?: string | null; label?: string } = {}) {
+  const { session = SESSION, ...rest } = fields;
+  const tells: Partial<NewAnnouncement> = { ...ANNOUNCEMENT, result };
+  withRuns(home.paths, (db) => ended(db, { key: keyOf(projectIn(home)), session, ...rest }, tells));
+}
+
+const outbox = (home: Home) =>
+  withRuns(home.paths, (db) => db.all('SELECT result, state, attempts FROM outbox ORDER BY position'));
+const runsIn = (home: Home) => withRuns(home.paths, (db) => db.all('SELECT * FROM runs ORDER BY number'));
+
+async function listed({ client }: Connected) {
+  const { tools } = await client.listTools();
+  return tools;
+}
+
+describe('the list of tools', () => {
+  test('has the six tools, what each takes, and no more', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    const tools = await listed(connected);
+    expect(tools.map(({ name }) => name)).toEqual(TOOLS);
+    for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ additionalProperties: false });
+    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name)).toEqual([
+      'sessions_list',
+      'sessions_history',
+      'agents_list',
+    ]);
+    expect(tools[0]?.inputSchema.required).toEqual(['task']);
+    expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
+    expect(JSON.stringify(tools).length).toBeLessThan(6500);
+    expect(connected.client.getInstructions()).toContain('sessions_spawn');
+  });
+
+  test('names the allowed agents and the clients, and is the same everywhere but for these', async () => {
+    using plain = temporaryHome();
+    using configured = temporaryHome();
+    const agents = {
+      list: [{ id: 'main', subagents: { allowAgents: ['reviewer', 'main'] } }, { id: 'reviewer' }],
+    };
+    configured.writeConfig({ agents });
+    await using first = await connect(plain);
+    await using second = await connect(configured, { cwd: configured.path });
+    const [one, other] = [await listed(first), await listed(second)];
+    const property = (tools: typeof one, name: string) => {
+      const properties = (tools[0]?.inputSchema.properties ?? {}) as Record<string, { enum?: string[] }>;
+      return properties[name];
+    };
+    expect(property(one, 'agentId')?.enum).toEqual(['main']);
+    expect(property(other, 'agentId')?.enum).toEqual(['main', 'reviewer']);
+    expect(property(other, 'client')?.enum).toEqual(['claude', 'codex', 'gemini', 'opencode']);
+    const without = (tools: typeof one) => JSON.stringify(tools).replace(/"enum":\["main"[^\]]*\]/, '');
+    expect(without(other)).toBe(without(one));
+    configured.writeConfig({});
+    expect(property(await listed(second), 'agentId')?.enum).toEqual(['main']);
+  });
+
+  test('with any agent allowed, no id is left out', async () => {
+    using home = temporaryHome();
+    home.writeConfig({
+      agents: { list: [{ id: 'main', subagents: { allowAgents: ['*'] } }, { id: 'reviewer' }] },
+    });
+    await using connected = await connect(home);
+    const [spawnTool] = await listed(connected);
+    const properties = (spawnTool?.inputSchema.properties ?? {}) as Record<string, object>;
+    expect(properties.agentId).toEqual({ description: 'The agent to run as.', type: 'string' });
+  });
+});
+
+describe('parameters', () => {
+  const WRONG: readonly [string, Json, string][] = [
+    [
+      'sessions_spawn',
+      { task: 'x', channel: 'y' },
+      'sessions_spawn does not know "channel"; it takes task, label, agentId',
+    ],
+    ['sessions_spawn', {}, 'sessions_spawn needs "task"'],
+    ['sessions_spawn', { task: '' }, 'sessions_spawn needs "task"'],
+    ['sessions_spawn', { task: 'x', cleanup: 'burn' }, 'sessions_spawn cannot use "cleanup"'],
+    ['sessions_spawn', { task: 'x', client: 'vim' }, 'sessions_spawn cannot use "client"'],
+    ['sessions_spawn', { task: 'x', thinking: 'hardest' }, 'Invalid thinking level "hardest". Use one of: '],
+    ['sessions_list', { limit: 0 }, 'sessions_list cannot use "limit"'],
+    ['sessions_history', {}, 'sessions_history needs "sessionKey"'],
+    ['sessions_history', { sessionKey: 'nobody' }, 'Unknown subagent id: nobody'],
+    ['sessions_send', { message: 'x' }, 'sessions_send needs "sessionKey" or "label"'],
+    ['agents_list', { all: true }, 'agents_list does not know "all"; it takes nothing'],
+    ['subagents', { action: 'kill' }, 'subagents cannot use "action"'],
+    ['subagents', { action: 'stop' }, 'Missing subagent id.'],
+    [
+      'subagents',
+      { action: 'stop', target: '7', message: 'x' },
+      'subagents stop does not know "message"; it takes target',
+    ],
+    ['subagents', { action: 'send', target: 'last' }, 'subagents send needs "message"'],
+    ['subagents', { target: 'last' }, 'subagents list does not know "target"; it takes limit'],
+  ];
+  test('that are unknown, missing or wrong are refused, with what is wrong', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    for (const [tool, args, words] of WRONG) {
+      const told = await connected.call(tool, args);
+      expect(told).toMatchObject({ isError: true, value: { status: 'error' } });
+      expect(told.value.error).toStartWith(words);
+    }
+    await expect(connected.client.callTool({ name: 'sessions_kill' })).rejects.toThrow('There is no tool');
+  });
+
+  test('that a model leaves empty are as if they were not there', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    const told = await connected.call('sessions_list', { limit: null, includeArchived: null });
+    expect(told.value).toEqual({ count: 0, sessions: [] });
+  });
+});
+
+describe('sessions_spawn', () => {
+  test('answers with the words of the allowlist, and starts nothing', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    const own = await connected.call('sessions_spawn', { task: 'x', agentId: 'nobody' });
+    expect(own.value).toEqual({
+      status: 'forbidden',
+      error: 'agentId is not allowed for sessions_spawn (allowed: none)',
+    });
+    home.writeConfig({
+      agents: { list: [{ id: 'main', subagents: { allowAgents: ['reviewer'] } }, { id: 'reviewer' }] },
+    });
+    const listedOnly = await connected.call('sessions_spawn', { task: 'x', agentId: 'nobody' });
+    expect(listedOnly.value.error).toBe('agentId is not allowed for sessions_spawn (allowed: reviewer)');
+    expect(runsIn(home)).toEqual([]);
+  });
+
+  test('writes the run down for who asks, and its result comes with the answer of wait', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home, CLAUDE);
+    const spawned = await connected.call('sessions_spawn', {
+      task: 'count the files',
+      label: 'count',
+      cleanup: 'keep',
+    });
+    expect(Object.keys(spawned.value).slice(0, 3)).toEqual(['status', 'runId', 'childSessionKey']);
+    expect(spawned.value).toMatchObject({ status: 'accepted', number: 1 });
+    expect(runsIn(home)).toMatchObject([
+      {
+        requester: keyOf(projectIn(home)),
+        requester_session: SESSION,
+        requester_client: 'claude',
+        client: 'claude',
+        label: 'count',
+      },
+    ]);
+    const waited = await connected.call('subagents', { action: 'wait', target: '1', timeoutSeconds: 60 });
+    expect(waited.value).toMatchObject({
+      status: 'ended',
+      runs: [{ number: 1, status: 'success', label: 'count' }],
+    });
+    expect(waited.news).toContain('Status: success');
+    // The words of the announce step: it waited for these too.
+    expect(waited.news).toContain('in better words');
+    expect(outbox(home)).toMatchObject([{ state: 'leased' }]);
+
+    const sessions = await connected.call('sessions_list', { messageLimit: 5 });
+    expect(sessions.news).toBeUndefined();
+    expect(sessions.value).toMatchObject({
+      count: 1,
+      sessions: [
+        { key: spawned.value.childSessionKey, kind: 'subagent', status: 'success', displayName: 'count' },
+      ],
+    });
+    expect(outbox(home)).toMatchObject([{ state: 'acked' }]);
+    const info = await connected.call('subagents', { action: 'info', target: 'count' });
+    expect(info.value).toMatchObject({
+      status: 'success',
+      run: spawned.value.runId,
+      session: spawned.value.childSessionKey,
+      cleanup: 'keep',
+    });
+
+    const sent = await connected.call('sessions_send', {
+      label: 'count',
+      message: 'and more',
+      timeoutSeconds: 60,
+    });
+    expect(sent.value).toMatchObject({ status: 'ok', reply: 'the work is done' });
+    const again = await connected.call('subagents', { action: 'stop', target: 'last' });
+    expect(again.value).toMatchObject({ status: 'done', alreadyFinished: [{ number: 1 }] });
+    const retried = await connected.call('subagents', { action: 'retry', target: '1' });
+    expect(retried.value).toMatchObject({ status: 'accepted', number: 2 });
+    const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 60 });
+    expect(all.value.status).toBe('ended');
+  }, 60_000);
+
+  test('stop ends what runs, and a wait that is given up leaves it running', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    const spawned = await connected.call('sessions_spawn', { task: '[[hang]]' });
+    const waited = await connected.call('subagents', { action: 'wait', target: 'last', timeoutSeconds: 0.2 });
+    expect(waited.value).toMatchObject({ status: 'timeout', runs: [{ number: 1 }] });
+    const sent = await connected.call('sessions_send', {
+      sessionKey: 'last',
+      message: 'more',
+      timeoutSeconds: 0,
+    });
+    expect(sent.value).toMatchObject({ status: 'accepted', turn: 2 });
+    const stopped = await connected.call('subagents', { action: 'stop', target: 'all' });
+    expect(stopped.value).toMatchObject({
+      status: 'done',
+      stopped: [{ runId: spawned.value.runId }],
+      survivors: [],
+    });
+    const { turn } = withRuns(home.paths, (db) => getRun(String(spawned.value.runId), db)) ?? {};
+    expect(turn?.state).toBe('stopped');
+  }, 60_000);
+});
+
+describe('what waits for the requester', () => {
+  test('comes after the answer, alone without a structured part, and the next call says that it arrived', async () => {
+    using home = temporaryHome();
+    tell(home, 'forty-two');
+    await using connected = await connect(home, CLAUDE);
+    const first = await connected.call('agents_list');
+    expect(first.value).toMatchObject({ requester: 'main' });
+    expect(first.news).toContain('forty-two');
+    expect(first.raw).not.toHaveProperty('structuredContent');
+    expect(outbox(home)).toMatchObject([{ state: 'leased', attempts: 1 }]);
+    const second = await connected.call('agents_list');
+    expect(second.news).toBeUndefined();
+    expect(second.raw.structuredContent).toEqual(second.value);
+    expect(outbox(home)).toMatchObject([{ state: 'acked', attempts: 1 }]);
+  });
+
+  test('is given again, and marked, when the connection died before it asked again', async () => {
+    using home = temporaryHome();
+    tell(home, 'forty-two');
+    await using first = await connect(home, CLAUDE);
+    expect((await first.call('agents_list')).news).toContain('forty-two');
+    process.kill(first.pid, 'SIGKILL');
+    await using second = await connect(home, CLAUDE);
+    expect((await second.call('agents_list')).news).toBeUndefined(); // It may still be read: the lease has not run out.
+    withRuns(home.paths, (db) => db.run('UPDATE outbox SET lease_until = 1'));
+    const again = await second.call('agents_list');
+    expect(again.news).toContain('forty-two');
+    expect(again.news).toContain('redelivery');
+    await second.call('agents_list');
+    expect(outbox(home)).toMatchObject([{ state: 'acked', attempts: 2 }]);
+  });
+
+  test('of one requester is given to one of two connections', async () => {
+    using home = temporaryHome();
+    for (let n = 0; n < 4; n++) tell(home, `result-${n}-end`, { session: null });
+    await using first = await connect(home);
+    await using second = await connect(home, { name: 'opencode' });
+    const told = await Promise.all([first, second, first, second].map((one) => one.call('agents_list')));
+    const news = told.map(({ news }) => news ?? '').join();
+    for (let n = 0; n < 4; n++) expect(news.split(`result-${n}-end`)).toHaveLength(2);
+  });
+
+  test('for another session stays with that session', async () => {
+    using home = temporaryHome();
+    await using other = await connect(home, { env: { CLAUDE_CODE_SESSION_ID: 'another' } });
+    await other.call('agents_list');
+    const nowMs = Date.now();
+    const tells = { result: 'forty-two', readyAtMs: nowMs };
+    withRuns(home.paths, (db) => ended(db, { key: keyOf(projectIn(home)), session: SESSION }, tells));
+    expect((await other.call('agents_list')).news).toBeUndefined();
+    // Another client that was started from a tool of Claude Code has its variable, and is not meant.
+    await using codex = await connect(home, { ...CLAUDE, name: 'codex-mcp-client' });
+    expect((await codex.call('agents_list')).news).toBeUndefined();
+    await using own = await connect(home, CLAUDE);
+    expect((await own.call('agents_list')).news).toContain('forty-two');
+  });
+
+  test('is not lost with an answer that nobody waits for, or that is a refusal', async () => {
+    using home = temporaryHome();
+    tell(home, 'forty-two');
+    await using connected = await connect(home, CLAUDE);
+    expect((await connected.call('sessions_list', { x: 1 })).news).toBeUndefined();
+    withRuns(home.paths, (db) => started(db, { key: keyOf(projectIn(home)), label: 'endless' }));
+    const given = new AbortController();
+    const call = connected.client.callTool(
+      { name: 'subagents', arguments: { action: 'wait', target: 'endless' } },
+      undefined,
+      { signal: given.signal },
+    );
+    given.abort();
+    await expect(call).rejects.toThrow();
+    expect((await connected.call('agents_list')).news).toContain('forty-two');
+  });
+
+  test('does not go with a long answer, which clients cut', async () => {
+    using home = temporaryHome();
+    const key = keyOf(projectIn(home));
+    withRuns(home.paths, (db) =>
+      db.transaction(() => {
+        for (let n = 0; n < 30; n++) endTurn(started(db, { key, label: `a label ${n}` }), ending(), null, db);
+      }),
+    );
+    tell(home, 'forty-two');
+    await using connected = await connect(home, CLAUDE);
+    expect((await connected.call('sessions_list', { includeArchived: true })).news).toBeUndefined();
+    expect((await connected.call('sessions_list', { limit: 1 })).news).toContain('forty-two');
+  });
+});
+
+describe('an open server', () => {
+  test('starts what waits, without being called', async () => {
+    using home = temporaryHome();
+    await using _ = await connect(home);
+    const { runId } = withRuns(home.paths, (db) => {
+      const inserted = spawn(db, { key: keyOf(projectIn(home)), cwd: home.path, createdAtMs: Date.now() });
+      if (inserted.kind !== 'inserted') throw new Error(inserted.kind);
+      return inserted.turn;
+    });
+    const stateOf = () => withRuns(home.paths, (db) => getRun(runId, db))?.turn.state;
+    const untilMs = Date.now() + 30_000;
+    while (stateOf() !== 'success' && Date.now() < untilMs) await Bun.sleep(50);
+    expect(stateOf()).toBe('success');
+  }, 40_000);
+});
