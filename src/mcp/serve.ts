@@ -42,6 +42,7 @@ export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
   clearInterval(timer);
   gone.abort();
   await Promise.allSettled(calls);
+  await new Promise(setImmediate); // What has been answered has to be written, if somebody still reads.
   await server.close();
 }
 
