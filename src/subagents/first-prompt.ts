@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { type ContextFile, firstPromptText } from '../core/runs/first-prompt-text.ts';
@@ -92,15 +101,37 @@ function contextFiles(workspace: string, names: readonly string[]): ContextFile[
     });
 }
 
-/** The directory and those above it, up to the root of the repository; only itself outside of one. */
+/**
+ * The directory and those above it, up to the root of the repository; only itself outside of one. All of one owner:
+ * others could put a file above, or what looks like a repository.
+ */
 function withinRepository(directory: string): string[] {
+  const start = resolve(directory);
+  const owner = ownerOf(start);
   const chain: string[] = [];
-  for (let at = resolve(directory); chain.length < LEVELS_MAX; at = dirname(at)) {
+  for (let at = start; chain.length < LEVELS_MAX && ownerOf(at) === owner; at = dirname(at)) {
     chain.push(at);
-    if (pathExists(join(at, '.git'))) return chain;
+    if (isRepository(at)) return chain;
     if (dirname(at) === at) break;
   }
-  return chain.slice(0, 1);
+  return [start];
+}
+
+function isRepository(directory: string): boolean {
+  const mark = join(directory, '.git');
+  return pathExists(join(mark, 'HEAD')) || lookAt(mark)?.isFile() === true;
+}
+
+function ownerOf(directory: string): number | undefined {
+  return lookAt(directory)?.uid;
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined; // Missing, or hidden from us.
+  }
 }
 
 /** The beginning of a text file; undefined when there is none, or when it lies outside of the root behind its links. */
