@@ -122,6 +122,7 @@ function limitsOf({ maxQueued, maxPerSession, budget }: RunSettings, isNamed: bo
     undeliveredMax: UNDELIVERED_MAX,
     undeliveredWarning: UNDELIVERED_WARNING,
     dedupeMs: isNamed ? NAMED_DEDUPE_MS : DEDUPE_MS,
+    dedupesFailed: isNamed,
     budget,
   };
 }

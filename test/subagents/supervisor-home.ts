@@ -96,6 +96,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
         undeliveredMax: 1000,
         undeliveredWarning: 1000,
         dedupeMs: 0,
+        dedupesFailed: false,
       },
       budget: { run: NONE, requester: NONE, day: NONE },
     };

@@ -1,6 +1,6 @@
 import type { AnnounceState } from '../../core/runs/announcement.ts';
 import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
-import type { Turn } from '../../core/runs/turn.ts';
+import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import type { Row, Sqlite, Value } from '../sqlite.ts';
 import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
@@ -47,13 +47,8 @@ export type RunChanges = {
 /** Writes a run down with its first turn, which waits, unless the same was asked for just now or a limit is reached. */
 export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db: Sqlite): Insertion {
   return db.transaction(() => {
-    const same = db.get(
-      'SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ? ORDER BY created_at DESC LIMIT 1',
-      run.requester.key,
-      spawnKey,
-      run.createdAtMs - limits.dedupeMs,
-    );
-    if (same !== undefined) return { kind: 'duplicate', ...knownRun(String(same.id), db) };
+    const same = sameCall(run, spawnKey, limits, db);
+    if (same !== undefined) return { kind: 'duplicate', ...same };
     const { key: requester, session } = run.requester;
     const answer = checkLimits({ requester, session, atMs: run.createdAtMs }, limits, db);
     if (answer.kind === 'refused') return answer;
@@ -66,6 +61,25 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
     );
     return { ...answer, ...knownRun(run.id, db), kind: 'inserted' };
   });
+}
+
+/** Who asks again for what has just failed, or was stopped, wants it tried again. */
+function sameCall(
+  { requester, createdAtMs }: NewRun,
+  spawnKey: string,
+  { dedupeMs, dedupesFailed }: SpawnLimits,
+  db: Sqlite,
+): RunWithTurn | undefined {
+  const row = db.get(
+    'SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ? ORDER BY created_at DESC LIMIT 1',
+    requester.key,
+    spawnKey,
+    createdAtMs - dedupeMs,
+  );
+  if (row === undefined) return undefined;
+  const known = knownRun(String(row.id), db);
+  const { state } = known.turn;
+  return dedupesFailed || !isTerminal(state) || state === 'success' ? known : undefined;
 }
 
 /** A run with its newest turn that is no announce step. */

@@ -17,6 +17,8 @@ export type SpawnLimits = {
   readonly undeliveredWarning: number;
   /** How long the same call is the same run. */
   readonly dedupeMs: number;
+  /** Whether it is so too when that run came to no good: a caller that names its calls means one run by one name. */
+  readonly dedupesFailed: boolean;
   readonly budget: RunSettings['budget'];
 };
 

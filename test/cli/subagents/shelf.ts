@@ -31,6 +31,7 @@ const LIMITS = {
   undeliveredMax: 100_000,
   undeliveredWarning: 100_000,
   dedupeMs: 0,
+  dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
 };
 const LANE = { maxConcurrent: 100_000, maxPerRequester: 100_000, maxPerClient: {} };

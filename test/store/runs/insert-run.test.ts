@@ -68,6 +68,20 @@ describe('insertRun()', () => {
       expect(listRuns({ requester: A, limit: 9 }, db)).toHaveLength(3);
     }));
 
+  test('takes the same call again for a new run once the first was stopped, unless the caller named it', () =>
+    inHome(({ db }) => {
+      const first = accepted(db, { spawnKey: 'k' });
+      requestStop(first.runId, STOP, db);
+      const named = { ...LIMITS, dedupesFailed: true };
+      expect(spawn(db, { spawnKey: 'k' }, named)).toMatchObject({
+        kind: 'duplicate',
+        run: { id: first.runId },
+      });
+      const again = spawn(db, { spawnKey: 'k' });
+      expect(again.kind).toBe('inserted');
+      expect(spawn(db, { spawnKey: 'k' })).toMatchObject({ kind: 'duplicate' });
+    }));
+
   test('takes the same call for the same run also where a limit is reached meanwhile', () =>
     inHome(({ db }) => {
       spawn(db, { spawnKey: 'k' });

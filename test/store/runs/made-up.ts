@@ -24,6 +24,7 @@ export const LIMITS: SpawnLimits = {
   undeliveredMax: 1000,
   undeliveredWarning: 25,
   dedupeMs: 60_000,
+  dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
 };
 export const LANE = { maxConcurrent: 8, maxPerRequester: 8, maxPerClient: {} };
