@@ -28,7 +28,15 @@ const db = openRunsDb(paths);
 
 for (let index = 0; index < Number(count); index++) {
   for (const key of requesters) {
-    const answer = spawn(db, { key, spawnKey: `task ${index}` }, { ...LIMITS, dedupeMs: 3_600_000 });
+    const answer = spawn(
+      db,
+      { key, spawnKey: `task ${index}` },
+      {
+        ...LIMITS,
+        dedupeMs: 3_600_000,
+        dedupesFailed: true,
+      },
+    );
     say(answer.kind, answer.kind === 'refused' ? answer.words : answer.run.id);
   }
   work(db);
