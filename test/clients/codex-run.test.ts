@@ -1,0 +1,386 @@
+import { describe, expect, test } from 'bun:test';
+import { codexRun } from '../../src/clients/runs/codex-run.ts';
+import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
+import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import { testReader } from './runs-properties.ts';
+import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
+
+const SESSION = '11111111-1111-4111-8111-111111111111';
+const REQUEST: TurnRequest = {
+  prompt: '/help -x @secret.txt',
+  session: { kind: 'new', id: SESSION },
+  model: null,
+  thinking: null,
+  policy: NO_POLICY,
+  tools: 'policy',
+  budgetUsd: null,
+  cwd: '/home/dev/project',
+  directory: '/home/dev/turn',
+  mcp: null,
+  agentDir: null,
+};
+const SERVER = { command: '/opt/self-generation', args: ['mcp', 'a "b" \\'], env: { TOKEN: 'secret' } };
+
+const command = (changes: Partial<TurnRequest>) => codexRun.command({ ...REQUEST, ...changes });
+const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
+
+/** The settings among the arguments. */
+function settings(changes: Partial<TurnRequest> = {}): string[] {
+  const { args } = command(changes);
+  return args.filter((_arg, index) => args[index - 1] === '-c');
+}
+
+/** What is switched off beyond what always is. */
+function switchedOff(policy: Partial<ToolPolicy>): string[] {
+  const always = settings();
+  return settings(policed(policy))
+    .filter((setting) => !always.includes(setting))
+    .map((setting) => setting.replace(/=(?:false|"disabled")$/, ''));
+}
+
+function sandbox(changes: Partial<TurnRequest>): string | undefined {
+  const { args } = command(changes);
+  return args[args.indexOf('--sandbox') + 1];
+}
+
+const read = (name: string) => readTurn(codexRun, recordedTurn(`codex-${name}`));
+const RECORDINGS = [
+  ...['work', 'resumed', 'forked', 'announce', 'denied', 'code-mode', 'other-model', 'model-unknown'],
+  ...['model-refused', 'refused', 'refused-later', 'unknown-session', 'other-session', 'empty', 'killed'],
+  ...['interrupted', 'terminated', 'unknown-flag', 'bad-server', 'not-logged-in'],
+].map((name) => `codex-${name}`);
+
+describe('command()', () => {
+  test('puts the prompt into stdin alone', () => {
+    const { stdin, args, env, files } = command({});
+    expect(stdin).toBe(REQUEST.prompt);
+    expect(args.at(-1)).toBe('-');
+    expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
+  });
+
+  test('names the session to resume or to fork, and lets the client name a new one', () => {
+    const args = (kind: 'new' | 'resume' | 'fork') => command({ session: { kind, id: SESSION } }).args;
+    expect(args('new')).not.toContain(SESSION);
+    for (const kind of ['resume', 'fork'] as const) {
+      expect(args(kind).filter((arg) => arg === 'resume' || arg === 'fork')).toEqual([kind]);
+      expect(args(kind).slice(-3)).toEqual(['--', SESSION, '-']);
+      expect(args(kind).indexOf('--sandbox')).toBeLessThan(args(kind).indexOf(kind)); // Not an option of these.
+    }
+  });
+
+  test('passes on model and effort where they are given, the effort as the models know it', () => {
+    expect(command({ model: '--evil' }).args).toContain('--model=--evil');
+    expect(settings({ thinking: 'off' })).toContain('model_reasoning_effort="low"');
+    expect(settings({ thinking: 'max' })).toContain('model_reasoning_effort="max"');
+    expect(command({}).args.join(' ')).not.toMatch(/--model|reasoning_effort/);
+  });
+
+  test('reads no configuration and no rules, of the user or of the project', () => {
+    const { args } = command({});
+    for (const flag of ['--ignore-user-config', '--ignore-rules', '--skip-git-repo-check'])
+      expect(args).toContain(flag);
+    expect(settings()).toContain('project_doc_max_bytes=0');
+    expect(settings()).toContain('features.hooks=false');
+    expect(args.join(' ')).not.toMatch(/dangerously|--ephemeral|--trust/);
+  });
+
+  test('lets no server in but ours, whose secrets go by the environment and not to commands', () => {
+    expect(settings().join(' ')).not.toContain('mcp_servers');
+    const { args, env } = command({ mcp: SERVER });
+    expect(settings({ mcp: SERVER }).filter((setting) => setting.startsWith('mcp_servers'))).toEqual([
+      'mcp_servers.self-generation.command="/opt/self-generation"',
+      'mcp_servers.self-generation.args=["mcp","a \\"b\\" \\\\"]',
+      'mcp_servers.self-generation.env_vars=["TOKEN","SELF_GENERATION_RUN"]',
+      'mcp_servers.self-generation.default_tools_approval_mode="approve"',
+      'mcp_servers.self-generation.required=true',
+      'mcp_servers.self-generation.disabled_tools=[]',
+    ]);
+    expect(env.TOKEN).toBe('secret');
+    expect(args.join(' ')).not.toContain('secret');
+    expect(args.find((arg) => arg.startsWith('shell_environment_policy.exclude='))).toContain('"TOKEN"');
+    expect(settings({ mcp: SERVER, tools: 'none' }).join(' ')).not.toContain('mcp_servers');
+  });
+
+  test('shows of our server what the policy lets through', () => {
+    const shown = (policy: Partial<ToolPolicy>) =>
+      settings({ mcp: SERVER, ...policed(policy) })
+        .filter((setting) => /abled_tools/.test(setting))
+        .map((setting) => setting.replace('mcp_servers.self-generation.', ''));
+    expect(shown({ deny: ['mcp__self-generation__a'] })).toEqual(['disabled_tools=["a"]']);
+    expect(shown({ allow: ['mcp__self-generation__a'] })).toEqual([
+      'disabled_tools=[]',
+      'enabled_tools=["a"]',
+    ]);
+    expect(shown({ allow: ['mcp'] })).toEqual(['disabled_tools=[]']);
+    for (const deny of ['mcp', 'mcp__self-generation__*', '*_list', 'mcp__self-generation__a*', '*'])
+      expect(shown({ deny: [deny] })).toEqual([]);
+    expect(shown({ allow: ['read'] })).toEqual([]);
+  });
+
+  test("finds an agent's own login by the client's own variable, which is otherwise the user's", () => {
+    expect(command({}).env.CODEX_HOME).toBeUndefined();
+    expect(command({}).passedOn).toContain('CODEX_HOME');
+    expect(command({ agentDir: '/home/dev/agent' }).env.CODEX_HOME).toBe('/home/dev/agent');
+  });
+
+  test('keeps the login from commands, and does not pass on what an outer client says of its own session', () => {
+    const excluded = settings().find((setting) => setting.startsWith('shell_environment_policy.exclude='));
+    expect(excluded).toBe(
+      'shell_environment_policy.exclude=["CODEX_API_KEY","CODEX_ACCESS_TOKEN","OPENAI_*"]',
+    );
+    const { passedOn } = command({});
+    for (const name of ['CODEX_THREAD_ID', 'CODEX_SESSION_ID', 'CODEX_*', 'NODE_OPTIONS', 'TMPDIR'])
+      expect(passedOn).not.toContain(name);
+  });
+});
+
+describe('the policy', () => {
+  const rows: [string, Partial<ToolPolicy>, string, string[]][] = [
+    ['nothing is denied', {}, 'workspace-write', []],
+    ['what is no child’s is denied', { deny: SUBAGENT_DENY }, 'workspace-write', []],
+    ['files are denied', { deny: ['group:fs'] }, 'read-only', ['features.view_image']],
+    ['one name of the tool that writes is denied', { deny: ['edit'] }, 'read-only', []],
+    [
+      'commands are denied',
+      { deny: ['bash', 'process'] },
+      'workspace-write',
+      ['features.shell_tool', 'features.unified_exec'],
+    ],
+    [
+      'the web is denied',
+      { deny: ['web_*'] },
+      'workspace-write',
+      ['web_search', 'sandbox_workspace_write.network_access'],
+    ],
+    [
+      'a tool is denied by its name with the client',
+      { deny: ['view_image'] },
+      'workspace-write',
+      ['features.view_image'],
+    ],
+    [
+      'a list is all there is',
+      { allow: ['read', 'write', 'edit', 'exec', 'web_fetch'] },
+      'workspace-write',
+      ['web_search', 'tools.update_plan.enabled', 'skills.include_instructions', 'features.skill_search'],
+    ],
+    [
+      'a list has one of the names of the tool that writes',
+      { allow: ['*'], deny: ['write'] },
+      'read-only',
+      [],
+    ],
+  ];
+  for (const [title, policy, mode, off] of rows) {
+    test(`holds when ${title}`, () => {
+      expect(sandbox(policed(policy))).toBe(mode);
+      expect(switchedOff(policy)).toEqual(off);
+    });
+  }
+
+  test('never offers agents, goals, waiting or questions, whatever is allowed', () => {
+    const always = settings(policed({ allow: ['*'] }));
+    for (const setting of [
+      'features.multi_agent=false',
+      'features.multi_agent_v2=false',
+      'agents.enabled=false',
+      'features.goals=false',
+      'features.sleep_tool=false',
+      'tools.experimental_request_user_input.enabled=false',
+    ])
+      expect(always).toContain(setting);
+  });
+
+  test('leaves nothing that can act to the step that only puts into words', () => {
+    const words = settings({ tools: 'none', mcp: SERVER });
+    expect(sandbox({ tools: 'none' })).toBe('read-only');
+    for (const feature of ['shell_tool', 'unified_exec', 'view_image', 'code_mode_host'])
+      expect(words).toContain(`features.${feature}=false`);
+    expect(words).toContain('web_search="disabled"');
+  });
+
+  test('has a gap where commands are allowed and going on with them is not', () => {
+    expect(codexRun.gaps(NO_POLICY)).toEqual([]);
+    expect(codexRun.gaps({ deny: SUBAGENT_DENY, allow: null })).toEqual([]);
+    expect(codexRun.gaps({ deny: ['process'], allow: null })).toEqual(['process']);
+    expect(codexRun.gaps({ deny: [], allow: ['exec'] })).toEqual(['process']);
+    expect(codexRun.gaps({ deny: ['group:runtime'], allow: null })).toEqual([]);
+    expect(codexRun.gaps({ deny: ['*'], allow: [] })).toEqual([]);
+  });
+});
+
+describe('version', () => {
+  test('is read from what the client prints, and only from that', () => {
+    expect(codexRun.version.read('WARNING: no aliases\ncodex-cli 0.169.0\n')).toBe('0.169.0');
+    expect(codexRun.version.read('2.1.328 (Claude Code)')).toBeUndefined();
+  });
+});
+
+describe('reader()', () => {
+  test('tells of a whole turn in its order, tools under the names of its hooks', () => {
+    const { events, conclusion } = read('work');
+    expect(events.map(({ kind }) => kind)).toEqual([
+      ...(['session', 'tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call'] as const),
+      ...(['tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-result'] as const),
+      ...(['text', 'usage', 'result'] as const),
+    ]);
+    const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [[event.tool, event.input]] : []));
+    expect(calls).toEqual([
+      ['Bash', { command: 'cat a.txt' }],
+      ['apply_patch', { changes: [{ path: '/home/dev/project/a.txt', kind: 'update' }] }],
+      ['Bash', { command: 'sleep 0.2; echo to-stdout; echo "it\'s" >&2; exit 3' }],
+      ['mcp__self-generation__echo_back', { text: 'ping' }],
+      ['Bash', { command: 'exec 2>&1; touch /etc/not-mine' }],
+    ]);
+    const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, true, false, true]);
+    expect(results[2]?.text.split('\n').sort()).toEqual(['', "it's", 'to-stdout']);
+    expect(results[3]?.text).toBe('ECHO:ping');
+    expect(conclusion).toEqual({
+      outcome: 'success',
+      text: '정답은 42입니다 👍\n\n"끝" @types/node',
+      error: null,
+      isModelRefused: false,
+      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      usage: { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    });
+  });
+
+  test('takes off what the session had used before, also of a session that was forked', () => {
+    const before = { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0 };
+    const after = (name: string, used = before) =>
+      readTurn(codexRun, recordedTurn(`codex-${name}`), used).conclusion.usage;
+    expect(after('resumed')).toMatchObject({ inputTokens: 100, outputTokens: 20, cacheReadTokens: 0 });
+    const resumed = { ...before, inputTokens: 700, outputTokens: 140 };
+    expect(after('forked', resumed)).toMatchObject({ inputTokens: 100, outputTokens: 20 });
+    // A session that has begun to count anew.
+    expect(after('resumed', { ...before, inputTokens: 10_000 })).toMatchObject({ inputTokens: 700 });
+  });
+
+  test('warns of errors after which the client went on', () => {
+    const again = { type: 'error', message: 'Reconnecting... 1/5 (stream disconnected)' };
+    const work = linesOf(recordedTurn('codex-work'));
+    const { events, conclusion } = readTurn(
+      codexRun,
+      saidTurn([...work.slice(0, 2), again, ...work.slice(2)]),
+    );
+    expect(events).toContainEqual({ kind: 'warning', text: again.message });
+    expect(conclusion).toMatchObject({ outcome: 'success', error: null });
+    expect(read('other-model').events[1]).toMatchObject({
+      kind: 'warning',
+      text: expect.stringContaining('some-other-model'),
+    });
+  });
+
+  test('tells of thoughts, plans, searches, agents and refused calls', () => {
+    const item = (more: object, type = 'item.completed') => ({ type, item: { id: 'item_9', ...more } });
+    const { events } = readTurn(
+      codexRun,
+      saidTurn([
+        item({ type: 'reasoning', text: 'hm' }),
+        item({ type: 'todo_list', items: [{ text: 'one', completed: false }] }, 'item.started'),
+        item({ type: 'todo_list', items: [{ text: 'one', completed: true }] }, 'item.updated'),
+        item({ type: 'todo_list', items: [{ text: 'one', completed: true }] }),
+        item({ type: 'web_search', query: 'weather' }),
+        item({ type: 'collab_tool_call', tool: 'spawn_agent', prompt: 'x', status: 'completed' }),
+        item({ type: 'mcp_tool_call', server: 's', tool: 't', error: { message: 'no' }, status: 'failed' }),
+        item({ type: 'command_execution', command: "/bin/zsh -lc 'it'\\''s'", status: 'declined' }),
+        item({ type: 'hologram' }),
+      ]),
+    );
+    const told = events.map((event) =>
+      event.kind === 'tool-call' || event.kind === 'tool-result' ? [event.kind, event.tool] : [event.kind],
+    );
+    const both = (tool: string) => [
+      ['tool-call', tool],
+      ['tool-result', tool],
+    ];
+    expect(told).toEqual([
+      ['thinking'],
+      ...['update_plan', 'web_search', 'spawn_agent', 'mcp__s__t', 'Bash'].flatMap(both),
+      ['unknown'],
+    ]);
+    expect(events.at(-1)).toEqual({ kind: 'unknown', type: 'item.completed hologram' });
+    expect(events.at(-2)).toMatchObject({ isError: true });
+    expect(events.at(-3)).toMatchObject({ input: { command: "it's" } });
+    expect(events.at(-4)).toMatchObject({ isError: true, text: 'no' });
+  });
+
+  const rows: [string, object, string][] = [
+    ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
+    ['forked', { outcome: 'success', text: 'another way' }, 'a forked session'],
+    ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
+    ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
+    ['code-mode', { outcome: 'success' }, 'a model that calls its tools from JavaScript'],
+    ['empty', { outcome: 'error', error: 'the answer is empty' }, 'a model that says nothing'],
+    [
+      'model-unknown',
+      { outcome: 'error', isModelRefused: true, error: expect.stringContaining('does not exist') },
+      'a model that there is not',
+    ],
+    [
+      'model-refused',
+      { outcome: 'error', isModelRefused: true, error: expect.stringContaining('is not supported') },
+      'a model that the account may not use',
+    ],
+    [
+      'refused',
+      { outcome: 'error', isModelRefused: false, error: 'the prompt is not for us' },
+      'a refused request',
+    ],
+    [
+      'refused-later',
+      { outcome: 'error', isModelRefused: false, error: 'the model is not supported any more' },
+      'a model refused when there was work already',
+    ],
+    [
+      'not-logged-in',
+      { outcome: 'error', isModelRefused: false, error: expect.stringContaining('401 Unauthorized') },
+      'a user without login',
+    ],
+    [
+      'unknown-session',
+      { outcome: 'error', sessionId: null, error: expect.stringContaining('no rollout found') },
+      'a session that there is not',
+    ],
+    [
+      'other-session',
+      { outcome: 'error', error: 'the client did not resume the session: it began another' },
+      'a client that began another session, and calls that a success',
+    ],
+    ['killed', { outcome: 'error', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
+    ['terminated', { outcome: 'error', error: 'ended by SIGTERM, without a result' }, 'a terminated client'],
+    [
+      'interrupted',
+      { outcome: 'error', error: 'ended with exit code 1, without a result' },
+      'an interrupted client',
+    ],
+    [
+      'bad-server',
+      { outcome: 'error', error: expect.stringContaining('MCP servers failed') },
+      'a server that does not start',
+    ],
+    [
+      'unknown-flag',
+      { outcome: 'error', error: "error: unexpected argument '--frobnicate' found" },
+      'a release that does not know a flag',
+    ],
+  ];
+  for (const [name, expected, title] of rows) {
+    test(`concludes ${title}`, () => {
+      expect(read(name).conclusion).toMatchObject(expected);
+    });
+  }
+
+  test('is not taken in by a fork that goes on in the session', () => {
+    const resumed = recordedTurn('codex-resumed');
+    const same = readTurn(codexRun, { ...resumed, session: { kind: 'fork', id: resumed.session.id } });
+    expect(same.conclusion).toMatchObject({
+      outcome: 'error',
+      error: expect.stringContaining('was to fork'),
+    });
+  });
+
+  testReader(codexRun, RECORDINGS, 'codex-work');
+});
