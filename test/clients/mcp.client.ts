@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import { type Json, parseJson } from '../../src/core/guards.ts';
+import { requesterKey } from '../../src/core/runs/requester-key.ts';
+import type { Environment } from '../../src/core/state-paths.ts';
+import { withRuns } from '../../src/store/runs/runs-db.ts';
+import { runCommand } from '../../src/sys/run-command.ts';
+import { pathExists, readTextFile } from '../../src/sys/runtime-bun.ts';
+import { ended } from '../store/runs/made-up.ts';
+import { pathsOf } from '../support/home.ts';
+import { BINARY } from '../support/program.ts';
+import { treeBelow } from '../support/tree.ts';
+import { textsOf } from './checks.ts';
+import { installCli } from './install-clis.ts';
+import { enterNamespace } from './namespace.ts';
+import type { ToolCall } from './one-shot-dialects.ts';
+import { type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
+import { makeWorkspace, marksOf, type Workspace } from './one-shot-workspace.ts';
+
+/** The four real clients after `install --mcp`, and a scripted model; nothing can leave the machine. */
+
+const entry = await enterNamespace(() => Promise.all(CLIENT_NAMES.map(installCli)));
+if (entry.kind === 'ended') process.exit(entry.exitCode);
+if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
+const suite = entry.kind === 'refused' ? describe.skip : describe;
+
+setDefaultTimeout(180_000);
+
+const RUN_TIMEOUT_MS = 60_000;
+const TOOLS = [
+  'sessions_spawn',
+  'sessions_list',
+  'sessions_history',
+  'sessions_send',
+  'agents_list',
+  'subagents',
+];
+
+type Usage = {
+  /** What the user has set up besides; nothing that would be in the way. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Not in the environment of a plain user. */
+  readonly without: readonly string[];
+  readonly args: readonly string[];
+  /** As the client calls itself when it connects. */
+  readonly connectsAs: string;
+  readonly call: (tool: string, input: Json) => ToolCall;
+  /** How a tool is called in a request, whether it is offered or only named. */
+  readonly nameOf: (tool: string) => string;
+};
+
+const USAGE: Readonly<Record<ClientName, Usage>> = {
+  claude: {
+    files: { '.claude/settings.json': '{}\n', '.claude.json': '{}' },
+    without: [],
+    args: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation'],
+    connectsAs: 'claude-code',
+    call: (tool, input) => ({ name: `mcp__self-generation__${tool}`, input }),
+    nameOf: (tool) => `mcp__self-generation__${tool}`,
+  },
+  codex: {
+    files: {
+      '.codex/config.toml':
+        '# mine\n[features]\nplugins = false\nunbounded_connection_retries = false\n[analytics]\nenabled = false\n',
+      '.codex/hooks.json': '{}',
+    },
+    without: [],
+    // Only looks are called: with those, no approval is asked for.
+    args: ['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model', '-'],
+    connectsAs: 'codex-mcp-client',
+    call: (tool, input) => ({ name: tool, namespace: 'mcp__self_generation', input }),
+    nameOf: (tool) => tool,
+  },
+  gemini: {
+    files: {
+      '.gemini/settings.json':
+        '{\n  // mine\n  "security": { "auth": { "selectedType": "gemini-api-key" } }\n}\n',
+    },
+    without: ['NODE_OPTIONS', 'GEMINI_SANDBOX'],
+    args: [
+      '--skip-trust',
+      '--output-format',
+      'json',
+      '--model',
+      'gemini-2.5-flash',
+      '--approval-mode',
+      'yolo',
+    ],
+    connectsAs: 'gemini-cli-mcp-client',
+    call: (tool, input) => ({ name: `mcp_self-generation_${tool}`, input }),
+    nameOf: (tool) => `mcp_self-generation_${tool}`,
+  },
+  opencode: {
+    files: {
+      '.config/opencode/opencode.json': '{\n  "$schema": "https://opencode.ai/config.json", // mine\n}\n',
+      '.opencode/opencode.json': '{ "$schema": "https://opencode.ai/config.json" }\n',
+    },
+    without: ['OPENCODE_PERMISSION'],
+    args: ['run', '--format', 'json', '--model', 'scripted/some-model'],
+    connectsAs: 'opencode',
+    call: (tool, input) => ({ name: `self-generation_${tool}`, input }),
+    nameOf: (tool) => `self-generation_${tool}`,
+  },
+};
+
+const asText = (request: ModelRequest | undefined) =>
+  textsOf(request?.body).join('\n') + JSON.stringify(request?.body ?? {});
+/** A session's title is asked for without tools, by some clients before anything else. */
+const isTalk = (request: ModelRequest) => toolNames(request).length > 0;
+
+for (const name of CLIENT_NAMES) {
+  suite(`install --mcp for ${name}`, () => {
+    const usage = USAGE[name];
+    let workspace: Workspace;
+    let project = '';
+    let before: Record<string, string> = {};
+    const state = (...names: string[]) => join(workspace.home, '.self-generation', ...names);
+    const env = (): Environment => {
+      const kept = Object.entries(workspace.env).filter(([key]) => !usage.without.includes(key));
+      return { ...Object.fromEntries(kept), UNRELATED: undefined };
+    };
+
+    async function program(...words: string[]): Promise<string> {
+      const end = await runCommand(BINARY, words, { env: env(), cwd: project, timeoutMs: RUN_TIMEOUT_MS });
+      if (end.kind !== 'exited' || end.code !== 0)
+        throw new Error(`${words.join(' ')}: ${JSON.stringify(end)}`);
+      return end.stdout;
+    }
+
+    /** Runs the client; the model answers by the script once it is really asked. */
+    async function talk(
+      prompt: string,
+      script: Script,
+      args = usage.args,
+    ): Promise<{ stdout: string; talk: ModelRequest[] }> {
+      const { model } = workspace.board;
+      const from = model.requests.length;
+      let asked = 0;
+      workspace.board.script = (request) =>
+        isTalk(request) ? script(request, asked++) : { kind: 'text', text: 'a title' };
+      const end = await runCommand(name, args, {
+        cwd: project,
+        env: env(),
+        stdin: prompt,
+        timeoutMs: RUN_TIMEOUT_MS,
+      });
+      if (end.kind !== 'exited' || end.code !== 0) throw new Error(`${name}: ${JSON.stringify(end)}`);
+      return {
+        stdout: end.stdout,
+        talk: model.requests.slice(from).filter((one) => one.api !== 'other' && isTalk(one)),
+      };
+    }
+
+    const calls =
+      (...tools: readonly (readonly [string, Json])[]): Script =>
+      (_request, index) => {
+        const [tool, input] = tools[index] ?? [];
+        return tool === undefined || input === undefined
+          ? { kind: 'text', text: 'done' }
+          : { kind: 'calls', calls: [usage.call(tool, input)] };
+      };
+
+    beforeAll(async () => {
+      workspace = await makeWorkspace(name);
+      project = await mkdtemp(join(workspace.root, 'project-'));
+      for (const [file, text] of Object.entries(usage.files)) {
+        const path = join(workspace.home, file);
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, text);
+      }
+      before = treeBelow(workspace.home);
+      await program('install', '--mcp', name, '--client-version', '2.1.328');
+      // What the client says first, and what it starts the server with, is taken down on the way.
+      await rename(state('hooks', 'self-generation'), state('hooks', 'real'));
+      const [log, environment] = [join(workspace.root, 'said.log'), join(workspace.root, 'environment.log')];
+      const tee = `#!/bin/sh\n[ "$1" != hook ] || [ ! -e '${join(workspace.root, 'no-hooks')}' ] || exit 0\n[ "$1" = mcp ] || exec '${state('hooks', 'real')}' "$@"\nenv > '${environment}'\ntee -a '${log}' | '${state('hooks', 'real')}' mcp\n`;
+      await writeFile(state('hooks', 'self-generation'), tee);
+      await chmod(state('hooks', 'self-generation'), 0o700);
+    });
+    afterAll(() => workspace.remove());
+
+    test('the model is told of the tools, calls them, and gets the answers', async () => {
+      const run = await talk('hello', calls(['agents_list', {}], ['sessions_list', { limit: 5 }]));
+      expect(run.talk).toHaveLength(3);
+      const [first, second, third] = run.talk.map(asText);
+      if (name === 'codex') expect(first).toContain('mcp__self_generation');
+      else for (const tool of TOOLS) expect(first).toContain(usage.nameOf(tool));
+      expect(second?.replaceAll('\\', '')).toContain('"requester":"main","allowAny":false');
+      expect(third?.replaceAll('\\', '')).toContain('"count":0,"sessions":[]');
+      const said = (await readFile(join(workspace.root, 'said.log'), 'utf8')).split('\n');
+      const hello = said
+        .map(parseJson)
+        .find((one) => (one as Json | undefined)?.method === 'initialize') as Json;
+      expect(hello.params).toMatchObject({ clientInfo: { name: usage.connectsAs } });
+    });
+
+    test('what waits stands in the next request to the model, and only there', async () => {
+      const paths = pathsOf(workspace.home);
+      const key = requesterKey(project, { readTextFile, pathExists });
+      // Otherwise Claude Code's hook is faster.
+      await writeFile(join(workspace.root, 'no-hooks'), '');
+      const tells = { result: 'forty-two bugs', stats: 'Stats: runtime 5m12s • sessionKey x' };
+      withRuns(paths, (db) => ended(db, { key }, tells));
+      const run = await talk(
+        'hello',
+        calls(['agents_list', {}], ['sessions_list', { includeArchived: true }]),
+      );
+      const [first, second] = run.talk.map(asText);
+      expect(first).not.toContain('forty-two bugs');
+      expect(second).toContain('forty-two bugs');
+      expect(second).toContain('Stats: runtime 5m12s');
+      const rows = withRuns(paths, (db) => db.all('SELECT state, attempts FROM outbox'));
+      expect(rows).toEqual([{ state: 'acked', attempts: 1 }]);
+      const [listener] = withRuns(paths, (db) => db.all('SELECT session FROM listeners'));
+      const session = /"session_id":"([^"]+)"/.exec(run.stdout)?.[1];
+      const environment = await readFile(join(workspace.root, 'environment.log'), 'utf8');
+      if (name === 'claude') {
+        expect(environment).toContain(`CLAUDE_CODE_SESSION_ID=${session}\n`);
+        expect(listener).toEqual({ session: session ?? '' });
+      } else {
+        expect(environment).not.toContain('CLAUDE_CODE_SESSION_ID');
+        expect(listener?.session).toStartWith('mcp-');
+      }
+    });
+
+    if (name === 'claude') {
+      test('/subagents hands what is typed to the tool, without asking, and nothing of it to a shell', async () => {
+        const touch = (mark: string) => `touch '${join(workspace.marks, mark)}'`;
+        const words = `list !\`${touch('bang')}\` $(${touch('substituted')}); ${touch('next')} \`${touch('ticks')}\``;
+        const args = ['-p', '--output-format', 'json'];
+        const run = await talk(`/subagents ${words}`, calls(['subagents', { action: 'list' }]), args);
+        expect(asText(run.talk[0])).toContain('ARGUMENTS: list');
+        expect(asText(run.talk[0])).toContain("$(touch '");
+        expect(asText(run.talk[1]).replaceAll('\\', '')).toContain('"active":0,"done":');
+        expect(marksOf(workspace)).toEqual([]);
+      });
+    }
+
+    test('uninstall leaves the user with what was there before', async () => {
+      await rm(state('hooks', 'self-generation'));
+      await rename(state('hooks', 'real'), state('hooks', 'self-generation'));
+      await program('uninstall', '--purge');
+      const left = treeBelow(workspace.home);
+      for (const file of Object.keys(usage.files)) {
+        if (file !== '.claude.json') expect(left[file]).toBe(before[file] ?? '');
+      }
+      // Claude Code keeps its own books in that file: of ours nothing is left in it.
+      const books = left['.claude.json'] ?? '';
+      expect(books).not.toContain('self-generation');
+      expect(Object.keys(left).filter((path) => path.startsWith('.self-generation'))).toEqual([]);
+      expect(left['.claude/commands/subagents.md']).toBeUndefined();
+    });
+  });
+}
