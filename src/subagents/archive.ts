@@ -19,8 +19,8 @@ const TURN_FILE = /^turn-\d+\.(?:prompt|jsonl|stderr)$/;
 const TURN_HOME = /^(?:turn-\d+\.)?home$/;
 
 /**
- * Puts the files of a run away and enters it; false when a turn of it has begun meanwhile. Every step can be repeated,
- * after a crash at any place, and by two processes at once. @throws Error from the system, or what SQLite throws; then it
+ * Puts the files of a run away and enters it; false when there is something to do or to tell for it again. Every step can
+ * be repeated, after a crash at any place, and by two processes at once. @throws Error from the system, or what SQLite throws; then it
  * is not entered.
  */
 export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
@@ -33,9 +33,9 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
   }
   return withRuns(paths, (db) =>
     db.transaction(() => {
-      if (!isIdle(db)) return false;
+      // What is entered here counts only after the renames: if those fail, or we do, it is undone.
+      if (!setArchived(run.id, now.getTime(), db)) return false;
       renameFiles(directory, now);
-      setArchived(run.id, now.getTime(), db);
       return true;
     }),
   );
