@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, writeFileSync } from 'node:fs';
+import { runsHome } from '../subagents/runs-home.ts';
+import { tell } from '../subagents/told.ts';
+import { hookFailures, readEvents } from '../support/home.ts';
+import type { Payload } from '../support/payloads.ts';
+
+/** What background runs have to tell, in the hooks of a main session: real processes. */
+
+const SESSION = 'session-1';
+const of = (hook_event_name: string, rest: object = {}) => ({
+  hook_event_name,
+  session_id: SESSION,
+  ...rest,
+});
+const prompt = of('UserPromptSubmit', { prompt: 'go on' });
+const toolUse = of('PostToolUse', {
+  tool_name: 'Read',
+  tool_input: { file_path: 'a.ts' },
+  tool_response: {},
+});
+const start = (source: string) => of('SessionStart', { source });
+
+async function bench() {
+  const runs = runsHome();
+  return {
+    ...runs,
+    /** What a run of this session has to tell. */
+    tell: (result: string, session: string | null = SESSION) =>
+      tell({ ...runs.requester, session }, runs.home.paths, { result }),
+    [Symbol.asyncDispose]: () => runs[Symbol.asyncDispose](),
+  };
+}
+
+describe('a main session is told', () => {
+  for (const payload of [prompt, toolUse, start('startup'), start('clear')]) {
+    test(`by ${payload.hook_event_name}, once, and the event is recorded as ever`, async () => {
+      await using made = await bench();
+      const id = made.tell('the tests pass now');
+      const told = await made.hook(payload);
+      expect(told).toContain('the tests pass now');
+      expect(told).toContain(id);
+      expect(await made.hook(toolUse)).toBeUndefined();
+      expect(made.waiting()).toEqual([]);
+      expect(readEvents(made.home.paths).length).toBeGreaterThan(0);
+      expect(hookFailures(made.home.paths)).toEqual([]);
+    });
+  }
+
+  test('behind what the hook says itself', async () => {
+    await using made = await bench();
+    await made.hook(prompt);
+    await made.hook(of('SessionEnd', { reason: 'exit' }));
+    made.tell('the tests pass now');
+    const told = await made.hook(start('startup'));
+    const own = told?.indexOf('go on') ?? -1;
+    expect(own).toBeGreaterThanOrEqual(0);
+    expect(told?.indexOf('the tests pass now')).toBeGreaterThan(own);
+    expect(told?.length).toBeLessThan(10_000);
+  });
+
+  test('in as many hooks as it takes, each short enough for the client', async () => {
+    await using made = await bench();
+    for (let index = 0; index < 9; index++) made.tell(`${index} ${'r'.repeat(4000)}`);
+    let told = 0;
+    for (let text = await made.hook(toolUse); text; text = await made.hook(toolUse)) {
+      expect(text.length).toBeLessThan(10_000);
+      told += text.split('announceId').length - 1;
+    }
+    expect(told).toBe(9);
+  });
+
+  test('again when it is resumed before any other hook came, for its client may have died with the answer', async () => {
+    await using made = await bench();
+    const id = made.tell('the tests pass now');
+    await made.hook(toolUse);
+    const again = await made.hook(start('resume'));
+    expect(again).toContain(id);
+    expect(again).toContain('redelivery: true');
+    await made.hook(toolUse);
+    expect(await made.hook(start('resume'))).toBeUndefined();
+  });
+
+  test('not again when it ended in order, or was only made shorter', async () => {
+    await using made = await bench();
+    made.tell('one');
+    await made.hook(toolUse);
+    await made.hook(of('SessionEnd', { reason: 'exit' }));
+    expect(made.waiting()).toEqual([]);
+    made.tell('two');
+    await made.hook(toolUse);
+    expect((await made.hook(start('compact'))) ?? '').not.toContain('two');
+  });
+});
+
+describe('nothing is told', () => {
+  const rows: readonly [string, Payload][] = [
+    ['to a sub-agent of the client', { ...toolUse, agent_id: 'a1', agent_type: 'executor' }],
+    ['to another session', { ...toolUse, session_id: 'session-2' }],
+    ['by hooks that come before a call', of('PreToolUse', { tool_name: 'Read', tool_input: {} })],
+    ['in another project', { ...toolUse, cwd: '/usr' }],
+  ];
+  for (const [what, payload] of rows) {
+    test(what, async () => {
+      await using made = await bench();
+      made.tell('the tests pass now');
+      expect((await made.hook(payload)) ?? '').not.toContain('the tests pass now');
+      expect(made.waiting()).toMatchObject([{ state: 'pending' }]);
+    });
+  }
+
+  test('and nothing made, where there are no runs', async () => {
+    await using made = await bench();
+    for (const payload of [start('startup'), prompt, toolUse]) await made.hook(payload);
+    expect(existsSync(made.home.paths.runsDatabase)).toBe(false);
+    expect(existsSync(made.home.paths.inboxMarks)).toBe(false);
+  });
+});
+
+test('what a hook says itself is said although the runs cannot be read, and the failure is noted', async () => {
+  await using made = await bench();
+  await made.hook(prompt);
+  await made.hook(of('SessionEnd', { reason: 'exit' }));
+  made.tell('the tests pass now');
+  writeFileSync(made.home.paths.runsDatabase, 'this is no database'.repeat(100));
+  expect(await made.hook(start('startup'))).toContain('go on');
+  expect(hookFailures(made.home.paths)).toHaveLength(1);
+});
