@@ -21,10 +21,14 @@ export function watchCaller(world: RunsWorld): () => Caller {
   const token = env.SELF_GENERATION_TOKEN;
   if (!token) return () => ({ kind: 'main' });
   return () => {
-    const known = readRuns(paths, (db) => readToken(token, now().getTime(), db));
-    if (known?.role === 'main') return { kind: 'main' };
-    if (known === undefined) return { kind: 'subagent', runId: null, why: 'its token is not known' };
-    return { kind: 'subagent', runId: known.runId, why: 'the token of a sub-agent' };
+    try {
+      const known = readRuns(paths, (db) => readToken(token, now().getTime(), db));
+      if (known?.role === 'main') return { kind: 'main' };
+      if (known === undefined) return { kind: 'subagent', runId: null, why: 'its token is not known' };
+      return { kind: 'subagent', runId: known.runId, why: 'the token of a sub-agent' };
+    } catch {
+      return { kind: 'subagent', runId: null, why: 'its token cannot be looked up' }; // What is not known is not trusted.
+    }
   };
 }
 

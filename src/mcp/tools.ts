@@ -31,7 +31,7 @@ type Definition = {
   readonly title: string;
   readonly description: string;
   readonly schema: z.ZodType;
-  /** Only looks. Clients ask less about such tools. */
+  /** Only looks: clients may let it through without asking. Of all else, what a sub-agent can do is to be expected. */
   readonly isReadOnly: boolean;
 };
 
@@ -51,7 +51,11 @@ export function listTools(agentIds: readonly string[]): ListedTool[] {
     const { title, description, schema, isReadOnly } = definitions[name];
     // No schema of the answers: with one, two of the clients pass on nothing but the structured part.
     const { $schema: _, ...inputSchema } = z.toJSONSchema(schema);
-    const annotations = { readOnlyHint: isReadOnly, destructiveHint: false, openWorldHint: !isReadOnly };
+    const annotations = {
+      readOnlyHint: isReadOnly,
+      destructiveHint: !isReadOnly,
+      openWorldHint: !isReadOnly,
+    };
     return { name, title, description, inputSchema: { ...inputSchema, type: 'object' }, annotations };
   });
 }

@@ -90,6 +90,16 @@ describe('a sub-agent', () => {
   });
 });
 
+describe('a token', () => {
+  test('that cannot be looked up is worth nothing', async () => {
+    using home = temporaryHome();
+    home.put('.self-generation/data/runs.db', 'no database at all, but of some length');
+    await using connected = await connect(home, { env: { SELF_GENERATION_TOKEN: 'x' } });
+    expect((await connected.client.listTools()).tools).toEqual([]);
+    expect((await connected.call('agents_list')).value).toMatchObject({ status: 'forbidden' });
+  });
+});
+
 describe('a main session', () => {
   test('has no token, or one of its own', async () => {
     using home = temporaryHome();

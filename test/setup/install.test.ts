@@ -399,6 +399,18 @@ describe('installCommand()', () => {
     expect((await call('--dry-run')).stderr).toContain('warning: The version of Claude Code is unknown');
   });
 
+  test('--mcp says which clients have the server, and which not', async () => {
+    const some = await call('--mcp', 'codex', 'claude', '--client-version', '2.1.328');
+    expect(some).toMatchObject({ code: 0, stderr: '' });
+    expect(some.stdout).toContain('New sessions of Codex, Claude Code have the tools of the MCP server.\n');
+    expect(some.stdout).toContain('/subagents');
+    putFile(join(home, '.gemini', 'settings.json'), '[]');
+    const all = await call('--client-version', '2.1.328', '--mcp');
+    expect(all.code).toBe(1);
+    expect(all.stderr).toContain('The MCP server is not registered in "');
+    expect(await call('--mcp', 'vim')).toMatchObject({ code: 2 });
+  });
+
   test('says what failed and what to do', async () => {
     putFile(settingsPath(), '{\n]');
     const { stderr, code } = await call();
