@@ -100,21 +100,25 @@ function tryLaunch(launch: () => LiveClient): LiveClient | Error {
   }
 }
 
-/** The client runs from here on, whether this can be written or not. A second try keeps the time of the first. */
-function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
+/**
+ * The client runs, whether this can be written just now or not. A second try keeps the time of the first; of a client that
+ * another supervisor started, and did not live to write down, the time is that just before its start.
+ */
+export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
   const { turn } = row;
-  const startedAtMs = turn.startedAtMs ?? supervision.world.now().getTime();
+  const isOwn = client.exited !== null;
+  const nowMs = supervision.world.now().getTime();
+  const startedAtMs = turn.startedAtMs ?? (isOwn ? nowMs : (turn.launchedAtMs ?? nowMs));
   const limitMs = timeoutOf(turn, run, supervision);
+  const deadlineAtMs = limitMs === 0 ? null : startedAtMs + limitMs;
   row.changeSoon(
-    {
-      state: 'running',
-      process: client.identity,
-      startedAtMs,
-      deadlineAtMs: limitMs === 0 ? null : startedAtMs + limitMs,
-    },
+    (now) => ({
+      ...(now.state === 'starting' ? { state: 'running' } : {}),
+      ...{ process: client.identity, startedAtMs, deadlineAtMs },
+    }),
     (error) => noteEvent(turn, 'not stored', String(error), supervision),
   );
-  noteEvent(turn, 'started', `process ${client.identity.pid}`, supervision);
+  if (isOwn) noteEvent(turn, 'started', `process ${client.identity.pid}`, supervision);
 }
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */

@@ -13,7 +13,7 @@ import { endProcesses } from '../sys/end-processes.ts';
 import { GrowingFile, readTail } from '../sys/growing-file.ts';
 import { checkpoint } from './checkpoint.ts';
 import { logRunFailure } from './runs-log.ts';
-import { launchTurn, sessionOf, timeoutOf, usageBefore } from './supervise-launch.ts';
+import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './supervise-launch.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
 import { findClient, type LiveClient, markerOf } from './turn-client.ts';
 import { TurnEffects } from './turn-effects.ts';
@@ -89,22 +89,23 @@ class TurnSupervisor {
     this.#effects = new TurnEffects(row, run, supervision);
   }
 
-  /** `found`: the turn as the supervisor before left it, when it had launched the client. */
+  /** The client's end, and ours. `found`: the turn as the supervisor before left it, when it had launched the client. */
   async comeToEnd(found: Turn | undefined): Promise<Try> {
-    try {
-      if (found !== undefined) return await this.#goOn(found);
-      const { stop } = this.#row.turn;
-      if (stop !== null) return this.#without('stopped before it started');
-      const launched = await launchTurn(this.#row, this.#run, this.#files, this.#supervision);
-      if (launched.kind !== 'launched')
-        return this.#without(launched.kind === 'failed' ? launched.reason : 'stopped before it started');
-      this.#run = launched.run;
-      this.#effects.moveTo(launched.run);
-      return await this.#watch(launched.client);
-    } finally {
-      this.#effects.end();
-      rmSync(this.#files.home, { recursive: true, force: true });
-    }
+    const ending = found === undefined ? this.#begin() : this.#goOn(found);
+    const end = await ending.finally(() => this.#effects.end());
+    // Not when this throws: of a client that still runs, for another supervisor, it would be taken away.
+    rmSync(this.#files.home, { recursive: true, force: true });
+    return end;
+  }
+
+  async #begin(): Promise<Try> {
+    if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
+    const launched = await launchTurn(this.#row, this.#run, this.#files, this.#supervision);
+    if (launched.kind !== 'launched')
+      return this.#without(launched.kind === 'failed' ? launched.reason : 'stopped before it started');
+    this.#run = launched.run;
+    this.#effects.moveTo(launched.run);
+    return this.#watch(launched.client);
   }
 
   async #goOn(before: Turn): Promise<Try> {
@@ -112,12 +113,7 @@ class TurnSupervisor {
     noteEvent(before, 'taken over', found.kind, this.#supervision);
     checkpoint('after-find', this.#supervision.world.env);
     if (found.kind === 'alive') {
-      this.#row.change((turn) => ({
-        process: found.client.identity,
-        ...(turn.state === 'starting'
-          ? { state: 'running' as const, startedAtMs: turn.startedAtMs ?? this.#nowMs() }
-          : {}),
-      }));
+      enterStart(this.#row, this.#run, found.client, this.#supervision);
       return this.#watch(found.client);
     }
     if (found.kind === 'gone') await this.#sweep(null);
@@ -130,7 +126,10 @@ class TurnSupervisor {
     const { settings } = this.#supervision;
     const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
     const limits = { runMs: timeoutOf(turn, this.#run, this.#supervision), idleMs };
-    const watch = new TurnWatch({ client, reader, output, limits, turn, memory, effects: this.#effects });
+    const watch = new TurnWatch({
+      ...{ client, reader, output, errors: this.#files.errors, limits, turn, memory },
+      effects: this.#effects,
+    });
     try {
       const watched = await watch.follow();
       checkpoint(`after-${watched.kind}`, this.#supervision.world.env);

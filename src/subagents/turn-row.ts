@@ -56,10 +56,9 @@ export class TurnRow {
   }
 
   /** Changes the turn now; a stop that comes in between stands in the turn that is given back. @throws as SQLite, NotOurs */
-  change(changes: TurnChanges | ((turn: Turn) => TurnChanges)): Turn {
+  change(changes: Changes): Turn {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const wanted = typeof changes === 'function' ? changes(this.#turn) : changes;
-      const all = { ...this.#unstored, ...wanted };
+      const all = { ...this.#unstored, ...changesTo(this.#turn, changes) };
       const changed = changeTurn(
         this.#turn,
         all.state === this.#turn.state ? withoutState(all) : all,
@@ -78,15 +77,21 @@ export class TurnRow {
   }
 
   /** Changes the turn now or, where the disk is full or the database locked, with the next change. @throws NotOurs */
-  changeSoon(changes: TurnChanges, onFailure: (error: unknown) => void): void {
+  changeSoon(changes: Changes, onFailure: (error: unknown) => void): void {
     try {
       this.change(changes);
     } catch (error) {
       if (error instanceof NotOurs) throw error;
-      this.#unstored = { ...this.#unstored, ...changes };
+      this.#unstored = { ...this.#unstored, ...changesTo(this.#turn, changes) };
       onFailure(error);
     }
   }
+}
+
+type Changes = TurnChanges | ((turn: Turn) => TurnChanges);
+
+function changesTo(turn: Turn, changes: Changes): TurnChanges {
+  return typeof changes === 'function' ? changes(turn) : changes;
 }
 
 function isLookedAfter({ owner }: Turn, by: ProcessIdentity): boolean {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { AgentEvent, TurnReader } from '../clients/runs/run-client.ts';
 import type { Exit, Stop, Turn } from '../core/runs/turn.ts';
 import type { Usage } from '../core/runs/usage.ts';
@@ -37,6 +38,8 @@ export type Watching = {
   readonly client: LiveClient;
   readonly reader: TurnReader;
   readonly output: GrowingFile;
+  /** The file of what it says to a person. */
+  readonly errors: string;
   readonly limits: TimeLimits;
   /** The turn as it is when watching begins, and what the supervisor before knew of it. */
   readonly turn: Turn;
@@ -164,11 +167,11 @@ export class TurnWatch {
 
   #judge(isGone: boolean): Watched | undefined {
     if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
-    const { effects, output } = this.#watching;
+    const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
     if (this.#problem !== undefined && !this.hasResult)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
-    if (output.bytes() > OUTPUT_BYTES_MAX)
+    if (output.bytes() + bytesOf(errors) > OUTPUT_BYTES_MAX)
       return { kind: 'stop', stop: { reason: 'budget', by: 'budget exceeded: more output than 4 GiB' } };
     return this.#judgeTime();
   }
@@ -232,6 +235,10 @@ export class TurnWatch {
       if (this.#exit !== undefined) this.#wake();
     });
   }
+}
+
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function seconds(ms: number): string {

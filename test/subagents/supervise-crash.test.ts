@@ -36,11 +36,11 @@ async function recover(sup: SupervisorHome): Promise<void> {
 }
 
 /** Everything that has to hold of a run, however it came to its end. */
-function expectWhole(sup: SupervisorHome, story: Story): Turn {
+function expectWhole(sup: SupervisorHome, story: Story, states = ['success', 'error', 'lost']): Turn {
   const [work, ...others] = story.turns.filter(({ kind }) => kind === 'task');
   if (work === undefined || others.length > 0) throw new Error('A task has one turn');
   expect(story.turns.every(({ state }) => isTerminal(state))).toBe(true);
-  expect(['success', 'error', 'lost']).toContain(work.state);
+  expect(states).toContain(work.state);
   expect(story.outbox).toHaveLength(1);
   expect(sup.processes(story.run.id)).toEqual([]);
   // Given out once, also to whoever asks again, and then nothing is left.
@@ -186,6 +186,46 @@ describe('a supervisor that is killed', () => {
       // Nobody is asked anything by a supervisor that only found what was left.
       expect(turns.flatMap(({ runId }) => sup.story(runId).turns)).toHaveLength(3);
       expect(works[1]?.notes.join()).toContain('its last output is of ');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is followed by one that keeps the deadline of the first',
+    async () => {
+      await using sup = supervisorHome({ announce: { mode: 'raw' } });
+      const { turn } = sup.accept('[[hang]]', { runTimeoutMs: 1500 });
+      const first = sup.supervise(turn);
+      await sup.until('the client works', () => (sup.story(turn.runId).turns[0]?.offsetBytes ?? 0) > 0);
+      first.kill('SIGKILL');
+      await first.exited;
+      const deadlineMs = sup.story(turn.runId).turns[0]?.deadlineAtMs ?? Number.NaN;
+      await sup.until('the deadline is over', () => Date.now() > deadlineMs);
+      await sup.supervise(turn).exited;
+      const work = expectWhole(sup, sup.story(turn.runId), ['timeout']);
+      expect(work).toMatchObject({ state: 'timeout', result: 'hanging', deadlineAtMs: deadlineMs });
+      expect((work.stop?.atMs ?? 0) - deadlineMs).toBeLessThan(1000);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'just after the start of its client is followed by one that finds it by its marker, and knows its deadline',
+    async () => {
+      await using sup = supervisorHome({ announce: { mode: 'raw' } });
+      const file = `${sup.home.path}/go`;
+      const { turn } = sup.accept(`[[until ${file}]]`, { runTimeoutMs: 600_000 });
+      await sup.supervise(turn, 'after-start').exited;
+      await sup.until('the client works', () => sup.processes(turn.runId).length === 1);
+      expect(sup.story(turn.runId).turns[0]).toMatchObject({ state: 'starting', process: null });
+      const second = sup.supervise(turn);
+      await sup.until('it is found', () => sup.story(turn.runId).turns[0]?.state === 'running');
+      const found = sup.story(turn.runId).turns[0];
+      expect(found?.process?.pid).toBe(sup.processes(turn.runId)[0] ?? 0);
+      expect(found?.deadlineAtMs).toBe((found?.launchedAtMs ?? 0) + 600_000);
+      sup.home.put('go', '');
+      await second.exited;
+      expect(expectWhole(sup, sup.story(turn.runId)).state).toBe('success');
     },
     TIMEOUT_MS,
   );

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import type { Turn } from '../../src/core/runs/turn.ts';
-import { onlyTurn, outputOf, supervisorHome } from './supervisor-home.ts';
+import { temporaryHome } from '../support/home.ts';
+import { inNamespace, NO_NAMESPACES } from '../support/namespace.ts';
+import { notTested } from '../support/program.ts';
+import { onlyTurn, outputOf, type Story, supervisorHome } from './supervisor-home.ts';
 
 /** How turns end, with a stand-in for the client: real processes, a real database. */
 
@@ -154,6 +157,30 @@ describe('the output', () => {
       const { runsDatabase } = sup.home.paths;
       const files = [runsDatabase, `${runsDatabase}-wal`].filter(existsSync);
       expect(files.filter((path) => readFileSync(path).includes(secret))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a disk that becomes full', () => {
+  test(
+    'while the client works delays the end of the turn, and loses nothing of it',
+    async () => {
+      if (NO_NAMESPACES !== undefined) return void notTested('a full disk', NO_NAMESPACES);
+      using home = temporaryHome();
+      mkdirSync(`${home.path}/small`);
+      const script = 'mount -t tmpfs -o size=4m,mode=0700 tmpfs "$1"; TMPDIR="$1" exec "$2" "$3" "$4"';
+      const main = `${import.meta.dir}/full-disk.main.ts`;
+      const words = ['full-disk', `${home.path}/small`, process.execPath, main, `${home.path}/sign`];
+      const child = Bun.spawn(inNamespace(script, words), {
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'inherit',
+      });
+      const story = JSON.parse(await new Response(child.stdout).text()) as Story & { isAlive: boolean };
+      expect(story.isAlive).toBe(true);
+      expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'the work is done' });
+      expect(story.outbox).toMatchObject([{ status: 'success' }]);
     },
     TIMEOUT_MS,
   );
