@@ -1,0 +1,379 @@
+import { describe, expect, test } from 'bun:test';
+import { GEMINI_LOGIN, geminiLoginEnv } from '../../src/clients/runs/gemini-login.ts';
+import { geminiRun } from '../../src/clients/runs/gemini-run.ts';
+import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
+import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import { testReader } from './runs-properties.ts';
+import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
+
+const SESSION = '11111111-1111-4111-8111-111111111111';
+const REQUEST: TurnRequest = {
+  prompt: '/help -x @secret.txt !{id} {{args}}',
+  session: { kind: 'new', id: SESSION },
+  model: null,
+  thinking: null,
+  policy: NO_POLICY,
+  tools: 'policy',
+  budgetUsd: null,
+  cwd: '/home/dev/project',
+  directory: '/home/dev/turn',
+  mcp: null,
+  agentDir: null,
+};
+const SERVER = { command: '/opt/self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
+
+const command = (changes: Partial<TurnRequest>) => geminiRun.command({ ...REQUEST, ...changes });
+const settings = (changes: Partial<TurnRequest> = {}) =>
+  JSON.parse(command(changes).files['.gemini/settings.json'] ?? '');
+const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
+
+type Rule = { readonly toolName?: string; readonly mcpName?: string; readonly decision?: string };
+
+/** The rules as the client reads them, the strongest first. */
+function rules(changes: Partial<TurnRequest>): Rule[] {
+  const parsed = Bun.TOML.parse(command(changes).files['.gemini/policies/run.toml'] ?? '');
+  const { rule } = parsed as { rule: (Rule & { priority: number })[] };
+  return rule.toSorted((left, right) => right.priority - left.priority);
+}
+
+const read = (name: string) => readTurn(geminiRun, recordedTurn(`gemini-${name}`));
+const RECORDINGS = [
+  ...['work', 'resumed', 'announce', 'denied', 'routed', 'model-unknown', 'refused', 'refused-later'],
+  ...['unknown-session', 'session-in-use', 'empty', 'killed', 'terminated', 'unknown-flag', 'not-logged-in'],
+  'looping',
+].map((name) => `gemini-${name}`);
+
+describe('command()', () => {
+  test('puts the prompt into stdin alone, as the text of a command of ours, which the client takes as it stands', () => {
+    const { stdin, args, env, files } = command({});
+    expect(stdin).toBe(`/self-generation-message\n${REQUEST.prompt}`);
+    expect(files['.gemini/commands/self-generation-message.toml']).toMatch(/^prompt = "[^{@!]+"\n$/);
+    expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
+  });
+
+  test('names the session to begin or to resume, and cannot fork one', () => {
+    const sessionArgs = (kind: 'new' | 'resume' | 'fork') =>
+      command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|resume/.test(arg));
+    expect(sessionArgs('new')).toEqual([`--session-id=${SESSION}`]);
+    expect(sessionArgs('resume')).toEqual([`--resume=${SESSION}`]);
+    expect(geminiRun.capabilities.canFork).toBe(false);
+    expect(() => sessionArgs('fork')).toThrow(/Cannot fork/);
+  });
+
+  test('has a home of its own, of which the sessions stay', () => {
+    const { env, keeps } = command({});
+    expect(env.GEMINI_CLI_HOME).toBe('/home/dev/turn');
+    expect(keeps).toEqual(['.gemini/tmp']);
+    expect(command({ agentDir: '/home/dev/agent' }).env.GEMINI_CLI_HOME).toBe('/home/dev/turn');
+  });
+
+  test('switches hooks, agents, skills and discovered tools off, and leaves the project out', () => {
+    const { hooksConfig, experimental, skills, tools, security, advanced } = settings();
+    expect(hooksConfig.enabled).toBe(false);
+    expect(experimental.enableAgents).toBe(false);
+    expect(skills.enabled).toBe(false);
+    expect(tools).toMatchObject({ allowed: [], discoveryCommand: '', callCommand: '', sandbox: false });
+    expect(security.folderTrust.enabled).toBe(false);
+    expect(advanced.ignoreLocalEnv).toBe(true);
+    expect(command({}).env.GEMINI_CLI_TRUST_WORKSPACE).toBe('false');
+    expect(command({}).args).not.toContain('--skip-trust');
+  });
+
+  test('never asks, and allows nothing but by its rules', () => {
+    const { args } = command({});
+    expect(args[args.indexOf('--approval-mode') + 1]).toBe('default');
+    expect(args[args.indexOf('--extensions') + 1]).toBe('none');
+    expect(args).not.toContain('--prompt');
+  });
+
+  test('is one process, which heeds signals', () => {
+    expect(command({}).env.GEMINI_CLI_NO_RELAUNCH).toBe('true');
+  });
+
+  test('lets no server in but ours, for which the project has to be trusted', () => {
+    const allowed = (changes: Partial<TurnRequest>) => {
+      const { args } = command(changes);
+      return args[args.indexOf('--allowed-mcp-server-names') + 1];
+    };
+    expect(allowed({})).toBe('none');
+    expect(settings()).toMatchObject({ mcpServers: {}, mcp: { allowed: [], serverCommand: '' } });
+    expect(allowed({ mcp: SERVER })).toBe('self-generation');
+    expect(command({ mcp: SERVER }).args).toContain('--skip-trust');
+    expect(settings({ mcp: SERVER }).mcpServers).toEqual({ 'self-generation': { ...SERVER, trust: true } });
+    expect(JSON.stringify(command({ mcp: SERVER }).args)).not.toContain('secret');
+    expect(settings({ mcp: SERVER, tools: 'none' }).mcpServers).toEqual({});
+  });
+
+  test('shows of our server what the policy lets through', () => {
+    const shown = (policy: Partial<ToolPolicy>) =>
+      settings({ mcp: SERVER, ...policed(policy) }).mcpServers['self-generation'];
+    expect(shown({ deny: ['mcp__self-generation__a'] })).toMatchObject({ excludeTools: ['a'] });
+    expect(shown({ allow: ['mcp__self-generation__a'] })).toMatchObject({ includeTools: ['a'] });
+    for (const deny of ['mcp', 'mcp__self-generation__a*', '*'])
+      expect(shown({ deny: [deny] })).toBeUndefined();
+  });
+
+  test('sets the effort for both generations of models, and none that was not asked for', () => {
+    const thinking = (changes: Partial<TurnRequest>) =>
+      settings(changes).modelConfigs?.customOverrides.map(
+        (override: { modelConfig: object }) => override.modelConfig,
+      );
+    const configs = (budget: number, level: string) => [
+      { generateContentConfig: { thinkingConfig: { thinkingBudget: budget } } },
+      { generateContentConfig: { thinkingConfig: { thinkingLevel: level } } },
+    ];
+    expect(thinking({ thinking: 'off' })).toEqual(configs(1024, 'LOW'));
+    expect(thinking({ thinking: 'medium' })).toEqual(configs(8192, 'MEDIUM'));
+    expect(thinking({ thinking: 'max' })).toEqual(configs(24_576, 'HIGH'));
+    expect(thinking({})).toBeUndefined();
+    expect(command({ model: '--evil' }).args).toContain('--model=--evil');
+  });
+
+  test('keeps the login from commands, and does not pass on what moves the prompt to arguments', () => {
+    expect(settings().security.environmentVariableRedaction.enabled).toBe(true);
+    const { passedOn } = command({});
+    for (const name of ['GEMINI_*', 'GEMINI_SANDBOX', 'GEMINI_SYSTEM_MD', 'GEMINI_CLI_HOME', 'NODE_OPTIONS'])
+      expect(passedOn).not.toContain(name);
+    expect(passedOn).toContain('GEMINI_API_KEY');
+  });
+});
+
+describe('the policy', () => {
+  const ALL = [
+    ...['glob', 'google_web_search', 'grep_search', 'list_directory', 'read_file', 'replace'],
+    ...['run_shell_command', 'web_fetch', 'write_file', 'write_todos'],
+  ];
+  const READING = ['glob', 'grep_search', 'list_directory', 'read_file'];
+  const rows: [string, Partial<ToolPolicy>, string[]][] = [
+    ['nothing is denied', {}, ALL],
+    ['what is no child’s is denied', { deny: SUBAGENT_DENY }, ALL],
+    ['groups are denied', { deny: ['group:fs', 'group:web'] }, ['run_shell_command', 'write_todos']],
+    [
+      'a tool is denied by its name with the client',
+      { deny: ['replace', '*_todos'] },
+      ALL.filter((tool) => !/replace|todos/.test(tool)),
+    ],
+    ['a list is all there is', { allow: ['read', 'Replace'] }, [...READING, 'replace'].sort()],
+    ['what is allowed is denied too', { allow: ['read', 'exec'], deny: ['bash'] }, READING],
+    ['everything is denied', { deny: ['*'] }, []],
+  ];
+  for (const [title, policy, tools] of rows) {
+    test(`offers what is let through, and denies the rest, when ${title}`, () => {
+      expect(settings(policed(policy)).tools.core).toEqual(tools);
+      const allowed = rules(policed(policy)).filter(({ decision }) => decision === 'allow');
+      expect(allowed.map(({ toolName }) => toolName)).toEqual(tools);
+      expect(rules(policed(policy)).at(-1)).toMatchObject({ toolName: '*', decision: 'deny' });
+    });
+  }
+
+  test('denies commands in the background before it allows commands, whatever is allowed', () => {
+    const [first] = rules(policed({ allow: ['*'] }));
+    expect(first).toMatchObject({ toolName: 'run_shell_command', decision: 'deny' });
+    const pattern = new RegExp((first as { argsPattern: string }).argsPattern);
+    expect(pattern.test('{"command":"x","is_background":true}')).toBe(true);
+    expect(pattern.test('{"command":"x","is_background":false}')).toBe(false);
+  });
+
+  test('allows the tools of our server where there is one', () => {
+    const servers = (changes: Partial<TurnRequest>) => rules(changes).filter((rule) => 'mcpName' in rule);
+    expect(servers({ mcp: SERVER })).toMatchObject([{ mcpName: 'self-generation', decision: 'allow' }]);
+    expect(servers({})).toEqual([]);
+  });
+
+  test('offers nothing at all for the step that only puts into words', () => {
+    expect(settings({ tools: 'none', mcp: SERVER }).tools.core).toEqual([]);
+    expect(rules({ tools: 'none' }).filter(({ decision }) => decision === 'allow')).toEqual([]);
+  });
+
+  test('holds: there is no gap', () => {
+    expect(geminiRun.gaps({ deny: ['process', 'write', 'mcp__self-generation__a*'], allow: null })).toEqual(
+      [],
+    );
+  });
+});
+
+describe('geminiLoginEnv()', () => {
+  test('says which kind of login is chosen, in the variable that the settings of a run name', () => {
+    const text = JSON.stringify({ security: { auth: { selectedType: 'oauth-personal' } }, hooks: {} });
+    expect(geminiLoginEnv(text, '')).toEqual({ [GEMINI_LOGIN.kindVariable]: 'oauth-personal' });
+    expect(settings().security.auth.selectedType).toBe(`\${${GEMINI_LOGIN.kindVariable}:-}`);
+    expect(command({}).passedOn).toContain(GEMINI_LOGIN.kindVariable);
+  });
+
+  test('takes keys and projects of a .env, and nothing else of it', () => {
+    const dotenv = [
+      '# a comment',
+      'GEMINI_API_KEY=plain # mine',
+      " export GOOGLE_API_KEY = 'quoted # not'",
+      'GOOGLE_CLOUD_PROJECT="p"\r',
+      'NODE_OPTIONS=--require=/evil',
+      'GEMINI_SANDBOX=docker',
+      'no line at all',
+    ].join('\n');
+    expect(geminiLoginEnv('{ no JSON', dotenv)).toEqual({
+      GEMINI_API_KEY: 'plain',
+      GOOGLE_API_KEY: 'quoted # not',
+      GOOGLE_CLOUD_PROJECT: 'p',
+    });
+  });
+});
+
+describe('version', () => {
+  test('is read from what the client prints, and only from that', () => {
+    expect(geminiRun.version.read('0.61.0\n')).toBe('0.61.0');
+    expect(geminiRun.version.read('codex-cli 0.169.0')).toBeUndefined();
+  });
+});
+
+describe('reader()', () => {
+  test('tells of a whole turn in its order', () => {
+    const { events, conclusion } = read('work');
+    expect(events.map(({ kind }) => kind)).toEqual([
+      ...(['session', 'user', 'tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call'] as const),
+      ...(['tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-call', 'tool-call'] as const),
+      ...(['tool-result', 'tool-result', 'tool-result', 'text', 'text', 'text', 'usage', 'result'] as const),
+    ]);
+    expect(events[1]).toEqual({ kind: 'user', text: 'Do what is to be done.' });
+    const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event] : []));
+    const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+    expect(calls.map(({ tool }) => tool)).toEqual([
+      ...['read_file', 'replace', 'run_shell_command', 'mcp_self-generation_echo_back'],
+      ...['run_shell_command', 'invoke_agent', 'read_file'],
+    ]);
+    expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false, false, true, true, true]);
+    expect(results[2]?.text.split('\n').sort()).toEqual(["it's", 'to-stdout']);
+    expect(results[4]?.text).toContain('Nothing can run in the background here.');
+    expect(conclusion).toEqual({
+      outcome: 'success',
+      text: '정답은 42입니다 👍\n\n"끝" @types/node',
+      error: null,
+      isModelRefused: false,
+      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      usage: { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0, model: 'scripted' },
+    });
+  });
+
+  test('joins the pieces of a message, and begins another after anything else', () => {
+    const piece = (content: string) => ({ type: 'message', role: 'assistant', content, delta: true });
+    const call = { type: 'tool_use', tool_id: 't', tool_name: 'glob', parameters: {} };
+    const textOf = (...lines: object[]) => readTurn(geminiRun, saidTurn(lines)).conclusion.text;
+    expect(textOf(piece('a'), piece('b'))).toBe('ab');
+    expect(textOf(piece('a'), call, piece('b'), piece('c'))).toBe('bc');
+    expect(textOf(piece('a'), { ...piece('whole'), delta: false }, piece('b'))).toBe('b');
+  });
+
+  test('counts thoughts as output, all models together, and the turn alone', () => {
+    const model = (input: number, output: number) => ({ input_tokens: input, output_tokens: output });
+    const stats = {
+      ...{ total_tokens: 350, input_tokens: 300, output_tokens: 45, cached: 50 },
+      models: { router: model(200, 5), main: model(100, 40) },
+    };
+    const before = { ...NO_USAGE, inputTokens: 1000, outputTokens: 1000 };
+    const turn = saidTurn([{ type: 'result', status: 'success', stats }]);
+    expect(readTurn(geminiRun, turn, before).conclusion.usage).toEqual({
+      ...NO_USAGE,
+      inputTokens: 300,
+      outputTokens: 50,
+      cacheReadTokens: 50,
+      model: 'main',
+    });
+    expect(read('routed').conclusion.usage).toMatchObject({ inputTokens: 200, outputTokens: 40 });
+  });
+
+  test('leaves the usage open after an error that says 0', () => {
+    expect(read('model-unknown').conclusion.usage).toEqual(NO_USAGE);
+  });
+
+  test('leaves the model open that a router will choose', () => {
+    const modelOf = (name: string) => read(name).events.find(({ kind }) => kind === 'session');
+    expect(modelOf('routed')).toMatchObject({ model: null });
+    expect(modelOf('work')).toMatchObject({ model: 'gemini-2.5-flash' });
+  });
+
+  const rows: [string, object, string][] = [
+    ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
+    ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
+    ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
+    [
+      'model-unknown',
+      {
+        outcome: 'error',
+        isModelRefused: true,
+        error: expect.stringMatching(/^models\/nosuch is not found/),
+      },
+      'a model that there is not',
+    ],
+    [
+      'refused',
+      { outcome: 'error', isModelRefused: false, error: 'the prompt is not for us' },
+      'a refused request',
+    ],
+    [
+      'refused-later',
+      { outcome: 'error', isModelRefused: false, error: 'models/x is not found' },
+      'a model refused when there was work already',
+    ],
+    [
+      'empty',
+      { outcome: 'error', error: expect.stringContaining('empty response') },
+      'a model that says nothing, which ends with exit code 0',
+    ],
+    [
+      'looping',
+      { outcome: 'error', error: 'Loop detected, stopping execution' },
+      'a model that the client stopped, which it calls a success',
+    ],
+    [
+      'unknown-session',
+      { outcome: 'error', sessionId: null, error: expect.stringContaining('Invalid session identifier') },
+      'a session that there is not',
+    ],
+    [
+      'session-in-use',
+      { outcome: 'error', error: expect.stringContaining('already exists') },
+      'a new session whose id there is already',
+    ],
+    [
+      'not-logged-in',
+      { outcome: 'error', error: expect.stringContaining('you must specify the GEMINI_API_KEY') },
+      'a user without login',
+    ],
+    ['killed', { outcome: 'error', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
+    [
+      'terminated',
+      { outcome: 'error', error: 'ended with exit code 0, without a result' },
+      'a terminated client, which ends well',
+    ],
+    [
+      'unknown-flag',
+      { outcome: 'error', error: 'Unknown argument: frobnicate' },
+      'a release that does not know a flag',
+    ],
+  ];
+  for (const [name, expected, title] of rows) {
+    test(`concludes ${title}`, () => {
+      expect(read(name).conclusion).toMatchObject(expected);
+    });
+  }
+
+  test('is not taken in by another session than the one that was asked for', () => {
+    const resumed = recordedTurn('gemini-resumed');
+    const other = readTurn(geminiRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
+    expect(other.conclusion).toMatchObject({
+      outcome: 'error',
+      error: expect.stringContaining('did not resume'),
+    });
+  });
+
+  test('takes nothing that the client notes at its start for what went wrong', () => {
+    const { stderr } = recordedTurn('gemini-work');
+    expect(stderr).toContain('Ripgrep is not available');
+    const turn = { ...recordedTurn('gemini-killed'), stderr };
+    expect(readTurn(geminiRun, turn).conclusion.error).toBe('ended by SIGKILL, without a result');
+    expect(linesOf(turn).length).toBeGreaterThan(0);
+  });
+
+  testReader(geminiRun, RECORDINGS, 'gemini-work');
+});
