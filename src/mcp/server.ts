@@ -60,19 +60,14 @@ export function newServer(serving: Serving): Server {
     const caller = callerNow();
     if (caller.kind !== 'main') return refusal(name, caller, serving);
     const token = _meta?.progressToken;
-    let count = 0;
-    const notify = (message: string) => {
+    const pulse = startPulse((progress, message) => {
       if (token === undefined) return;
-      const params = { progressToken: token, progress: ++count, message };
+      const params = { progressToken: token, progress, message };
       extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {}); // Nobody listens any more.
-    };
-    const signal = AbortSignal.any([extra.signal, serving.gone]);
-    const result = answerCall(name, given, {
-      connection: connected,
-      serving,
-      signal,
-      progress: seldom(notify),
     });
+    const signal = AbortSignal.any([extra.signal, serving.gone]);
+    const asked = { connection: connected, serving, signal, progress: pulse.say };
+    const result = answerCall(name, given, asked).finally(pulse.stop);
     watch(result);
     return result;
   });
@@ -135,12 +130,19 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function seldom(notify: (message: string) => void): (message: string) => void {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return (message) => {
-    const nowMs = performance.now();
-    if (nowMs - lastMs < PROGRESS_EVERY_MS) return;
-    lastMs = nowMs;
-    notify(message);
+/** Says how far a call is, again and again: from the first time that there is something to say. */
+function startPulse(send: (count: number, message: string) => void) {
+  let words = '';
+  let count = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const beat = () => send(++count, words);
+  return {
+    say: (message: string) => {
+      words = message;
+      if (timer !== undefined) return;
+      beat();
+      timer = setInterval(beat, PROGRESS_EVERY_MS);
+    },
+    stop: () => clearInterval(timer),
   };
 }

@@ -235,6 +235,20 @@ describe('sessions_spawn', () => {
   }, 60_000);
 });
 
+describe('subagents wait', () => {
+  test('tells the client again and again that it is worth waiting', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    const said: (string | undefined)[] = [];
+    const wait = { action: 'wait', timeoutSeconds: 6 };
+    await connected.call('sessions_spawn', { task: '[[hang]]' });
+    const onprogress = ({ message }: { message?: string | undefined }) => void said.push(message);
+    await connected.client.callTool({ name: 'subagents', arguments: wait }, undefined, { onprogress });
+    await connected.call('subagents', { action: 'stop', target: 'all' });
+    expect(said).toEqual(['1 of 1 still at work', '1 of 1 still at work']);
+  }, 30_000);
+});
+
 describe('what waits for the requester', () => {
   test('comes after the answer, alone without a structured part, and the next call says that it arrived', async () => {
     using home = temporaryHome();
