@@ -126,6 +126,12 @@ describe('command()', () => {
     expect(command({}).passedOn).toContain('XDG_*');
     expect(command({ agentDir: '/home/dev/agent' }).env.XDG_DATA_HOME).toBe('/home/dev/agent');
   });
+
+  test('has a database of its own, which the next turn of the run finds again', () => {
+    const { keeps, env } = command({});
+    expect(keeps).toEqual(['opencode-sessions']);
+    expect(env.OPENCODE_DB).toBe('/home/dev/turn/opencode-sessions/opencode.db');
+  });
 });
 
 describe('the policy', () => {
@@ -359,6 +365,17 @@ describe('reader()', () => {
       expect(conclusion.error).toBeTruthy();
     });
   }
+
+  test('tells the error of a client that did not come to say anything, and nothing of its log', () => {
+    const log = 'timestamp=2026-11-22T02:19:03.157Z level=ERROR run=1 message="Failed to fetch models.dev"\n';
+    const error =
+      '\u001b[91m\u001b[1mError: \u001b[0mUnexpected error\n\nFailed query: \n  CREATE TABLE x\n\nparams: \n';
+    const exit = { code: 1, signal: null };
+    expect(conclude([], { stderr: log + error, exit }).error).toBe(
+      'Error: Unexpected error Failed query: CREATE TABLE x params:',
+    );
+    expect(conclude([], { stderr: log, exit }).error).toBe('ended with exit code 1, without a result');
+  });
 
   test('stays with an error, whatever is said after it', () => {
     const error = { type: 'error', sessionID: SESSION, error: { name: 'X', data: { message: 'it broke' } } };

@@ -12,6 +12,7 @@ import type { ToolCall } from './one-shot-dialects.ts';
 import { type ModelAnswer, type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
 import { MEMORY } from './one-shot-users.ts';
 import { askPlainly, filesOf, makeWorkspace, marksOf, SECRET, type Workspace } from './one-shot-workspace.ts';
+import { DIALECTS, PROJECT, touch } from './runs-dialects.ts';
 import { runTurn, type Turn, type TurnRun } from './runs-workspace.ts';
 
 /** Claude Code and OpenCode as sub-agents: the real clients, run by their adapters, and a scripted model. */
@@ -27,88 +28,7 @@ const suite = entry.kind === 'refused' ? describe.skip : describe;
 setDefaultTimeout(120_000);
 
 const ANSWER = '다 했습니다 👍';
-/** What must never be in a question: of the project, nothing is read by the client itself. */
-const PROJECT = 'the-words-of-the-project';
-
-/** What is particular to a client. */
-type Dialect = {
-  readonly model: string;
-  readonly unknownModel: string;
-  readonly tools: readonly string[];
-  /** Without what runs commands and what writes. */
-  readonly readingTools: readonly string[];
-  readonly server: (tool: string) => string;
-  readonly read: (path: string) => ToolCall;
-  readonly edit: (path: string, from: string, to: string) => ToolCall;
-  readonly write: (path: string) => ToolCall;
-  readonly command: (command: string) => ToolCall;
-  readonly agents: readonly ToolCall[];
-  /** In the project: settings, servers, plugins and instructions that a child must not take up. */
-  readonly project: (marks: string) => Readonly<Record<string, string>>;
-  readonly plainTools: readonly string[];
-};
-
-const touch = (marks: string, mark: string) => `touch '${join(marks, mark)}'`;
-const agent = { description: 'x', prompt: 'x', subagent_type: 'general-purpose' };
-
-const DIALECTS: Readonly<Record<Name, Dialect>> = {
-  claude: {
-    model: 'haiku',
-    unknownModel: 'nosuch',
-    tools: ['Bash', 'Edit', 'Glob', 'Grep', 'NotebookEdit', 'Read', 'WebFetch', 'WebSearch', 'Write'],
-    readingTools: ['Glob', 'Grep', 'Read', 'WebFetch', 'WebSearch'],
-    server: (tool) => `mcp__self-generation__${tool}`,
-    read: (file_path) => ({ name: 'Read', input: { file_path } }),
-    edit: (file_path, old_string, new_string) => ({
-      name: 'Edit',
-      input: { file_path, old_string, new_string },
-    }),
-    write: (file_path) => ({ name: 'Write', input: { file_path, content: 'x' } }),
-    command: (command) => ({ name: 'Bash', input: { command, description: 'x' } }),
-    agents: [
-      { name: 'Task', input: agent },
-      { name: 'Agent', input: agent },
-      { name: 'Bash', input: { command: 'sleep 60', description: 'x', run_in_background: true } },
-      { name: 'ScheduleWakeup', input: { delaySeconds: 60, reason: 'x', prompt: 'x' } },
-    ],
-    project: (marks) => ({
-      '.claude/settings.json': JSON.stringify({
-        hooks: { SessionStart: [{ hooks: [{ type: 'command', command: touch(marks, 'project-hook') }] }] },
-        permissions: { allow: ['Task', 'Agent'] },
-      }),
-      '.claude/agents/helper.md': `---\nname: helper\ndescription: ${PROJECT}\n---\n${PROJECT}`,
-      '.mcp.json': JSON.stringify({
-        mcpServers: { p: { command: 'touch', args: [join(marks, 'project-mcp')] } },
-      }),
-    }),
-    plainTools: ['Task', 'Agent'],
-  },
-  opencode: {
-    model: 'scripted/some-model',
-    unknownModel: 'scripted/nosuch',
-    tools: ['bash', 'edit', 'glob', 'grep', 'read', 'todowrite', 'webfetch', 'write'],
-    readingTools: ['glob', 'grep', 'read', 'todowrite', 'webfetch'],
-    server: (tool) => `self-generation_${tool}`,
-    read: (filePath) => ({ name: 'read', input: { filePath } }),
-    edit: (filePath, oldString, newString) => ({ name: 'edit', input: { filePath, oldString, newString } }),
-    write: (filePath) => ({ name: 'write', input: { filePath, content: 'x' } }),
-    command: (command) => ({ name: 'bash', input: { command, description: 'x' } }),
-    agents: [
-      { name: 'task', input: { ...agent, subagent_type: 'general' } },
-      { name: 'skill', input: { name: 'x' } },
-    ],
-    project: (marks) => ({
-      'opencode.json': JSON.stringify({
-        mcp: { p: { type: 'local', command: ['touch', join(marks, 'project-mcp')] } },
-        permission: { task: 'allow' },
-        instructions: ['CONTEXT.md'],
-      }),
-      '.opencode/agent/helper.md': `---\ndescription: ${PROJECT}\nmode: subagent\n---\n${PROJECT}`,
-      'CONTEXT.md': PROJECT,
-    }),
-    plainTools: ['task'],
-  },
-};
+const STAND_IN = join(import.meta.dir, 'mcp-stand-in.main.ts');
 
 /** The answers in their order, then a last word. */
 function answers(...given: readonly (readonly ToolCall[] | ModelAnswer)[]): Script {
@@ -134,21 +54,17 @@ for (const name of NAMES) {
     const inProject = (path: string) => join(workspace.root, 'project', path);
     const mcp = (): TurnRequest['mcp'] => ({
       command: process.execPath,
-      args: [join(import.meta.dir, 'mcp-stand-in.main.ts')],
+      args: [STAND_IN],
       env: { STAND_IN_SECRET: 'secret-of-the-server' },
     });
 
     beforeAll(async () => {
       workspace = await makeWorkspace(name);
-      const files = {
+      put(join(workspace.root, 'project'), {
         ...dialect.project(workspace.marks),
         ...Object.fromEntries(['AGENTS.md', 'CLAUDE.md'].map((file) => [file, PROJECT])),
         'notes.txt': 'line one\n',
-      };
-      for (const [path, text] of Object.entries(files)) {
-        mkdirSync(dirname(inProject(path)), { recursive: true });
-        writeFileSync(inProject(path), text);
-      }
+      });
     });
     afterAll(() => workspace.remove());
 
@@ -208,7 +124,7 @@ for (const name of NAMES) {
       expect(plain.end).toMatchObject({ kind: 'exited', code: 0 });
       expect(marksOf(workspace)).not.toEqual([]);
       expect(plain.questions.flatMap(toolNames).some((tool) => dialect.plainTools.includes(tool))).toBe(true);
-      for (const mark of marksOf(workspace)) await Bun.file(join(workspace.marks, mark)).delete();
+      await clearMarks(workspace);
     });
 
     test('goes on with a session, which then holds both conversations', async () => {
@@ -294,9 +210,109 @@ for (const name of NAMES) {
       const refused = await run({ model: dialect.unknownModel, script });
       expect(refused.conclusion).toMatchObject({ outcome: 'error', isModelRefused: true, text: null });
       expect(refused.conclusion.error).toContain('nosuch');
+      expect(marksOf(workspace)).toEqual([]);
     });
   });
 }
+
+/** A workspace of this client's that is gone when the work is done. */
+async function inWorkspace(name: Name, work: (workspace: Workspace) => Promise<void>): Promise<void> {
+  const workspace = await makeWorkspace(name);
+  try {
+    await work(workspace);
+  } finally {
+    await workspace.remove();
+  }
+}
+
+async function clearMarks(workspace: Workspace): Promise<void> {
+  for (const mark of marksOf(workspace)) await Bun.file(join(workspace.marks, mark)).delete();
+}
+
+function put(root: string, files: Readonly<Record<string, unknown>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), typeof content === 'string' ? content : asJson(content));
+  }
+}
+
+suite('claude', () => {
+  const client = runClient('claude');
+  const mcp = { command: process.execPath, args: [STAND_IN], env: {} };
+
+  test('lets no plugin and no style in where there is no safe mode, because of our server', () =>
+    inWorkspace('claude', async (workspace) => {
+      const { root, home, marks, env } = workspace;
+      const hooks = {
+        SessionStart: [{ hooks: [{ type: 'command', command: touch(marks, 'plugin-hook') }] }],
+      };
+      put(join(root, 'market'), {
+        '.claude-plugin/marketplace.json': {
+          name: 'market',
+          owner: { name: 'x' },
+          plugins: [{ name: 'plug', source: './plug', description: 'x' }],
+        },
+        'plug/.claude-plugin/plugin.json': { name: 'plug', version: '1.0.0', description: 'x' },
+        'plug/hooks/hooks.json': { hooks },
+        'plug/.mcp.json': { mcpServers: { plug: { command: 'touch', args: [join(marks, 'plugin-mcp')] } } },
+        'plug/skills/s/SKILL.md': `---\nname: s\ndescription: ${PROJECT}\n---\n${PROJECT}`,
+        'plug/agents/a.md': `---\nname: a\ndescription: ${PROJECT}\n---\n${PROJECT}`,
+      });
+      for (const args of [
+        ['marketplace', 'add', join(root, 'market')],
+        ['install', 'plug@market'],
+      ]) {
+        const end = await runCommand('claude', ['plugin', ...args], { env, cwd: root, timeoutMs: 60_000 });
+        expect(end).toMatchObject({ kind: 'exited', code: 0 });
+      }
+      await clearMarks(workspace); // The hook at a session's end runs for these commands too.
+      const settings = JSON.parse(readFileSync(join(home, '.claude/settings.json'), 'utf8'));
+      put(home, {
+        '.claude/settings.json': { ...settings, outputStyle: 'mine', permissions: { allow: ['Task'] } },
+        '.claude/output-styles/mine.md': `---\nname: mine\ndescription: x\n---\n${PROJECT}`,
+        '.claude/skills/u/SKILL.md': `---\nname: u\ndescription: ${PROJECT}\n---\n${PROJECT}`,
+      });
+      const run = await runTurn(workspace, client, { model: 'haiku', mcp, script: answers() });
+      expect(run.conclusion).toMatchObject({ outcome: 'success' });
+      expect(run.questions.flatMap(toolNames)).toContain('mcp__self-generation__echo');
+      expect(run.questions.flatMap(toolNames)).not.toContain('Task');
+      expect(asJson(run.questions)).not.toContain(PROJECT);
+      expect(marksOf(workspace)).toEqual([]);
+      expect((await askPlainly(workspace, answers())).end).toMatchObject({ kind: 'exited', code: 0 });
+      expect(marksOf(workspace)).toEqual(expect.arrayContaining(['plugin-hook', 'plugin-mcp']));
+    }));
+
+  test("works with an agent's own login, and saves its sessions there", () =>
+    inWorkspace('claude', async (workspace) => {
+      const agentDir = join(workspace.root, 'agent');
+      put(agentDir, { 'settings.json': { apiKeyHelper: 'echo dummy' } });
+      const { ANTHROPIC_API_KEY: _key, ...env } = workspace.env;
+      const turn = { model: 'haiku', env, script: answers() };
+      expect((await runTurn(workspace, client, turn)).conclusion).toMatchObject({
+        outcome: 'error',
+        error: 'Not logged in · Please run /login',
+      });
+      const run = await runTurn(workspace, client, { ...turn, agentDir });
+      expect(run.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
+      expect(readdirSync(agentDir)).toContain('projects');
+    }));
+});
+
+suite('opencode', () => {
+  test("works with an agent's own login, and keeps its sessions with the run", () =>
+    inWorkspace('opencode', async (workspace) => {
+      const agentDir = join(workspace.root, 'agent');
+      put(agentDir, { 'opencode/auth.json': { openai: { type: 'api', key: 'dummy' } } });
+      const { OPENCODE_CONFIG: _provider, ...env } = workspace.env;
+      put(workspace.home, { '.local/share/opencode/auth.json': {} });
+      const run = await runTurn(workspace, runClient('opencode'), { env, agentDir, script: answers() });
+      expect(run.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
+      expect(workspace.gate.asked).toContain('POST api.openai.com/v1/responses');
+      const paths = readdirSync(workspace.root, { recursive: true, encoding: 'utf8' });
+      const databases = paths.filter((path) => path.endsWith('/opencode.db') && !path.startsWith('turn-'));
+      expect(databases).toEqual(['kept/opencode-sessions/opencode.db']);
+    }));
+});
 
 /** The command lines of the processes that were started from this workspace. */
 function commandLinesOf({ root }: Workspace): string[] {

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type {
   AgentEvent,
@@ -30,6 +31,8 @@ export type Turn = Partial<TurnRequest> & {
   readonly script: Script;
   /** What the session had used before. */
   readonly before?: Usage;
+  /** Of the run: where its turns find what one of them has left for the next. */
+  readonly kept?: string;
   readonly env?: Environment;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -40,7 +43,7 @@ const TURN_TIMEOUT_MS = 60_000;
 /** Runs one turn: files first, then the program in the project's directory, then the reader. */
 export async function runTurn(workspace: Workspace, client: RunClient, turn: Turn): Promise<TurnRun> {
   const { script, before: used = NO_USAGE, env = workspace.env, timeoutMs = TURN_TIMEOUT_MS, ...more } = turn;
-  const { signal, ...changes } = more;
+  const { signal, kept = join(workspace.root, 'kept'), ...changes } = more;
   const directory = changes.directory ?? (await mkdtemp(join(workspace.root, 'turn-')));
   const cwd = changes.cwd ?? join(workspace.root, 'project');
   await mkdir(cwd, { recursive: true });
@@ -59,6 +62,7 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     directory,
   };
   const command = client.command(request);
+  for (const name of command.keeps ?? []) await linkKept(join(kept, name), join(directory, name));
   for (const [name, text] of Object.entries(command.files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
     await writeFile(join(directory, name), text, { mode: 0o600 });
@@ -84,6 +88,12 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
   const questions = requests.filter(isQuestion);
   const others = requests.filter((one) => !isQuestion(one));
   return { end, command, events, conclusion, stdout, stderr, questions, others };
+}
+
+/** As it is by the second turn in the same directory. */
+async function linkKept(kept: string, link: string): Promise<void> {
+  for (const directory of [kept, dirname(link)]) await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (!existsSync(link)) await symlink(kept, link);
 }
 
 function passedOn(env: Environment, names: readonly string[]): Environment {

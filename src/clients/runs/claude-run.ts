@@ -42,19 +42,6 @@ export const claudeRun: RunClient = {
   reader: claudeReader,
 };
 
-/**
- * Where the login is: for `agent-login.ts`. An agent's own directory without any of these files gets the user's, by links:
- * a copy would grow old, as each renewal of the login voids the one before.
- */
-export const CLAUDE_LOGIN = {
-  /** Names the client's own directory; without it, that is this one below the user's home. */
-  variable: 'CLAUDE_CONFIG_DIR',
-  directory: '.claude',
-  files: ['.credentials.json', 'settings.json'],
-  /** Stronger than the files: not for a child whose agent has one of its own. */
-  strongerVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
-} as const;
-
 /** All that a child may be offered. */
 const TOOLS: readonly OwnTool[] = [
   { name: 'Bash', policyName: 'exec' },
@@ -107,7 +94,7 @@ function command(request: TurnRequest): TurnCommand {
       ...ENV,
       ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
       ...(thinking === 'off' ? NO_THINKING : {}),
-      ...(agentDir === null ? {} : { [CLAUDE_LOGIN.variable]: agentDir }),
+      ...(agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir }),
     },
     passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
   };

@@ -149,10 +149,15 @@ function loggedError(reference: string | null, log: string): string | undefined 
   return / error="((?:[^"\\]|\\.){0,2000})"/.exec(line ?? '')?.[1];
 }
 
-/** What is said to a person; the log also tells of what did not matter. */
+/**
+ * What is said to a person: the log also tells of what did not matter. An error is told over several lines, the last of
+ * which says the least.
+ */
 function withoutLog(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => !/^timestamp=\S+ level=/.test(line));
-  return lines.join('\n');
+  const text = lines.join('\n');
+  const error = text.lastIndexOf('Error: ');
+  return error < 0 ? text : text.slice(error).replaceAll(/\s+/g, ' ');
 }
 
 /** A step's usage. A cost of 0 is that of a model whose price the client does not know. */

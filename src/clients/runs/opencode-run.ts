@@ -16,7 +16,10 @@ import { serverTools } from './server-tools.ts';
  * with the user's data, and so is what OPENCODE_CONFIG names, for providers that stand in a configuration alone. What
  * remains: of that file, servers are started (their tools are not offered) and instructions read; settings of an
  * administrator, and those that a login brings with it; the `AGENTS.md` beside a file that is read, below the working
- * directory, which goes with the file. Sessions are saved where the user's are.
+ * directory, which goes with the file.
+ *
+ * Each run has a database of its own for its sessions: of several clients that find none, or an older one, all but the
+ * first fail. A login of `opencode console` is in the user's database, and so not for a child.
  */
 export const opencodeRun: RunClient = {
   name: 'opencode',
@@ -39,19 +42,6 @@ export const opencodeRun: RunClient = {
   reader: opencodeReader,
 };
 
-/**
- * Where the login is: for `agent-login.ts`. An agent's own directory without one of these files gets the user's, by a link:
- * a copy would grow old, as each renewal of the login voids the one before. The sessions are in the same directory.
- */
-export const OPENCODE_LOGIN = {
-  /** Names the directory that the client's own is in; without it, that is this one below the user's home. */
-  variable: 'XDG_DATA_HOME',
-  directory: '.local/share',
-  files: ['opencode/auth.json'],
-  /** Stronger than the files: not for a child whose agent has one of its own. */
-  strongerVariables: ['OPENCODE_AUTH_CONTENT'],
-} as const;
-
 /** All that a child may be offered, by the names of the client's permissions. */
 const TOOLS: readonly OwnTool[] = [
   { name: 'bash', policyName: 'exec' },
@@ -66,6 +56,7 @@ const TOOLS: readonly OwnTool[] = [
 
 const AGENT = 'sub-agent';
 const CONFIGURATION_DIRECTORY = 'opencode-home';
+const SESSIONS_DIRECTORY = 'opencode-sessions';
 const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
 
@@ -86,14 +77,17 @@ function command(request: TurnRequest): TurnCommand {
     ],
     stdin: request.prompt,
     files: files(request),
+    keeps: [SESSIONS_DIRECTORY],
     env: {
       ...commonEnv(directory),
       ...ENV,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
+      OPENCODE_DB: `${directory}/${SESSIONS_DIRECTORY}/opencode.db`,
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
-      ...(agentDir === null ? {} : { [OPENCODE_LOGIN.variable]: agentDir }),
+      // The client's own directory is one in it.
+      ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
     },
     passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
   };
