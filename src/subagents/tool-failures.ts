@@ -29,6 +29,8 @@ import { logRunFailure } from './runs-log.ts';
 const LOCK_TIMEOUT_MS = 100;
 const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
 const PENDING_MAX = 64;
+/** Until it is known how they ended. */
+const HELD_BACK_MAX = 512;
 const WRITE_EVERY_MS = 2000;
 /** Calls that have not ended, of which the oldest is forgotten. */
 const OPEN_CALLS_MAX = 256;
@@ -74,7 +76,7 @@ class Recorder {
   readonly #open = new Map<string, OpenCall>();
   #config: Config | undefined;
   #project: Project | undefined;
-  #pending: EndedCall[] = [];
+  readonly #pending: EndedCall[] = [];
   #writtenMs = 0;
 
   constructor(run: Run, paths: StatePaths) {
@@ -93,16 +95,31 @@ class Recorder {
       const text = cutText(event.text, TEXT_LENGTH_MAX);
       this.#pending.push({ ...call, id, isError, text, at: new Date() });
       const isLongAgo = Date.now() - this.#writtenMs > WRITE_EVERY_MS;
-      if (isLongAgo || this.#pending.length >= PENDING_MAX) this.flush();
+      if (isLongAgo || this.#pending.length % PENDING_MAX === 0) this.#flushKnown();
     }
   }
 
   flush(): void {
-    const calls = this.#pending;
-    if (calls.length === 0) return;
-    this.#pending = [];
+    this.#take(this.#pending.length, this.#exits());
+  }
+
+  /** What is known by now: a conversation may be a moment behind the stream, and what happened stays in its order. */
+  #flushKnown(): void {
     this.#writtenMs = Date.now();
-    const recordings = this.#decide(calls);
+    const exits = this.#exits();
+    const unknown = this.#pending.findIndex(({ id, isError }) => !isError && exits?.(id) === undefined);
+    const isHeldBack = exits !== undefined && unknown >= 0 && this.#pending.length < HELD_BACK_MAX;
+    this.#take(isHeldBack ? unknown : this.#pending.length, exits);
+  }
+
+  #exits(): GeminiExits | undefined {
+    const { client, id } = this.#run;
+    if (client !== 'gemini' || this.#pending.length === 0) return undefined;
+    return geminiExits(runDirectory(this.#paths, id));
+  }
+
+  #take(count: number, exits: GeminiExits | undefined): void {
+    const recordings = this.#decide(this.#pending.splice(0, count), exits);
     if (recordings.length === 0) return;
     try {
       this.#write(recordings);
@@ -112,12 +129,11 @@ class Recorder {
     }
   }
 
-  #decide(calls: readonly EndedCall[]): Recording[] {
+  #decide(calls: readonly EndedCall[], exits: GeminiExits | undefined): Recording[] {
+    if (calls.length === 0) return [];
     this.#config ??= loadConfig(this.#paths);
     if (!isEnabled(this.#config)) return [];
     this.#project ??= withWorktree(projectOfDirectory(this.#run.cwd), this.#run, this.#paths);
-    const { client } = this.#run;
-    const exits = client === 'gemini' ? geminiExits(runDirectory(this.#paths, this.#run.id)) : undefined;
     const context: Omit<FullContext, 'now'> = {
       config: this.#config,
       project: this.#project,

@@ -234,6 +234,19 @@ describe('a command of Gemini CLI, whose exit code the stream does not say,', ()
     });
   }
 
+  test('waits for a conversation that is behind the stream, and so does what comes after it', () => {
+    using here = place('gemini');
+    const { say, edit } = CALLS.gemini;
+    here.say(
+      ...say({ id: 't1', command: 'npm test', output: ERROR, code: 1 }),
+      ...edit(`${here.project}/a.ts`),
+    );
+    expect(readEvents(here.home.paths)).toEqual([]);
+    keepConversation(here.home, here.run, [{ id: 't1', output: `Output: ${ERROR}\nExit Code: 1` }]);
+    here.recorder.flush();
+    expect(readEvents(here.home.paths).map(({ type }) => type)).toEqual(['tool_error', 'tool_use']);
+  });
+
   test('solves nothing when the conversation does not say how it ended', () => {
     using here = place('gemini');
     const { say } = CALLS.gemini;
