@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { claudeRun } from '../../src/clients/runs/claude-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
-import {
-  cutTurn,
-  linesOf,
-  type RecordedTurn,
-  readInParts,
-  readTurn,
-  recordedTurn,
-  saidTurn,
-  strangeLines,
-} from './runs-recorded.ts';
+import { testReader } from './runs-properties.ts';
+import { cutTurn, linesOf, type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
 const SESSION = '11111111-1111-4111-8111-111111111111';
 const REQUEST: TurnRequest = {
@@ -47,7 +38,6 @@ const RECORDINGS = [
   ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
   ...['over-budget', 'retried'],
 ].map((name) => `claude-${name}`);
-const ALL_LINES = RECORDINGS.flatMap((name) => linesOf(recordedTurn(name)));
 
 describe('command()', () => {
   test('puts the prompt into stdin alone, where it cannot be a command of the client', () => {
@@ -207,6 +197,8 @@ describe('version', () => {
 });
 
 describe('reader()', () => {
+  testReader(claudeRun, RECORDINGS, 'claude-work');
+
   test('tells of a whole turn in its order', () => {
     const { events, conclusion } = read('claude-work');
     const told = events.filter(({ kind }) => kind !== 'usage');
@@ -304,7 +296,8 @@ describe('reader()', () => {
 
   test('adds up the results of a turn that went on after one', () => {
     const lines = linesOf(recordedTurn('claude-resumed'));
-    const { conclusion } = readTurn(claudeRun, saidTurn([...lines, ...lines.slice(1)]));
+    const more = lines.slice(1).map((line) => ({ ...line, uuid: `again-${line.uuid}` }));
+    const { conclusion } = readTurn(claudeRun, saidTurn([...lines, ...more]));
     expect(conclusion.usage).toMatchObject({ inputTokens: 200, outputTokens: 40, costUsd: 0.00004 });
   });
 
@@ -453,15 +446,6 @@ describe('reader()', () => {
     ]);
   });
 
-  test('comes to the same conclusion when other readers go on from its state', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...RECORDINGS), fc.array(fc.nat(25), { maxLength: 5 }), (name, cuts) => {
-        const turn = recordedTurn(name);
-        expect(readInParts(claudeRun, turn, cuts)).toEqual(readTurn(claudeRun, turn));
-      }),
-    );
-  });
-
   test('never succeeds without the result, and never forgets the text, wherever the turn is cut off', () => {
     const work = recordedTurn('claude-work');
     const count = linesOf(work).length;
@@ -476,37 +460,6 @@ describe('reader()', () => {
     expect(reader.conclude(null, '').outcome).toBe('unknown');
   });
 
-  test('counts no usage twice when lines come again', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(3), { minLength: 25, maxLength: 25 }), (repeats) => {
-        const lines = linesOf(recordedTurn('claude-work'));
-        const said = lines.flatMap((line, index) =>
-          line.type === 'assistant' ? Array.from({ length: 1 + (repeats[index] ?? 0) }, () => line) : [line],
-        );
-        const { events, conclusion } = readTurn(claudeRun, saidTurn(said));
-        const counted = events.flatMap((event) =>
-          event.kind === 'usage' ? [event.usage.inputTokens ?? 0] : [],
-        );
-        expect(Math.max(...counted)).toBe(500);
-        expect(conclusion.usage.inputTokens).toBe(500);
-      }),
-    );
-  });
-
-  test('never throws, whatever the lines are, and keeps a bounded state', () => {
-    fc.assert(
-      fc.property(fc.array(strangeLines(ALL_LINES), { maxLength: 30 }), (lines) => {
-        const reader = claudeRun.reader({ session: { kind: 'resume', id: SESSION }, before: NO_USAGE });
-        for (const line of lines) reader.read(line);
-        reader.restore(JSON.parse(JSON.stringify(reader.state())));
-        const conclusion = reader.conclude({ code: 0, signal: null }, lines.join('\n'));
-        expect(['success', 'error', 'unknown']).toContain(conclusion.outcome);
-        expect((conclusion.error === null) === (conclusion.outcome === 'success')).toBe(true);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
   test('keeps of a text of megabytes no more than its beginning in its state', () => {
     const text = '긴 답 👍 '.repeat(100_000);
     const message = (id: string) => ({
@@ -517,15 +470,5 @@ describe('reader()', () => {
     for (let index = 0; index < 20; index++)
       reader.read(JSON.stringify(message(index < 10 ? 'one' : `m${index}`)));
     expect(JSON.stringify(reader.state()).length).toBeLessThan(200_000);
-  });
-
-  test('restores what it can of a state that is not its own', () => {
-    const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
-    reader.restore({ text: 7, usage: [], verdict: 'won', settled: null, messageId: {} });
-    expect(reader.conclude({ code: 0, signal: null }, '')).toMatchObject({
-      outcome: 'error',
-      text: null,
-      sessionId: null,
-    });
   });
 });

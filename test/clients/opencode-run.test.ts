@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { opencodeRun } from '../../src/clients/runs/opencode-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
-import {
-  cutTurn,
-  linesOf,
-  type RecordedTurn,
-  readInParts,
-  readTurn,
-  recordedTurn,
-  saidTurn,
-  strangeLines,
-} from './runs-recorded.ts';
+import { testReader } from './runs-properties.ts';
+import { type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
 const SESSION = 'ses_e0789dbffffeYbQ5z1klM1XTR9';
 const REQUEST: TurnRequest = {
@@ -51,7 +42,6 @@ const RECORDINGS = [
   ...['work', 'resumed', 'forked', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
   ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
 ].map((name) => `opencode-${name}`);
-const ALL_LINES = RECORDINGS.flatMap((name) => linesOf(recordedTurn(name)));
 
 describe('command()', () => {
   test('puts the prompt into stdin alone', () => {
@@ -193,6 +183,8 @@ describe('version', () => {
 });
 
 describe('reader()', () => {
+  testReader(opencodeRun, RECORDINGS, 'opencode-work');
+
   test('tells of a whole turn in its order', () => {
     const { events, conclusion } = read('work');
     const call = ['tool-call', 'tool-result'] as const;
@@ -394,61 +386,10 @@ describe('reader()', () => {
     ]);
   });
 
-  test('comes to the same conclusion when other readers go on from its state', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...RECORDINGS), fc.array(fc.nat(25), { maxLength: 5 }), (name, cuts) => {
-        const turn = recordedTurn(name);
-        expect(readInParts(opencodeRun, turn, cuts)).toEqual(readTurn(opencodeRun, turn));
-      }),
-    );
-  });
-
-  test('never succeeds without the last step, wherever the turn is cut off', () => {
-    const work = recordedTurn('opencode-work');
-    const count = linesOf(work).length;
-    for (let kept = 0; kept < count; kept++) {
-      expect(readTurn(opencodeRun, cutTurn(work, kept)).conclusion.outcome).toBe('error');
-      const reader = opencodeRun.reader({ session: work.session, before: NO_USAGE });
-      for (const line of cutTurn(work, kept).stdout.split('\n')) reader.read(line);
-      expect(reader.conclude(null, '').outcome).toBe('unknown');
-    }
-  });
-
-  test('counts no step twice when its line comes again', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(3), { minLength: 30, maxLength: 30 }), (repeats) => {
-        const said = linesOf(recordedTurn('opencode-work')).flatMap((line, index) =>
-          Array.from({ length: line.type === 'step_finish' ? 1 + (repeats[index] ?? 0) : 1 }, () => line),
-        );
-        expect(conclude(said).usage.inputTokens).toBe(500);
-      }),
-    );
-  });
-
-  test('never throws, whatever the lines are', () => {
-    fc.assert(
-      fc.property(fc.array(strangeLines(ALL_LINES), { maxLength: 30 }), (lines) => {
-        const reader = opencodeRun.reader({ session: { kind: 'resume', id: SESSION }, before: NO_USAGE });
-        for (const line of lines) reader.read(line);
-        reader.restore(JSON.parse(JSON.stringify(reader.state())));
-        const conclusion = reader.conclude({ code: 0, signal: null }, lines.join('\n'));
-        expect((conclusion.error === null) === (conclusion.outcome === 'success')).toBe(true);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
   test('keeps of a text of megabytes no more than its beginning in its state', () => {
     const long = '긴 답 👍 '.repeat(100_000);
     const reader = opencodeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
     for (let index = 0; index < 20; index++) reader.read(JSON.stringify(text(long, `msg_${index % 2}`)));
     expect(JSON.stringify(reader.state()).length).toBeLessThan(200_000);
-  });
-
-  test('restores what it can of a state that is not its own', () => {
-    const reader = opencodeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
-    reader.restore({ text: 7, usage: [], verdict: 'won', stepId: null, reference: {} });
-    const conclusion = reader.conclude({ code: 0, signal: null }, '');
-    expect(conclusion).toMatchObject({ outcome: 'error', text: null, sessionId: null });
   });
 });

@@ -27,9 +27,17 @@ type State = Progress & {
   readonly settled: Usage;
   /** What the results so far speak for: of a turn that goes on after one, the next speaks for the rest. */
   readonly reported: Usage;
+  /** The result that was counted last. */
+  readonly resultId: string | null;
 };
 
-const INITIAL: State = { ...NO_PROGRESS, messageId: null, settled: NO_USAGE, reported: NO_USAGE };
+const INITIAL: State = {
+  ...NO_PROGRESS,
+  messageId: null,
+  settled: NO_USAGE,
+  reported: NO_USAGE,
+  resultId: null,
+};
 
 /** Reads a turn's output. */
 export function claudeReader(start: ReaderStart): TurnReader {
@@ -41,6 +49,7 @@ export function claudeReader(start: ReaderStart): TurnReader {
       messageId: readString(stored, 'messageId') ?? null,
       settled: restoreUsage(readRecord(stored, 'settled')),
       reported: restoreUsage(readRecord(stored, 'reported')),
+      resultId: readString(stored, 'resultId') ?? null,
     }),
     conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session: start.session }),
   };
@@ -130,6 +139,8 @@ function clientStep(state: State, line: Json): Step<State> {
 }
 
 function resultStep(start: ReaderStart, state: State, line: Json): Step<State> {
+  const resultId = cutWord(readString(line, 'uuid') ?? '');
+  if (resultId !== '' && resultId === state.resultId) return { state, events: [] };
   const problem = problemOf(line);
   const isError = problem !== undefined;
   const said = readString(line, 'result') ?? '';
@@ -141,6 +152,7 @@ function resultStep(start: ReaderStart, state: State, line: Json): Step<State> {
     text,
     usage,
     reported: usage,
+    resultId,
     messageId: null,
     verdict: isError ? 'error' : 'success',
     problem: isError ? cutWord(problem) : null,
