@@ -10,7 +10,8 @@ import { serverTools } from './server-tools.ts';
  * OpenCode as a sub-agent, measured with 1.18.33.
  *
  * The child is an agent of our own, to whom everything is denied but the tools of a list; what is denied is not offered.
- * One permission is for all tools that write, so a policy that denies one of `write` and `edit` denies both.
+ * One permission is for all tools that write, so a policy that denies one of `write` and `edit` denies both. A policy is
+ * about tools: what a command does is not looked at.
  *
  * The user's and the project's configuration, instructions, plugins and commands are not read; the login is, which is
  * with the user's data, and so is what OPENCODE_CONFIG names, for providers that stand in a configuration alone. What
