@@ -29,6 +29,15 @@ describe('doctor', () => {
     expect(stdout).toContain('all 9 ran; a sub-agent is told of a recorded error');
   });
 
+  test('asks the MCP server that is registered, and says which clients have it', async () => {
+    using home = temporaryHome();
+    const env = await sound(home);
+    expect(await call(home, ['install', '--mcp', 'codex'], { env })).toMatchObject({ exitCode: 0 });
+    const { stdout, exitCode } = await call(home, ['doctor'], { env });
+    expect({ stdout, exitCode }).toMatchObject({ exitCode: 0 });
+    expect(stdout).toMatch(/^ok {7}MCP server {5}answers, and is registered with Codex$/m);
+  });
+
   test('leaves the directory for temporary files as it was', async () => {
     using home = temporaryHome();
     const temporary = `${home.path}/t`;
