@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { inboxMark } from '../../src/core/runs/requester-key.ts';
+import { listRuns } from '../../src/store/runs/runs.ts';
+import { readRuns } from '../../src/store/runs/runs-db.ts';
 import { advance } from '../../src/subagents/advance.ts';
 import { retryRun } from '../../src/subagents/retry.ts';
 import { sendToRun } from '../../src/subagents/send.ts';
@@ -141,35 +143,53 @@ describe('stopRuns()', () => {
   );
 
   test(
-    'leaves nothing running of what was asked for before it, however spawns and stops race',
+    'leaves nothing running of what was asked for before it, however processes that spawn and stop race',
     async () => {
       await using runs = runsHome();
-      const spawned: { runId: string; askedAtMs: number }[] = [];
-      let isOver = false;
-      const spawning = (async () => {
-        for (let index = 0; !isOver; index++) {
-          const askedAtMs = Date.now();
-          const { runId } = runs.spawn({ task: `[[hang]] ${index}` });
-          spawned.push({ runId, askedAtMs });
-          await Bun.sleep(15);
-        }
-      })();
+      const spawners = ['a', 'b'].map((name) =>
+        Bun.spawn([process.execPath, `${import.meta.dir}/spawn-loop.main.ts`, name], {
+          cwd: runs.project,
+          env: runs.world.env as Record<string, string>,
+          stdio: ['ignore', 'ignore', 'inherit'],
+        }),
+      );
+      const all = () =>
+        readRuns(runs.home.paths, (db) => listRuns({ requester: runs.requester.key, limit: 1000 }, db)) ?? [];
+      let seen = 0;
       for (let round = 0; round < 3; round++) {
-        await Bun.sleep(60);
+        await runs.until('some more run', () => all().length > seen + 5);
+        seen = all().length;
         const atMs = Date.now();
-        await stopRuns({ kind: 'all' }, runs.requester, 'a test', runs.world);
-        for (const { runId, askedAtMs } of spawned.filter((one) => one.askedAtMs < atMs)) {
-          expect(`${askedAtMs} ${runs.turns(runId)[0]?.state}`).toBe(`${askedAtMs} stopped`);
-          expect(withMarker({ name: 'SELF_GENERATION_RUN', value: `${runId}/1` })).toEqual([]);
+        const answer = await stopRuns({ kind: 'all' }, runs.requester, 'a test', runs.world);
+        expect(answer).toMatchObject({ failedToStop: [], survivors: [] });
+        for (const { run, turn } of all().filter((one) => one.run.createdAtMs < atMs)) {
+          expect(`#${run.number} ${turn.state}`).toBe(`#${run.number} stopped`);
+          expect(withMarker({ name: 'SELF_GENERATION_RUN', value: `${run.id}/1` })).toEqual([]);
         }
       }
-      isOver = true;
-      await spawning;
-      expect(spawned.length).toBeGreaterThan(3);
+      for (const spawner of spawners) spawner.kill('SIGKILL');
+      await Promise.all(spawners.map((spawner) => spawner.exited));
       await stopRuns({ kind: 'all' }, runs.requester, 'a test', runs.world);
+      expect(all().map(({ turn }) => turn.state)).toEqual(all().map(() => 'stopped'));
     },
     TIMEOUT_MS * 2,
   );
+
+  test('says what cannot be stopped, and finds nothing to stop where nothing is', async () => {
+    await using runs = runsHome();
+    const stop = (target: Parameters<typeof stopRuns>[0], requester = runs.requester) =>
+      stopRuns(target, requester, 'a test', runs.world);
+    const nothing = { status: 'done', stopped: [], alreadyFinished: [], failedToStop: [], survivors: [] };
+    const unknown = { status: 'error', error: 'Unknown subagent id: abcd' };
+    expect(await stop({ kind: 'all' })).toMatchObject(nothing);
+    expect(await stop({ kind: 'run', runId: 'abcd' })).toEqual(unknown as never);
+    const { runId } = runs.spawn({ task: 'quick' });
+    await runs.ended(runId);
+    expect(await stop({ kind: 'all' })).toMatchObject(nothing);
+    expect(await stop({ kind: 'run', runId: 'abcd' })).toEqual(unknown as never);
+    const others = { ...runs.requester, key: 'agent:main:other-1' };
+    expect(await stop({ kind: 'run', runId }, others)).toMatchObject({ status: 'forbidden' });
+  });
 });
 
 describe('advance()', () => {
