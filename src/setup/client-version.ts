@@ -1,7 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { dirname } from 'node:path';
 import { HOOKS, type HookEventName } from '../core/hook-names.ts';
 import type { Environment } from '../core/state-paths.ts';
+import { findProgram } from '../sys/find-program.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 
 export type ClientVersion =
@@ -18,7 +18,6 @@ export type ClientFeatures = {
 };
 
 const VERSION_TIME_LIMIT_MS = 10_000;
-const PATH_ENTRIES_MAX = 500;
 const FIRST_WITH_SUBAGENT_START = '2.0.76';
 const FIRST_WITH_EXEC_FORM = '2.1.139';
 const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
@@ -37,7 +36,7 @@ export async function findClientVersion(options: {
   readonly run: RunCommand;
   readonly platform: string;
 }): Promise<ClientVersion> {
-  const path = findOnPath(options.env, options.platform);
+  const path = findProgram('claude', options.env, options.platform);
   if (path === undefined) return { kind: 'unknown', reason: 'there is no "claude" on PATH' };
   const result = await options.run(path, ['--version'], {
     env: options.env,
@@ -97,25 +96,4 @@ function compareVersions(left: string, right: string): number {
   const other = parts(right);
   const differences = parts(left).map((part, index) => part - (other[index] ?? 0));
   return differences.find((difference) => difference !== 0) ?? 0;
-}
-
-/** Relative entries are passed over: they would name a program inside whatever repository the user is in. */
-function findOnPath(env: Environment, platform: string): string | undefined {
-  const name = platform === 'win32' ? 'claude.exe' : 'claude';
-  const path = (platform === 'win32' ? (env.PATH ?? env.Path) : env.PATH) ?? '';
-  return path
-    .split(delimiter)
-    .slice(0, PATH_ENTRIES_MAX)
-    .filter((directory) => isAbsolute(directory))
-    .map((directory) => join(directory, name))
-    .find(isExecutableFile);
-}
-
-function isExecutableFile(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
