@@ -109,14 +109,13 @@ export class TurnWatch {
   async follow(): Promise<Watched> {
     this.#mustStore = true;
     for (;;) {
-      // Looked at before reading: what it wrote before its end is read then.
-      const isGone = this.#isGone();
       const hasMore = this.#readRound();
-      const watched = this.#judge(isGone && !hasMore);
+      // What it wrote before its end is read by drain(): something that it left behind may write without end.
+      const watched = this.#judge(this.#isGone());
       this.#storeNews(watched !== undefined);
       if (watched !== undefined) return watched;
       if (hasMore) await new Promise((resolve) => setImmediate(resolve));
-      else if (!isGone) await this.#nextTick();
+      else await this.#nextTick();
     }
   }
 

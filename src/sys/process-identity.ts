@@ -53,6 +53,11 @@ export function isOtherBoot({ boot }: ProcessIdentity): boolean {
 
 /** How long the system has been up, in milliseconds: a clock that nobody sets, and that outlives a process. */
 export function bootClockMs(): number {
+  try {
+    if (process.platform === 'linux') return Number.parseFloat(readFileSync('/proc/uptime', 'utf8')) * 1000;
+  } catch {
+    // Then the coarser clock has to do.
+  }
   return uptime() * 1000;
 }
 

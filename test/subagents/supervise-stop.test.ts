@@ -94,6 +94,23 @@ describe('a stop', () => {
   );
 
   test(
+    'during the announce step ends that, and the raw words are told: the work was done before',
+    async () => {
+      await using sup = supervisorHome();
+      const { turn } = sup.accept('[[answer raw]] [[announce hang]]');
+      const supervisor = sup.supervise(turn);
+      await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
+      sup.stop(turn.runId);
+      await supervisor.exited;
+      const story = sup.story(turn.runId);
+      expect(story.turns).toMatchObject([{ state: 'success' }, { kind: 'announce', state: 'stopped' }]);
+      expect(story.outbox).toMatchObject([{ result: 'raw', state: 'pending', status: 'success' }]);
+      expect(Number(story.outbox[0]?.ready_at)).toBeLessThanOrEqual(Date.now());
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'of what a client left behind is not needed: it is ended with it',
     async () => {
       await using sup = supervisorHome(RAW);
@@ -103,6 +120,19 @@ describe('a stop', () => {
       const pids = readFileSync(notes, 'utf8').trim().split('\n').map(Number);
       expect(pids).toHaveLength(2);
       expect(pids.filter((pid) => identityOf(pid) !== undefined)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a program that a client leaves behind', () => {
+  test(
+    'and that writes to its output without end keeps the turn from nothing',
+    async () => {
+      await using sup = supervisorHome(RAW);
+      const story = await sup.run('[[flood]]');
+      expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'the work is done' });
+      expect(sup.processes(story.run.id)).toEqual([]);
     },
     TIMEOUT_MS,
   );

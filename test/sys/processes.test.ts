@@ -163,9 +163,37 @@ describe('endProcesses()', () => {
     home[Symbol.dispose]();
   });
 
+  test(
+    'names what it may not end',
+    async () => {
+      const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+      const canRun = [...nobody, process.execPath, '--version'];
+      if (!hasProgram(canRun))
+        return void console.warn('NOT TESTED HERE: survivors: only root can become nobody');
+      const { pid, exited, home } = await script('echo ready; exec sleep 100');
+      const ending = { leader: identityOf(pid), group: pid, polite: 'SIGTERM', graceMs: 100, marker: null };
+      const program = `import { endProcesses } from '${import.meta.dir}/../../src/sys/end-processes.ts';
+        console.log(JSON.stringify(await endProcesses(${JSON.stringify(ending)})));`;
+      const child = Bun.spawn([...nobody, process.execPath, '-e', program], { stdout: 'pipe', cwd: '/' });
+      expect(JSON.parse(await new Response(child.stdout).text())).toEqual({ survivors: [pid] });
+      process.kill(pid, 'SIGKILL');
+      await exited;
+      home[Symbol.dispose]();
+    },
+    TIMEOUT_MS,
+  );
+
   test('resolves at once when nothing is there', async () => {
     const startMs = performance.now();
     await endProcesses({ leader: null, group: null, polite: 'SIGTERM', graceMs: 5000, marker: MARKER });
     expect(performance.now() - startMs).toBeLessThan(500);
   });
 });
+
+function hasProgram(command: string[]): boolean {
+  try {
+    return Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore', cwd: '/' }).exitCode === 0;
+  } catch {
+    return false; // There is no such program.
+  }
+}
