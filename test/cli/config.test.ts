@@ -10,6 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { configCommand } from '../../src/cli/config.ts';
+import { readPath } from '../../src/core/config.ts';
 import { CONFIG_FIELDS } from '../../src/core/config-fields.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { call, callHere } from './call.ts';
@@ -49,6 +50,75 @@ describe('config list', () => {
         { key: 'colour', found: 1 },
       ],
     });
+  });
+});
+
+describe('settings of background runs', () => {
+  const rows: [key: string, text: string, stored: unknown][] = [
+    ['agents.defaults.subagents.maxConcurrent', '3', 3],
+    ['agents.defaults.subagents.model', 'haiku', 'haiku'],
+    ['agents.defaults.subagents.thinking', 'high', 'high'],
+    ['agents.defaults.subagents.maxPerClient', '{"codex": 2}', { codex: 2 }],
+    [
+      'agents.list',
+      '[{"id": "reviewer", "subagents": {"client": "codex"}}]',
+      [{ id: 'reviewer', subagents: { client: 'codex' } }],
+    ],
+    ['tools.subagents.tools.deny', '["web_fetch"]', ['web_fetch']],
+    ['tools.subagents.tools.allow', 'null', null],
+    ['tools.subagents.strict', 'false', false],
+    ['announce.mode', 'inline', 'inline'],
+    ['budget.day.usd', '2.5', 2.5],
+    [
+      'models.providers',
+      '{"anthropic": {"models": [{"id": "opus", "cost": {"input": 15, "output": 75}}]}}',
+      { anthropic: { models: [{ id: 'opus', cost: { input: 15, output: 75 } }] } },
+    ],
+  ];
+  for (const [key, text, stored] of rows) {
+    test(`are set, shown and unset as the others are: ${key} ${text}`, async () => {
+      using home = temporaryHome();
+      expect(await config(home, 'set', key, text)).toEqual({
+        stdout: `${key} = ${JSON.stringify(stored)}\n`,
+        stderr: '',
+        code: 0,
+      });
+      expect(readPath(valuesOf(home), key)).toEqual(stored);
+      expect((await config(home, 'get', key)).stdout).toBe(`${JSON.stringify(stored)}\n`);
+      const standard = CONFIG_FIELDS.find((field) => field.key === key)?.default;
+      expect((await config(home, 'unset', key)).stdout).toBe(
+        `${key} = ${JSON.stringify(standard)} (the default)\n`,
+      );
+    });
+  }
+
+  const refused: [key: string, text: string, expected: string][] = [
+    ['agents.defaults.subagents.maxConcurrent', '0', 'expected a whole number from 1 on'],
+    [
+      'agents.list',
+      '[{"id": "a", "subagents": {"modle": "x"}}]',
+      'expected a list of agents, like [{"id": "reviewer"}]',
+    ],
+    ['tools.subagents.tools.deny', 'exec', 'expected a list of tools, like ["exec", "web_fetch"]'],
+    ['announce.mode', 'loud', 'expected "turn", "inline" or "raw"'],
+    ['agents.defaults.subagents.contextFiles', '["SOUL.md"]', 'none that is for main agents'],
+  ];
+  for (const [key, text, expected] of refused) {
+    test(`are refused when they are bad: ${key} ${text}`, async () => {
+      using home = temporaryHome();
+      const { stderr, code } = await config(home, 'set', key, text);
+      expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(expected), code: 2 });
+    });
+  }
+
+  test('show what is in force when a part of a list is bad, and which part that is', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ agents: { list: [{ id: 'a', workspace: 'relative' }, { id: '?' }] } });
+    expect((await config(home, 'get', 'agents.list')).stdout).toBe('[{"id":"a","workspace":null}]\n');
+    expect((await config(home)).stderr).toBe(
+      'warning: agents.list[0].workspace: expected null, or an absolute path; null is used\n' +
+        'warning: agents.list[1]: expected an object with an "id" of letters, digits, - and _; it is left out\n',
+    );
   });
 });
 

@@ -15,7 +15,6 @@ import {
   isNumber,
   isThinking,
   isWord,
-  NAMES,
   oneOf,
   orNull,
   type Report,
@@ -24,6 +23,7 @@ import {
 } from './run-settings-values.ts';
 
 const COUNT = 'a whole number from 1 on';
+const TOOLS = 'a list of tools, like ["exec", "web_fetch"]';
 const FROM_0 = 'a number from 0 on';
 const LIMIT = 'a number above 0, or null for no limit';
 const SECONDS_MAX = 30 * 86_400;
@@ -92,7 +92,7 @@ export const RUN_FIELDS: readonly RunField[] = [
     }),
     {
       ...field('contextFiles', ['AGENTS.md', 'TOOLS.md'], isNames, {
-        expected: NAMES,
+        expected: 'a list of files, like ["AGENTS.md"], and none that is for main agents',
         description: 'files of the workspace that sub-agents are given',
       }),
       read: readContextFiles,
@@ -107,11 +107,11 @@ export const RUN_FIELDS: readonly RunField[] = [
   },
   ...inSection('tools.subagents', [
     field('tools.deny', [], isNames, {
-      expected: NAMES,
+      expected: TOOLS,
       description: 'tools that sub-agents do not have; stronger than allow',
     }),
     field('tools.allow', null, orNull(isNames), {
-      expected: `null, or ${NAMES}`,
+      expected: `null, or ${TOOLS}`,
       description: 'the only tools that sub-agents have; null: all that are not denied',
     }),
     field('strict', true, isBoolean, {
