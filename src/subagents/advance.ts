@@ -10,6 +10,7 @@ import { activeTurns } from '../store/runs/turns.ts';
 import { isSameProcess } from '../sys/process-identity.ts';
 import { startDetached } from '../sys/start-detached.ts';
 import { archiveDue } from './archive.ts';
+import { checkpoint } from './checkpoint.ts';
 import { markInbox } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
@@ -45,6 +46,7 @@ export function lookAfterRuns(world: RunsWorld): void {
     const isWaiting = active.some(({ state }) => state === 'queued');
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
       const claimed = isWaiting ? claim(loadRunSettings(paths), world) : [];
+      checkpoint('after-claim', world.env);
       startSupervisors([...claimed, ...orphans], world);
     }
   } catch (error) {

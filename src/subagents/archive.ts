@@ -8,6 +8,7 @@ import { dueArchives, setArchived } from '../store/runs/archive.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { turnsOf } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
+import { checkpoint } from './checkpoint.ts';
 import { logRunFailure } from './runs-log.ts';
 
 /** Archives: what was said stays, under another name in the same directory; the rows stay as they are. */
@@ -36,6 +37,7 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
       // What is entered here counts only after the renames: if those fail, or we do, it is undone.
       if (!setArchived(run.id, now.getTime(), db)) return false;
       renameFiles(directory, now);
+      checkpoint('within-archive', process.env);
       return true;
     }),
   );

@@ -7,6 +7,7 @@ import type { Requester } from '../core/runs/run.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
+import { checkpoint } from './checkpoint.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
 
@@ -53,6 +54,7 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
       db,
     );
   });
+  checkpoint('after-lease', world.env);
   if (announcements.length > 0) {
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
     return { text: deliveryText(announcements, nonce, lengthMax), announcements };

@@ -14,6 +14,7 @@ import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
 import { agentDirFor } from './agent-login.ts';
 import { callersModel } from './callers-model.ts';
+import { checkpoint } from './checkpoint.ts';
 import { releaseWarning } from './client-release.ts';
 import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { isInsideRun } from './requester.ts';
@@ -50,6 +51,7 @@ export function spawnRun(request: SpawnRequest, requester: Requester, world: Run
       const known = shared === undefined ? warnings : [...warnings, shared];
       return accept(newRun(run, known, askedAtMs), { spawnKey, limits, settings }, db);
     });
+    checkpoint('after-accept', world.env);
     if (accepted.claimed.length > 0) setImmediate(() => startSupervisors(accepted.claimed, world));
     return accepted.answer;
   });

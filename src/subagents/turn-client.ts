@@ -3,9 +3,7 @@ import type { Environment } from '../core/state-paths.ts';
 import { currentBoot, identityOf, isOtherBoot, isSameProcess, statOf } from '../sys/process-identity.ts';
 import { type Marker, withMarker } from '../sys/process-tree.ts';
 import { startDetached } from '../sys/start-detached.ts';
-
-/** The variable by which everything that comes from a turn is recognised, also by ourselves in a child of a child. */
-export const RUN_MARKER = 'SELF_GENERATION_RUN';
+import { RUN_VARIABLE } from './requester.ts';
 
 /** A client that runs. */
 export type LiveClient = {
@@ -23,7 +21,7 @@ export type Found =
 
 /** The marker of a turn's processes. */
 export function markerOf({ runId, number }: Pick<Turn, 'runId' | 'number'>): Marker {
-  return { name: RUN_MARKER, value: `${runId}/${number}` };
+  return { name: RUN_VARIABLE, value: `${runId}/${number}` };
 }
 
 /** What is left of a client that was launched before. `before`: the turn with its last owner. */

@@ -11,7 +11,7 @@ import { getRun, insertRun, type NewRun } from '../../src/store/runs/runs.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
 import { requestStop, turnsOf } from '../../src/store/runs/turns.ts';
 import { CHECKPOINT_VARIABLE } from '../../src/subagents/checkpoint.ts';
-import { RUN_MARKER } from '../../src/subagents/turn-client.ts';
+import { RUN_VARIABLE } from '../../src/subagents/requester.ts';
 import { withMarker } from '../../src/sys/process-tree.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
@@ -148,7 +148,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
     }
   };
   const processes = (runId: string) =>
-    [1, 2, 3, 4].flatMap((turn) => withMarker({ name: RUN_MARKER, value: `${runId}/${turn}` }));
+    [1, 2, 3, 4].flatMap((turn) => withMarker({ name: RUN_VARIABLE, value: `${runId}/${turn}` }));
 
   return {
     home,
