@@ -17,9 +17,11 @@ import { isMainOnly } from '../core/runs/run-settings-lists.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
+import type { Project } from '../hooks/decision.ts';
 import { decideOnData } from '../hooks/invocation.ts';
 import { decideSubagentStart } from '../hooks/subagent-context.ts';
 import { loadConfig } from '../store/config.ts';
+import { noteGiven } from '../store/given-note.ts';
 import { redactText } from '../store/redact-rows.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import { projectOfDirectory } from './run-project.ts';
@@ -79,10 +81,27 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: PromptWorld): st
   try {
     const decideWith = (knowledge: Parameters<Parameters<typeof decideOnData>[0]>[0]) =>
       decideSubagentStart(event, { ...context, knowledge });
-    return decideOnData(decideWith, { paths, now: now() }).reply?.context ?? '';
+    const text = decideOnData(decideWith, { paths, now: now() }).reply?.context ?? '';
+    if (text !== '') note(text, { event, project: context.project }, { paths, now });
+    return text;
   } catch {
     return ''; // A sub-agent without it is better than none; doctor says what is wrong with the database.
   }
+}
+
+type Told = {
+  readonly event: { readonly sessionId: string; readonly agentId: string; readonly agentType: string };
+  readonly project: Project;
+};
+
+/** As the hook does it, so that `status` shows this agent too. */
+function note(text: string, { event, project }: Told, { paths, now }: PromptWorld): void {
+  const { sessionId, agentId, agentType } = event;
+  const ts = now().toISOString();
+  noteGiven(
+    { ts, sessionId, agentId, agentType, project: project.name, projectPath: project.path ?? '', text },
+    paths,
+  );
 }
 
 /** The files, in the order of the settings; each from the workspace, or the nearest above it in its repository. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readRunSettings } from '../../src/core/runs/read-run-settings.ts';
 import type { Run } from '../../src/core/runs/run.ts';
+import { waitingGiven } from '../../src/store/given-contexts.ts';
 import { firstPrompt } from '../../src/subagents/first-prompt.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { madeRun } from '../support/made-run.ts';
@@ -139,6 +140,26 @@ describe('what is known in the project', () => {
       'Known in this project:\nRecent errors in this project:\n- Cannot find module express (Bash)\n' +
         'Rules of this project:\n- Run the tests with make.\n\n[Subagent Task]',
     );
+  });
+
+  test('is noted, so that status shows what the agent was told', () => {
+    using here = place();
+    known(here);
+    mkdirSync(here.home.paths.given);
+    promptOf(here, { run: { agentId: 'executor' } });
+    expect(waitingGiven(here.home.paths)).toMatchObject([
+      {
+        agentId: madeRun().id,
+        agentType: 'executor',
+        project: 'app',
+        projectPath: here.project,
+        text: expect.stringContaining('Cannot find module express'),
+      },
+    ]);
+    rmSync(here.home.paths.given, { recursive: true });
+    mkdirSync(here.home.paths.given);
+    promptOf(here, { run: { agentId: 'reviewer' } });
+    expect(waitingGiven(here.home.paths)).toEqual([]);
   });
 
   const agents: [agentId: string, config: unknown, isTold: boolean][] = [
