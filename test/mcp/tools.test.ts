@@ -188,6 +188,19 @@ describe('sessions_spawn', () => {
       cleanup: 'keep',
     });
 
+    const history = await connected.call('sessions_history', { sessionKey: '1' });
+    expect(history.value).toMatchObject({
+      sessionKey: spawned.value.childSessionKey,
+      contentTruncated: false,
+    });
+    const said = { role: 'assistant', text: 'the work is done' };
+    expect(history.value.messages).toContainEqual(said);
+    const last = await connected.call('sessions_history', { sessionKey: '1', limit: 1 });
+    expect(last.value.messages).toHaveLength(1);
+    const log = await connected.call('subagents', { action: 'log', target: 'count', limit: 20 });
+    expect(log.value).toMatchObject({ number: 1, label: 'count', droppedMessages: 0 });
+    expect(log.value.messages).toContainEqual(said);
+
     const sent = await connected.call('sessions_send', {
       label: 'count',
       message: 'and more',
