@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
+import { readRecord } from '../../src/core/guards.ts';
 import { SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
 import { bringLogin } from '../../src/subagents/agent-login.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
@@ -13,7 +14,15 @@ import { enterNamespace } from './namespace.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 import { type ModelAnswer, type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
 import { MEMORY } from './one-shot-users.ts';
-import { askPlainly, filesOf, makeWorkspace, marksOf, SECRET, type Workspace } from './one-shot-workspace.ts';
+import {
+  askPlainly,
+  filesOf,
+  makeWorkspace,
+  marksOf,
+  processesOf,
+  SECRET,
+  type Workspace,
+} from './one-shot-workspace.ts';
 import { runTurn, type Turn, type TurnRun } from './runs-workspace.ts';
 
 /** Codex and Gemini CLI as sub-agents: the real clients, run by their adapters, and a scripted model. */
@@ -379,6 +388,37 @@ suite('codex', () => {
     });
   });
 
+  test('ends a command that is still running when it is interrupted politely, and can go on afterwards', async () => {
+    const sleep = { name: 'exec_command', input: { cmd: 'sleep 300 & sleep 301', yield_time_ms: 250 } };
+    const work = answers([sleep], { kind: 'hang' });
+    const ended = await run({
+      prompt: 'find-me-nowhere',
+      script: (request, index) => {
+        if (index === 1) {
+          expect(
+            commandLinesOf(workspace).filter((line) => line.includes('sleep 300')).length,
+          ).toBeGreaterThan(0);
+          process.kill(leaderOf(workspace), client.capabilities.politeSignal);
+        }
+        return work(request, index);
+      },
+    });
+    expect(ended.conclusion).toMatchObject({
+      outcome: 'error',
+      error: 'ended with exit code 1, without a result',
+    });
+    expect(await processesOf(workspace)).toEqual([]);
+    const session = { kind: 'resume', id: ended.conclusion.sessionId ?? '' } as const;
+    const again = await run({ session, script: answers() });
+    expect(again.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
+    expect(texts(again.questions[0])).toContain('find-me-nowhere');
+  });
+
+  test('asks for as much thinking as was said', async () => {
+    const hard = await run({ thinking: 'xhigh', script: answers() });
+    expect(hard.questions[0]?.body.reasoning).toMatchObject({ effort: 'xhigh' });
+  });
+
   test("works with an agent's own login, and saves its sessions there", async () => {
     const agentDir = join(workspace.root, 'agent');
     mkdirSync(agentDir);
@@ -394,6 +434,28 @@ suite('codex', () => {
 
 suite('gemini', () => {
   const client = runClient('gemini');
+
+  test('asks for as much thinking as was said, of both generations of models', async () => {
+    const workspace = await makeWorkspace('gemini');
+    try {
+      const directory = await mkdtemp(join(workspace.root, 'turn-'));
+      const env = bringLogin({ client: 'gemini', agentDir: null, directory }, workspace.env);
+      const told = async (model: string) => {
+        const turn = await runTurn(workspace, client, {
+          model,
+          env,
+          directory,
+          thinking: 'low',
+          script: answers(),
+        });
+        return readRecord(readRecord(turn.questions[0]?.body ?? {}, 'generationConfig'), 'thinkingConfig');
+      };
+      expect(await told('gemini-2.5-flash')).toEqual({ includeThoughts: true, thinkingBudget: 1024 });
+      expect(await told('gemini-3-pro-preview')).toEqual({ includeThoughts: true, thinkingLevel: 'LOW' });
+    } finally {
+      await workspace.remove();
+    }
+  });
 
   test('logs in as the settings of the user say, and leaves nothing in their home', async () => {
     const workspace = await makeWorkspace('gemini');
@@ -422,6 +484,18 @@ function commandLinesOf({ root }: Workspace): string[] {
   return readdirSync('/proc')
     .filter((id) => /^\d+$/.test(id) && readOptional(`/proc/${id}/environ`).includes(root))
     .map((id) => readOptional(`/proc/${id}/cmdline`).replaceAll('\0', ' '));
+}
+
+/** The process that was started as the client: the one of the workspace's whose parent is this one. */
+function leaderOf({ root }: Workspace): number {
+  const isLeader = (id: string) =>
+    readOptional(`/proc/${id}/environ`).includes(root) &&
+    readOptional(`/proc/${id}/stat`)
+      .replace(/^.*\) /s, '')
+      .split(' ')[1] === String(process.pid);
+  const leader = readdirSync('/proc').find((id) => /^\d+$/.test(id) && isLeader(id));
+  if (leader === undefined) throw new Error('Cannot find the client: it has no process');
+  return Number(leader);
 }
 
 function readOptional(path: string): string {
