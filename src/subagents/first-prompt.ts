@@ -9,7 +9,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { type ContextFile, firstPromptText } from '../core/runs/first-prompt-text.ts';
 import type { Run } from '../core/runs/run.ts';
@@ -49,7 +49,7 @@ export function firstPrompt(run: Run, settings: RunSettings, world: PromptWorld)
     requester: run.requester.key,
     childKey: run.childKey,
     nonce: nonceOf(run),
-    files: contextFiles(workspace ?? run.cwd, settings.contextFiles),
+    files: contextFiles(workspace === null ? directoriesOf(run) : [workspace], settings.contextFiles),
     knowledge: knowledgeFor(run, config, world),
     isInline: settings.announce.mode === 'inline',
   });
@@ -104,15 +104,22 @@ function note(text: string, { event, project }: Told, { paths, now }: PromptWorl
   );
 }
 
-/** The files, in the order of the settings; each from the workspace, or the nearest above it in its repository. */
-function contextFiles(workspace: string, names: readonly string[]): ContextFile[] {
-  const places = withinRepository(workspace);
-  const root = places.at(-1) ?? workspace;
+/** Where the run works; behind a working tree of its own the place that it was made from, with what is not committed. */
+function directoriesOf({ cwd, worktree }: Run): string[] {
+  return worktree === null ? [cwd] : [cwd, join(worktree.repository, relative(worktree.path, cwd))];
+}
+
+/** The files, in the order of the settings; each from the first of these, or the nearest above it in its repository. */
+function contextFiles(workspaces: readonly string[], names: readonly string[]): ContextFile[] {
+  const places = workspaces.flatMap((workspace) => {
+    const chain = withinRepository(workspace);
+    return chain.map((place) => ({ place, root: chain.at(-1) ?? workspace }));
+  });
   return names
     .filter((name) => !isMainOnly(name) && !isAbsolute(name))
     .slice(0, FILES_MAX)
     .flatMap((name) => {
-      for (const place of places) {
+      for (const { place, root } of places) {
         const file = readInside(root, join(place, name));
         if (file !== undefined) return [{ name, ...file }];
       }

@@ -87,6 +87,18 @@ describe('files of the workspace', () => {
     expect(of('main')).toContain('of the project');
   });
 
+  test('are those of a working tree of the run, and what is not committed of the place it was made from', () => {
+    using here = place();
+    here.put('sub/TOOLS.md', 'tools of the project');
+    here.put('sub/AGENTS.md', 'agents of the project');
+    here.home.put('tree/sub/AGENTS.md', 'agents of the tree');
+    const worktree = { path: `${here.home.path}/tree`, branch: 'subagent/x', repository: here.project };
+    const text = promptOf(here, { run: { cwd: `${worktree.path}/sub`, worktree } });
+    expect(text).toContain('agents of the tree');
+    expect(text).toContain('tools of the project');
+    expect(text).not.toContain('agents of the project');
+  });
+
   test('are left out when their links lead out of the workspace, or to a file for a main agent', () => {
     using here = place();
     const outside = here.home.put('secret.txt', 'the secret');
