@@ -230,11 +230,10 @@ describe('reader()', () => {
   test('tells of a whole turn in its order', () => {
     const { events, conclusion } = read('work');
     expect(events.map(({ kind }) => kind)).toEqual([
-      ...(['session', 'user', 'tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call'] as const),
+      ...(['session', 'tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call'] as const),
       ...(['tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-call', 'tool-call'] as const),
       ...(['tool-result', 'tool-result', 'tool-result', 'text', 'text', 'text', 'usage', 'result'] as const),
     ]);
-    expect(events[1]).toEqual({ kind: 'user', text: 'Do what is to be done.' });
     const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event] : []));
     const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
     expect(calls.map(({ tool }) => tool)).toEqual([
@@ -262,6 +261,13 @@ describe('reader()', () => {
     expect(textOf(piece('a'), piece('b'))).toBe('ab');
     expect(textOf(piece('a'), call, piece('b'), piece('c'))).toBe('bc');
     expect(textOf(piece('a'), { ...piece('whole'), delta: false }, piece('b'))).toBe('b');
+  });
+
+  test('does not tell of the prompt, which is known, but of what else is said to the model', () => {
+    const user = (content: string) => ({ type: 'message', role: 'user', content });
+    expect(recordedTurn('gemini-work').stdout).toContain('Do what is to be done.');
+    const { events } = readTurn(geminiRun, saidTurn([user('/self-generation-message\nx'), user('Go on.')]));
+    expect(events).toEqual([{ kind: 'user', text: 'Go on.' }]);
   });
 
   test('counts thoughts as output, all models together, and the turn alone', () => {

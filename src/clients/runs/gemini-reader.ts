@@ -83,8 +83,9 @@ function sessionStep(state: State, line: Json): Step<State> {
 function messageStep(state: State, line: Json): Step<State> {
   const said = readString(line, 'content') ?? '';
   if (line.role === 'user') {
-    const text = said.startsWith(`/${MESSAGE_COMMAND}\n`) ? said.slice(MESSAGE_COMMAND.length + 2) : said;
-    return { state: { ...state, isSaying: false }, events: [{ kind: 'user', text }] };
+    // The turn's own prompt is known already.
+    const isPrompt = said.startsWith(`/${MESSAGE_COMMAND}\n`);
+    return { state: { ...state, isSaying: false }, events: isPrompt ? [] : [{ kind: 'user', text: said }] };
   }
   if (said === '') return { state, events: [] };
   const isPiece = line.delta === true;
