@@ -1,5 +1,4 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
-
 import type { TurnReader } from '../clients/runs/run-client.ts';
 import { runClient } from '../clients/runs/run-clients.ts';
 import type { Run } from '../core/runs/run.ts';

@@ -66,7 +66,9 @@ const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 export class TurnWatch {
   readonly #watching: Watching;
   #time: RunningTime;
+  /** Since nothing has been added to its output, also to a line that has not ended. */
   #silentSinceMs: number;
+  #bytes = 0;
   #resultAtMs: number | null;
   #usage: Usage;
   #exit: Exit | null | undefined;
@@ -147,7 +149,6 @@ export class TurnWatch {
   }
 
   #take(line: string): void {
-    this.#silentSinceMs = performance.now();
     this.#hasNews = true;
     for (const event of this.#watching.reader.read(line)) this.#note(event);
   }
@@ -170,7 +171,10 @@ export class TurnWatch {
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
     if (this.#problem !== undefined && !this.hasResult)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
-    if (output.bytes() + bytesOf(errors) > OUTPUT_BYTES_MAX)
+    const bytes = output.bytes() + bytesOf(errors);
+    if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();
+    this.#bytes = bytes;
+    if (bytes > OUTPUT_BYTES_MAX)
       return { kind: 'stop', stop: { reason: 'budget', by: 'budget exceeded: more output than 4 GiB' } };
     return this.#judgeTime();
   }

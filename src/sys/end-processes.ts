@@ -63,7 +63,7 @@ class Known {
     const group = this.#group();
     const living = this.#living();
     const found = [
-      ...living.flatMap(({ pid }) => descendantsOf(pid)),
+      ...descendantsOf(...living.map(({ pid }) => pid)),
       ...(group === null ? [] : inSession(group)),
       ...(marker === null ? [] : withMarker(marker)),
     ];

@@ -7,20 +7,14 @@ export type Marker = { readonly name: string; readonly value: string };
 
 const ASK_TIMEOUT_MS = 2000;
 
-/** All processes that come from this one, without itself. What has been given away to init is not among them. */
-export function descendantsOf(pid: number): number[] {
+/** All processes that come from these, without themselves. What has been given away to init is not among them. */
+export function descendantsOf(...pids: readonly number[]): number[] {
+  if (pids.length === 0) return [];
   const children = Map.groupBy(parents(), ([, parent]) => parent);
-  const found: number[] = [];
-  collect(pid, children, found);
-  return found;
-}
-
-function collect(pid: number, children: Map<number, [number, number][]>, found: number[]): void {
-  for (const [child] of children.get(pid) ?? []) {
-    if (found.includes(child)) continue; // A table read while processes end may run in circles.
-    found.push(child);
-    collect(child, children, found);
-  }
+  // A table that is read while processes come and go may run in circles.
+  const found = new Set(pids);
+  for (const pid of found) for (const [child] of children.get(pid) ?? []) found.add(child);
+  return [...found].slice(pids.length);
 }
 
 /** The processes that were started with this variable, or whose ancestors were. Empty where the system does not tell. */
