@@ -16,7 +16,8 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  * which is ended with the turn (`process` in a policy).
  *
  * Files are written in the working directory and in directories for temporary files, and not in `.git`: a child cannot
- * commit. Denied writing holds for commands too, and so does a denied `web_fetch` for their way into the network.
+ * commit, and the client refuses commands like `rm -f`. Denied writing holds for commands too, and so does a denied
+ * `web_fetch` for their way into the network. Where the system lets the client have no sandbox, no command runs.
  *
  * A forked session goes on counting from what the first one had used: `before` has to be that.
  */
