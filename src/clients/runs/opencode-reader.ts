@@ -34,7 +34,7 @@ export function opencodeReader(start: ReaderStart): TurnReader {
     initial: INITIAL,
     step: (state, line) => {
       const known = sessionStep(state, line);
-      const next = step(known.state, line);
+      const next = step(start, known.state, line);
       return { state: next.state, events: [...known.events, ...next.events] };
     },
     restore: (stored) => ({
@@ -46,7 +46,9 @@ export function opencodeReader(start: ReaderStart): TurnReader {
     conclude: (state, exit, stderr) => {
       const logged = loggedError(state.reference, stderr);
       const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');
-      const said = { ...state, problem: logged ?? state.problem, isModelRefused };
+      const model = state.stepId === null ? null : (loggedModel(stderr) ?? state.usage.model);
+      const usage = { ...state.usage, model };
+      const said = { ...state, usage, problem: logged ?? state.problem, isModelRefused };
       return concludeProgress(said, { exit, stderr: withoutLog(stderr), session: start.session });
     },
   };
@@ -60,7 +62,7 @@ function sessionStep(state: State, line: Json): Step<State> {
   return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
 }
 
-function step(state: State, line: Json): Step<State> {
+function step(start: ReaderStart, state: State, line: Json): Step<State> {
   const part = readRecord(line, 'part');
   switch (line.type) {
     case 'step_start':
@@ -72,7 +74,7 @@ function step(state: State, line: Json): Step<State> {
     case 'tool_use':
       return { state: { ...state, hasWorked: true }, events: toolEvents(part) };
     case 'step_finish':
-      return finishStep(state, part);
+      return finishStep(state, part, start.model ?? null);
     case 'error':
       return errorStep(state, readRecord(line, 'error'));
     default:
@@ -104,10 +106,10 @@ function toolEvents(part: Json): AgentEvent[] {
   ];
 }
 
-function finishStep(state: State, part: Json): Step<State> {
+function finishStep(state: State, part: Json, model: string | null): Step<State> {
   const stepId = readString(part, 'id');
   if (stepId !== undefined && cutWord(stepId) === state.stepId) return { state, events: [] };
-  const usage = addUsage(state.usage, usageOf(part));
+  const usage = addUsage(state.usage, { ...usageOf(part), model });
   const reason = readString(part, 'reason') ?? 'unknown';
   const counted = { ...state, usage, stepId: stepId === undefined ? null : cutWord(stepId), hasWorked: true };
   const events: AgentEvent[] = [{ kind: 'usage', usage }];
@@ -147,6 +149,15 @@ function loggedError(reference: string | null, log: string): string | undefined 
   if (reference === null) return undefined;
   const line = log.split('\n').find((one) => one.includes(`ref=${reference} `));
   return / error="((?:[^"\\]|\\.){0,2000})"/.exec(line ?? '')?.[1];
+}
+
+/** The model that was asked last, other than for a title or a summary, as the client names its models. */
+function loggedModel(log: string): string | null {
+  const lines = log.matchAll(
+    / message=stream providerID=(\S{1,200}) modelID=(\S{1,200}) [^\n]{0,500}\bsmall=false\b/g,
+  );
+  const last = [...lines].at(-1);
+  return last === undefined ? null : `${last[1]}/${last[2]}`;
 }
 
 /**

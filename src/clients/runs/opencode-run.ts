@@ -72,7 +72,7 @@ function command(request: TurnRequest): TurnCommand {
       ...sessionArgs(session),
       ...['--agent', AGENT],
       ...['--title', AGENT], // Otherwise the model is asked for one.
-      ...['--print-logs', '--log-level', 'ERROR'],
+      ...['--print-logs', '--log-level', 'INFO'], // Which model answers stands nowhere else.
       ...(model === null ? [] : [`--model=${model}`]),
       ...variantArgs(thinking),
     ],

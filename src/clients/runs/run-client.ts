@@ -117,6 +117,8 @@ export type ReaderStart = {
   readonly session: TurnSession;
   /** What the session had used before, for clients that count over the whole session. */
   readonly before: Usage;
+  /** The model that was asked for, for clients that do not name the one that answers before the end. */
+  readonly model?: string | null;
 };
 
 export type TurnReader = {
