@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { advance, lookAfterRuns } from '../../src/subagents/advance.ts';
+import type { RunsWorld } from '../../src/subagents/features.ts';
+import { runsLogPath } from '../../src/subagents/runs-log.ts';
+import { spawnRun } from '../../src/subagents/spawn.ts';
+import { withMarker } from '../../src/sys/process-tree.ts';
+import { runProgram } from '../support/hook-process.ts';
+import { accepted, runsHome } from './runs-home.ts';
+
+const MAIN = resolve(import.meta.dir, '../../src/main.ts');
+const TIMEOUT_MS = 30_000;
+
+/** A program that only notes how it was called. */
+async function bench() {
+  const runs = runsHome();
+  const file = `${runs.home.path}/calls`;
+  const calls = () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+  const program = runs.home.put('program', `#!/bin/sh\necho "$@" >> ${file}\n`);
+  chmodSync(program, 0o755);
+  const world: RunsWorld = { ...runs.world, executablePath: program, isCompiled: true };
+  return {
+    runs,
+    world,
+    /** Resolves when what was started has ended; gives all the calls. */
+    settled: async () => {
+      await runs.until(
+        'all have ended',
+        () => withMarker({ name: 'HOME', value: runs.home.path }).length === 0,
+      );
+      return calls();
+    },
+    later: (ms: number): RunsWorld => ({ ...world, now: () => new Date(Date.now() + ms) }),
+    calls,
+    log: () =>
+      existsSync(runsLogPath(runs.home.paths)) ? readFileSync(runsLogPath(runs.home.paths), 'utf8') : '',
+    [Symbol.asyncDispose]: () => runs[Symbol.asyncDispose](),
+  };
+}
+
+describe('advance()', () => {
+  test('starts a supervisor for each turn once, and once more when it has not come after ten seconds', async () => {
+    await using made = await bench();
+    const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
+    await made.runs.until('it is started', () => made.calls().length === 1);
+    expect(made.calls()).toEqual([`supervise ${runId} 1`]);
+    advance(made.world);
+    advance(made.later(9000));
+    expect(await made.settled()).toHaveLength(1);
+    advance(made.later(11_000));
+    expect(await made.settled()).toEqual([`supervise ${runId} 1`, `supervise ${runId} 1`]);
+  });
+
+  test('gives the slot back when no supervisor can be started, and notes why', async () => {
+    await using made = await bench();
+    const world = { ...made.world, executablePath: `${made.runs.home.path}/missing` };
+    const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, world));
+    await made.runs.until('it is noted', () => made.log() !== '');
+    expect(made.log()).toContain('missing');
+    expect(made.runs.turns(runId)).toMatchObject([{ state: 'queued', claimedAtMs: null }]);
+    advance(made.world);
+    await made.runs.until('it is started', () => made.calls().length === 1);
+  });
+
+  test('starts nothing inside a run', async () => {
+    await using made = await bench();
+    accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
+    await made.runs.until('it is started', () => made.calls().length === 1);
+    const inside = made.later(11_000);
+    advance({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
+    expect(await made.settled()).toHaveLength(1);
+    lookAfterRuns(inside);
+    expect(await made.settled()).toHaveLength(2);
+  });
+
+  test('notes a database that is none, and does not throw', async () => {
+    await using made = await bench();
+    made.runs.home.put('.self-generation/data/runs.db', 'this is no database'.repeat(100));
+    advance(made.world);
+    expect(made.log()).toContain('Cannot read');
+  });
+});
+
+describe('the program', () => {
+  const run = (home: string, ...words: string[]) =>
+    runProgram([process.execPath, MAIN, ...words], { home, cwd: home });
+
+  test(
+    'is a supervisor when it is called so: of a run that there is not it says nothing but in the log',
+    async () => {
+      await using made = await bench();
+      const { path } = made.runs.home;
+      const result = await run(path, 'supervise', 'abcdef', '1');
+      expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+      expect((await run(path, 'supervise')).exitCode).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+});
