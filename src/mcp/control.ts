@@ -113,7 +113,7 @@ function retry(target: string | undefined, call: ToolCall): Answer {
 
 /** Until the runs have ended and what they have to tell can be told, so that it goes with this very answer. */
 async function wait(target: string | undefined, seconds: number, call: ToolCall): Promise<Answer> {
-  const meant = target === undefined || target === 'all' ? activeRuns(call) : findRun(target, call);
+  const meant = isMany(target) ? activeRuns(target, call) : findRun(target, call);
   if (!Array.isArray(meant) && meant.kind !== 'found') return meant;
   const listings = Array.isArray(meant) ? meant : [meant.listing];
   const untilMs = performance.now() + seconds * 1000;
@@ -143,15 +143,21 @@ async function untilTold(ids: ReadonlySet<string>, untilMs: number, call: ToolCa
     delivery === 'pending' &&
     [null, call.requester.session].includes(run.requester.session);
   for (;;) {
-    call.takeNews();
-    if (!allRuns(call).some(isExpected)) return;
+    if (!call.takeNews() || !allRuns(call).some(isExpected)) return;
     if (performance.now() >= untilMs || call.signal.aborted) return;
     await Bun.sleep(LOOK_EVERY_MS);
   }
 }
 
-function activeRuns(call: ToolCall): RunListing[] {
-  return allRuns(call).filter(({ turn }) => !isTerminal(turn.state));
+function isMany(target: string | undefined): target is 'all' | '*' | undefined {
+  return target === undefined || target === 'all' || target === '*';
+}
+
+/** Of this session, or with `all` of all that work on the project. */
+function activeRuns(target: 'all' | '*' | undefined, call: ToolCall): RunListing[] {
+  const { session } = call.requester;
+  const isMeant = ({ run }: RunListing) => target !== undefined || run.requester.session === session;
+  return allRuns(call).filter((listing) => !isTerminal(listing.turn.state) && isMeant(listing));
 }
 
 function allRuns({ requester, world }: ToolCall): RunListing[] {

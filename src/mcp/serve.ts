@@ -29,7 +29,7 @@ export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
   const calls = new Set<Promise<unknown>>();
   const watch = (call: Promise<unknown>) => {
     calls.add(call);
-    call.finally(() => calls.delete(call));
+    call.catch(() => {}).finally(() => calls.delete(call)); // The client is told what went wrong.
   };
   const callerNow = watchCaller(world);
   const server = newServer({ world, callerNow, gone: gone.signal, complain, watch });

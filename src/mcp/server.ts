@@ -34,6 +34,8 @@ type Extra = {
 
 /** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
 const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
+/** Of one answer. What comes on top comes with the next one. */
+const NEWS_LENGTH_MAX = 8000;
 /** Some clients take each such message as a reason to wait longer; none needs them often. */
 const PROGRESS_EVERY_MS = 5000;
 
@@ -100,13 +102,19 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   } catch (error) {
     return toolResult(failed(wordsOf(error)), undefined);
   }
-  const takeNews = () => {
+  const quietly = (what: string, act: () => void) => {
     try {
+      act();
+    } catch (error) {
+      complain(what, error); // What was asked has been done, and its answer counts.
+    }
+  };
+  const takeNews = () => {
+    quietly('look for news', () => {
       const parcel = connection.take();
       if (parcel !== undefined) parcels.push(parcel);
-    } catch (error) {
-      complain('look for news', error); // What was asked has been done, and its answer counts.
-    }
+    });
+    return parcels.reduce((sum, { text }) => sum + text.length, 0) < NEWS_LENGTH_MAX;
   };
   runFeatures.kick(world);
   const { signal, progress } = asked;
@@ -121,7 +129,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   if (hasRoom && parcels.length === 0 && !signal.aborted) takeNews();
   const isWanted = answer.kind === 'value' && !signal.aborted;
   if (isWanted) connection.send(parcels);
-  else connection.giveBack(parcels);
+  else quietly('give back what nobody has read', () => connection.giveBack(parcels));
   const news = isWanted && parcels.length > 0 ? parcels.map(({ text }) => text).join('\n\n') : undefined;
   return toolResult(answer, news);
 }

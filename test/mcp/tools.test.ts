@@ -239,6 +239,18 @@ describe('sessions_spawn', () => {
 });
 
 describe('subagents wait', () => {
+  test('without a target is for the runs of its own session', async () => {
+    using home = temporaryHome();
+    await using other = await connect(home);
+    await other.call('sessions_spawn', { task: '[[hang]]' });
+    await using connected = await connect(home);
+    const own = await connected.call('subagents', { action: 'wait', timeoutSeconds: 5 });
+    expect(own.value).toEqual({ status: 'ended', runs: [] });
+    const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 0 });
+    expect(all.value).toMatchObject({ status: 'timeout', runs: [{ number: 1 }] });
+    await connected.call('subagents', { action: 'stop', target: 'all' });
+  }, 30_000);
+
   test('tells the client again and again that it is worth waiting', async () => {
     using home = temporaryHome();
     await using connected = await connect(home);
