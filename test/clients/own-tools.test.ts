@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { deniedServerTools, type OwnTool, offeredTools } from '../../src/clients/runs/own-tools.ts';
+import { NO_POLICY, TOOL_NAMES, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+
+const TOOLS: readonly OwnTool[] = [
+  { name: 'Bash', policyName: 'exec' },
+  { name: 'Grep', policyName: 'read' },
+  { name: 'Read', policyName: 'read' },
+  { name: 'WebFetch', policyName: 'web_fetch' },
+  { name: 'Write', policyName: 'write' },
+];
+
+const offered = (policy: Partial<ToolPolicy>) => offeredTools({ ...NO_POLICY, ...policy }, TOOLS);
+
+const names = fc.array(
+  fc.oneof(
+    fc.constantFrom(
+      ...TOOL_NAMES,
+      ...TOOLS.map(({ name }) => name),
+      'group:fs',
+      'group:web',
+      'bash',
+      'web_*',
+      'r*',
+      '*',
+    ),
+    fc.string({ maxLength: 5 }),
+  ),
+  { maxLength: 5 },
+);
+
+describe('offeredTools()', () => {
+  const rows: [string, Partial<ToolPolicy>, string[]][] = [
+    ['all without a policy', {}, ['Bash', 'Grep', 'Read', 'WebFetch', 'Write']],
+    ['none that is denied by the name of the policy', { deny: ['read'] }, ['Bash', 'WebFetch', 'Write']],
+    ['none that is denied by the name of the client', { deny: ['READ'] }, ['Bash', 'WebFetch', 'Write']],
+    [
+      'the others of the same name where one is denied',
+      { deny: ['Grep'] },
+      ['Bash', 'Read', 'WebFetch', 'Write'],
+    ],
+    ['what is allowed by either name', { allow: ['exec', 'WebFetch'] }, ['Bash', 'WebFetch']],
+    ['one of several that share a name', { allow: ['grep'] }, ['Grep']],
+    ['nothing that is allowed and denied, by two names', { allow: ['exec'], deny: ['Bash'] }, []],
+    ['nothing where nothing is allowed', { allow: [] }, []],
+  ];
+  for (const [title, policy, expected] of rows) {
+    test(`gives ${title}`, () => {
+      expect(offered(policy)).toEqual(expected);
+    });
+  }
+
+  test('never offers more because more is denied, or because a list of what is allowed is shorter', () => {
+    fc.assert(
+      fc.property(names, names, fc.option(names), fc.nat(), (deny, more, allow, kept) => {
+        const all = offered({ deny, allow });
+        const stricter = offered({ deny: [...deny, ...more], allow });
+        const shorter = offered({ deny, allow: allow?.slice(0, kept % (allow.length + 1)) ?? more });
+        for (const tool of [...stricter, ...shorter]) expect(all).toContain(tool);
+        expect(all.every((tool) => TOOLS.some(({ name }) => name === tool))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('deniedServerTools()', () => {
+  test('gives those of our server that are named, and no others', () => {
+    const deny = ['exec', 'mcp', 'MCP__self-generation__Find ', 'mcp__other__x', 'mcp__self-generation__s*'];
+    expect(deniedServerTools({ deny, allow: null })).toEqual([
+      'mcp__self-generation__find',
+      'mcp__self-generation__s*',
+    ]);
+  });
+});
