@@ -204,7 +204,7 @@ describe('a supervisor that is killed', () => {
       await sup.supervise(turn).exited;
       const work = expectWhole(sup, sup.story(turn.runId), ['timeout']);
       expect(work).toMatchObject({ state: 'timeout', result: 'hanging', deadlineAtMs: deadlineMs });
-      expect((work.stop?.atMs ?? 0) - deadlineMs).toBeLessThan(1000);
+      expect((work.stop?.atMs ?? 0) - deadlineMs).toBeLessThan(10_000);
     },
     TIMEOUT_MS,
   );

@@ -186,7 +186,7 @@ describe('endProcesses()', () => {
   test('resolves at once when nothing is there', async () => {
     const startMs = performance.now();
     await endProcesses({ leader: null, group: null, polite: 'SIGTERM', graceMs: 5000, marker: MARKER });
-    expect(performance.now() - startMs).toBeLessThan(500);
+    expect(performance.now() - startMs).toBeLessThan(3000);
   });
 });
 
