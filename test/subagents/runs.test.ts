@@ -52,6 +52,24 @@ test(
 );
 
 test(
+  'a run that was accepted is on disk: it is started by others when its caller dies with the answer',
+  async () => {
+    await using runs = runsHome();
+    const spawned = Bun.spawnSync([process.execPath, `${import.meta.dir}/spawn-once.main.ts`, '--die'], {
+      env: runs.world.env as Record<string, string>,
+      cwd: runs.project,
+      stderr: 'inherit',
+    });
+    expect(spawned.signalCode).toBe('SIGKILL');
+    const { runId } = accepted(JSON.parse(spawned.stdout.toString()));
+    expect(runs.turns(runId)).toMatchObject([{ state: 'starting', owner: null, launchedAtMs: null }]);
+    advance({ ...runs.world, now: () => new Date(Date.now() + 11_000) });
+    expect(await runs.ended(runId)).toMatchObject([{ state: 'success' }]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'a message to a run that has ended resumes its session and is announced; one to a running run waits for its turn',
   async () => {
     await using runs = runsHome();
