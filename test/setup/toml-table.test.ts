@@ -119,6 +119,16 @@ describe('setTomlTable() and removeTomlTable()', () => {
     expect(parse(renewed.text)).toEqual({ a: 1, b: { c: 2 }, mcp_servers: { 'self-generation': WANTED } });
   });
 
+  test('refuse rather than cut lines that only look like the table', () => {
+    const note = "note = '''\n[mcp_servers.self-generation]\nmine\n[z]\n'''\n";
+    const table = `[mcp_servers.self-generation]\ncommand = ${JSON.stringify(WANTED.command)}\n`;
+    expect(removeTomlTable(note + table, TABLE)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('remove them by hand'),
+    });
+    expect(setTomlTable(note + table, TABLE)).toMatchObject({ kind: 'refused' });
+  });
+
   test('say what is wrong with a text that is no TOML, and change nothing', () => {
     expect(setTomlTable('a = ', TABLE)).toMatchObject({ reason: expect.stringContaining('not valid TOML') });
     expect(removeTomlTable('a = ', TABLE)).toEqual({ kind: 'unchanged' });
