@@ -165,7 +165,7 @@ const GEMINI: User = {
 
 /** A configuration directory of OpenCode's that looks as if its package had been installed into it already. */
 const PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
-const inPlace = (directory: string) => ({
+export const inPlace = (directory: string) => ({
   [`${directory}/node_modules/.keep`]: '',
   [`${directory}/package.json`]: JSON.stringify(PACKAGE),
   [`${directory}/package-lock.json`]: JSON.stringify({ lockfileVersion: 3, packages: { '': PACKAGE } }),

@@ -10,7 +10,7 @@ import { installCli } from './install-clis.ts';
 import { enterNamespace } from './namespace.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 import { type ModelAnswer, type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
-import { MEMORY } from './one-shot-users.ts';
+import { MEMORY, USERS } from './one-shot-users.ts';
 import { askPlainly, filesOf, makeWorkspace, marksOf, SECRET, type Workspace } from './one-shot-workspace.ts';
 import { DIALECTS, PROJECT, touch } from './runs-dialects.ts';
 import { runTurn, type Turn, type TurnRun } from './runs-workspace.ts';
@@ -120,10 +120,23 @@ for (const name of NAMES) {
       expect(asJson(first.questions)).not.toContain(MEMORY);
       expect(asJson(first.questions)).not.toContain(PROJECT);
       expect(workspace.gate.asked.filter((what) => what.startsWith('refused'))).toEqual([]);
-      const plain = await askPlainly(workspace, answers());
-      expect(plain.end).toMatchObject({ kind: 'exited', code: 0 });
-      expect(marksOf(workspace)).not.toEqual([]);
-      expect(plain.questions.flatMap(toolNames).some((tool) => dialect.plainTools.includes(tool))).toBe(true);
+      const before = workspace.board.model.requests.length;
+      workspace.board.script = answers();
+      const { model } = workspace.board;
+      const plain = await runCommand(name, USERS[name].plainArgs, {
+        cwd: inProject(''),
+        env: workspace.env,
+        stdin: 'Hello',
+        timeoutMs: 60_000,
+      });
+      expect(plain).toMatchObject({ kind: 'exited', code: 0 });
+      expect(marksOf(workspace)).toEqual(
+        expect.arrayContaining([...USERS[name].plainMarks, ...dialect.projectMarks]),
+      );
+      const asked = model.requests.slice(before);
+      expect(asked.flatMap(toolNames).some((tool) => dialect.plainTools.includes(tool))).toBe(true);
+      expect(asJson(asked)).toContain(MEMORY);
+      expect(asJson(asked)).toContain(PROJECT);
       await clearMarks(workspace);
     });
 

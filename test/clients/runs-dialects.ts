@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ToolCall } from './one-shot-dialects.ts';
+import { inPlace } from './one-shot-users.ts';
 
 /** How Claude Code and OpenCode name what their sub-agents can do, and what a project may bring for them. */
 
@@ -21,7 +22,9 @@ export type Dialect = {
   readonly agents: readonly ToolCall[];
   /** In the project: settings, servers, plugins and instructions that a child must not take up. */
   readonly project: (marks: string) => Readonly<Record<string, string>>;
+  /** What the client has and takes up when it is started plainly. */
   readonly plainTools: readonly string[];
+  readonly projectMarks: readonly string[];
 };
 
 /** The command that leaves a mark. */
@@ -59,6 +62,7 @@ export const DIALECTS: Readonly<Record<'claude' | 'opencode', Dialect>> = {
       }),
     }),
     plainTools: ['Task', 'Agent'],
+    projectMarks: ['project-hook', 'project-mcp'],
   },
   opencode: {
     model: 'scripted/some-model',
@@ -80,9 +84,11 @@ export const DIALECTS: Readonly<Record<'claude' | 'opencode', Dialect>> = {
         permission: { task: 'allow' },
         instructions: ['CONTEXT.md'],
       }),
+      ...inPlace('.opencode'),
       '.opencode/agent/helper.md': `---\ndescription: ${PROJECT}\nmode: subagent\n---\n${PROJECT}`,
       'CONTEXT.md': PROJECT,
     }),
     plainTools: ['task'],
+    projectMarks: ['project-mcp'],
   },
 };
