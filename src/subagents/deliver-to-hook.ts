@@ -22,10 +22,9 @@ export function deliverToHook(
   const { event } = run;
   const world = worldOf(run);
   const owner = ownerOf(run);
-  if (!isMarked) {
-    lookAfterRuns(world);
-    return undefined;
-  }
+  const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
+  if (isAtHumanPace) lookAfterRuns(world);
+  if (!isMarked) return undefined;
   if (event.name === 'SessionEnd') {
     acknowledgeDelivery(key, owner, world);
     return undefined;
@@ -34,9 +33,7 @@ export function deliverToHook(
   const session = event.sessionId === 'unknown' ? null : event.sessionId;
   const requester = { key, session, client: 'claude', cwd: world.cwd } as const;
   const reader = { owner, isPerson: false, lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
-  const delivery = takeDelivery(requester, reader, world);
-  lookAfterRuns(world);
-  return delivery?.text;
+  return takeDelivery(requester, reader, world)?.text;
 }
 
 /** It could not be said: the next one gets it. */
