@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
 import { runEvents } from '../../src/store/runs/run-events.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
@@ -6,6 +6,9 @@ import { issueToken } from '../../src/store/runs/tokens.ts';
 import { ended, started } from '../store/runs/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ConnectOptions, connect, keyOf, projectIn, SERVER } from './mcp-client.ts';
+
+/** Each test starts processes, and the machine may be busy. */
+setDefaultTimeout(60_000);
 
 const CALLS: readonly [string, Json][] = [
   ['sessions_spawn', { task: 'x' }],

@@ -1,10 +1,13 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { NewAnnouncement } from '../../src/core/runs/announcement.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
 import { endTurn } from '../../src/store/runs/turns.ts';
 import { ended, ending, started } from '../store/runs/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { connect, keyOf, projectIn } from './mcp-client.ts';
+
+/** Each test starts processes, and the machine may be busy. */
+setDefaultTimeout(60_000);
 
 const SESSION = 'the-session-of-claude';
 const CLAUDE = { env: { CLAUDE_CODE_SESSION_ID: SESSION } };

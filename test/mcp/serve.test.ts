@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type Env, environmentOf, projectIn, SERVER } from './mcp-client.ts';
+
+/** Each test starts processes, and the machine may be busy. */
+setDefaultTimeout(60_000);
 
 const INITIALIZE = {
   jsonrpc: '2.0',
@@ -60,7 +63,7 @@ describe('serveMcp()', () => {
     expect(code).toBe(0);
     const stopped = await served(home, [INITIALIZE, call(2, 'subagents', { action: 'stop', target: 'all' })]);
     expect(stopped.answers[1]).toMatchObject({ result: { structuredContent: { stopped: [{ number: 1 }] } } });
-  }, 30_000);
+  });
 
   test('writes nothing but the protocol to standard output, whatever comes in', async () => {
     using home = temporaryHome();

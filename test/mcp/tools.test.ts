@@ -1,10 +1,13 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
 import { getRun } from '../../src/store/runs/runs.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
 import { spawn } from '../store/runs/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type Connected, connect, keyOf, projectIn } from './mcp-client.ts';
+
+/** Each test starts processes, and the machine may be busy. */
+setDefaultTimeout(60_000);
 
 const TOOLS = [
   'sessions_spawn',
@@ -213,7 +216,7 @@ describe('sessions_spawn', () => {
     expect(retried.value).toMatchObject({ status: 'accepted', number: 2 });
     const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 60 });
     expect(all.value.status).toBe('ended');
-  }, 60_000);
+  });
 
   test('stop ends what runs, and a wait that is given up leaves it running', async () => {
     using home = temporaryHome();
@@ -235,7 +238,7 @@ describe('sessions_spawn', () => {
     });
     const { turn } = withRuns(home.paths, (db) => getRun(String(spawned.value.runId), db)) ?? {};
     expect(turn?.state).toBe('stopped');
-  }, 60_000);
+  });
 });
 
 describe('subagents wait', () => {
@@ -249,7 +252,7 @@ describe('subagents wait', () => {
     const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 0 });
     expect(all.value).toMatchObject({ status: 'timeout', runs: [{ number: 1 }] });
     await connected.call('subagents', { action: 'stop', target: 'all' });
-  }, 30_000);
+  });
 
   test('tells the client again and again that it is worth waiting', async () => {
     using home = temporaryHome();
@@ -261,7 +264,7 @@ describe('subagents wait', () => {
     await connected.client.callTool({ name: 'subagents', arguments: wait }, undefined, { onprogress });
     await connected.call('subagents', { action: 'stop', target: 'all' });
     expect(said).toEqual(['1 of 1 still at work', '1 of 1 still at work']);
-  }, 30_000);
+  });
 });
 
 describe('an open server', () => {
@@ -277,5 +280,5 @@ describe('an open server', () => {
     const untilMs = Date.now() + 30_000;
     while (stateOf() !== 'success' && Date.now() < untilMs) await Bun.sleep(50);
     expect(stateOf()).toBe('success');
-  }, 40_000);
+  });
 });
