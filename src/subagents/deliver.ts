@@ -46,20 +46,19 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
-  const announcements = withRuns(paths, (db) => {
+  const { announcements, isOver } = withRuns(paths, (db) => {
     if (lockTimeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
-    return takeAnnouncements(
-      { requester: key, session, owner, isPerson },
-      { nowMs, leaseMs: LEASE_MS, limit, quietMs: QUIET_MS },
-      db,
-    );
+    const listener = { requester: key, session, owner, isPerson };
+    const options = { nowMs, leaseMs: LEASE_MS, limit, quietMs: QUIET_MS };
+    const announcements = takeAnnouncements(listener, options, db);
+    return { announcements, isOver: announcements.length === 0 && !hasWaiting(key, nowMs, db) };
   });
   checkpoint('after-lease', world.env);
   if (announcements.length > 0) {
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
     return { text: deliveryText(announcements, nonce, lengthMax), announcements };
   }
-  unmarkInbox(key, paths, nowMs);
+  if (isOver) unmarkInbox(key, paths, nowMs);
   return undefined;
 }
 
