@@ -114,7 +114,7 @@ export class TurnWatch {
       const hasMore = this.#readRound();
       // What it wrote before its end is read by drain(): something that it left behind may write without end.
       const watched = this.#judge(this.#isGone());
-      this.#storeNews(watched !== undefined);
+      this.#storeNews(watched === undefined ? 'what is due' : 'all');
       if (watched !== undefined) return watched;
       if (hasMore) await new Promise((resolve) => setImmediate(resolve));
       else await this.#nextTick();
@@ -134,6 +134,7 @@ export class TurnWatch {
       await new Promise((resolve) => setImmediate(resolve));
     }
     output.readRest((line) => this.#take(line));
+    this.#storeNews('all'); // What has been looked at is not looked at again, should we die here.
     return this.#exit ?? null;
   }
 
@@ -208,9 +209,9 @@ export class TurnWatch {
     this.#watching.effects.onWarning(`near the time limit of ${seconds(runMs)}`);
   }
 
-  #storeNews(isEnd: boolean): void {
+  #storeNews(which: 'what is due' | 'all'): void {
     const nowMs = performance.now();
-    const isDue = this.#hasNews && (isEnd || nowMs - this.#storedAtMs >= STORE_MS);
+    const isDue = this.#hasNews && (which === 'all' || nowMs - this.#storedAtMs >= STORE_MS);
     if (!isDue && !this.#mustStore) return;
     this.#storedAtMs = nowMs;
     this.#hasNews = false;
