@@ -26,7 +26,7 @@ const command = (changes: Partial<TurnRequest>) => opencodeRun.command({ ...REQU
 const configuration = (changes: Partial<TurnRequest>) =>
   JSON.parse(command(changes).env.OPENCODE_CONFIG_CONTENT ?? '');
 const permissions = (changes: Partial<TurnRequest>): Record<string, string> =>
-  configuration(changes).agent['sub-agent'].permission;
+  configuration(changes).agent['self-generation-sub-agent'].permission;
 
 /** What the rules allow, by the names of the client's permissions; the first rule denies everything. */
 function allowed(policy: Partial<ToolPolicy>, changes: Partial<TurnRequest> = {}): string[] {
@@ -154,13 +154,19 @@ describe('the policy', () => {
   test('never allows agents, skills or questions, whatever is allowed', () => {
     const rules = permissions({ policy: { deny: [], allow: ['*'] } });
     for (const name of ['task', 'skill', 'question', 'doom_loop', 'plan_exit'])
-      expect(rules[name]).toBeUndefined();
+      expect(rules[name]).toBe('deny');
     expect(rules['*']).toBe('deny');
     expect(configuration({}).permission).toEqual({ '*': 'deny' });
   });
 
   test('denies everything for the step that only puts into words', () => {
-    expect(permissions({ tools: 'none', mcp: SERVER })).toEqual({ '*': 'deny' });
+    expect(allowed({}, { tools: 'none', mcp: SERVER })).toEqual([]);
+    expect(permissions({ tools: 'none' })).toMatchObject({
+      bash: 'deny',
+      edit: 'deny',
+      read: 'deny',
+      task: 'deny',
+    });
   });
 
   test('lets through what the policy does of our server', () => {

@@ -55,7 +55,10 @@ const TOOLS: readonly OwnTool[] = [
   { name: 'websearch', policyName: 'web_search' },
 ];
 
-const AGENT = 'sub-agent';
+/** Never for a child, said once more: the client adds what OPENCODE_CONFIG says of an agent of the same name. */
+const DENIED = ['task', 'skill', 'question', 'plan_enter', 'plan_exit', 'doom_loop', 'lsp'];
+const AGENT = 'self-generation-sub-agent';
+const TITLE = 'sub-agent';
 const CONFIGURATION_DIRECTORY = 'opencode-home';
 const SESSIONS_DIRECTORY = 'opencode-sessions';
 const SHELL_FILE = 'shell-env.sh';
@@ -71,7 +74,7 @@ function command(request: TurnRequest): TurnCommand {
       '--pure', // Without plugins.
       ...sessionArgs(session),
       ...['--agent', AGENT],
-      ...['--title', AGENT], // Otherwise the model is asked for one.
+      ...['--title', TITLE], // Otherwise the model is asked for one.
       ...['--print-logs', '--log-level', 'INFO'], // Which model answers stands nowhere else.
       ...(model === null ? [] : [`--model=${model}`]),
       ...variantArgs(thinking),
@@ -110,9 +113,11 @@ function variantArgs(thinking: Thinking | null): string[] {
   return thinking === null ? [] : [`--variant=${thinking === 'off' ? 'none' : thinking}`];
 }
 
+const NO_TOOL: ToolPolicy = { deny: ['*'], allow: null };
+
 /** What is stronger than every other configuration. */
 function configuration({ policy, tools, mcp }: TurnRequest): object {
-  const permission = tools === 'none' ? { '*': 'deny' } : permissions(policy, mcp !== null);
+  const permission = tools === 'none' ? permissions(NO_TOOL, false) : permissions(policy, mcp !== null);
   return {
     agent: { [AGENT]: { mode: 'primary', permission } },
     permission: { '*': 'deny' },
@@ -127,17 +132,22 @@ function configuration({ policy, tools, mcp }: TurnRequest): object {
 /** The last rule that fits decides. */
 function permissions(policy: ToolPolicy, hasServer: boolean): Readonly<Record<string, string>> {
   const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
+  const denied = [...TOOLS.map(({ name }) => name), 'edit', ...DENIED].filter(
+    (name) => !allowed.includes(name),
+  );
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
   const allowedOwn = hasServer ? (serverTools(policy).only ?? ['*']) : [];
   const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));
-  const all = (names: readonly string[], action: string) =>
-    Object.fromEntries(names.map((name) => [name, action]));
   return {
     '*': 'deny',
     external_directory: 'allow', // Where a tool may act, once it may.
     ...all([...allowed, ...allowedOwn.map(own)], 'allow'),
-    ...all(deniedOwn.map(own), 'deny'),
+    ...all([...denied, ...deniedOwn.map(own)], 'deny'),
   };
+}
+
+function all(names: readonly string[], action: 'allow' | 'deny'): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, action]));
 }
 
 /** Whether all that write are let through; a list of what is allowed need not name the one that only some models have. */
