@@ -3,7 +3,7 @@ import { isTerminal } from '../core/runs/turn.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
-import { spawnRun } from './spawn.ts';
+import { spawnAgain } from './spawn.ts';
 
 const MS_PER_SECOND = 1000;
 
@@ -21,11 +21,10 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   if (!isTerminal(turn.state)) {
     return { status: 'error', error: `Subagent #${run.number} is still ${turn.state}: stop it first.` };
   }
-  return spawnRun(requestOf(run, turn.version), requester, world);
+  return spawnAgain(requestOf(run), requester, world);
 }
 
-/** The same retry again is the same run, until the run that it retries has changed. */
-function requestOf(run: Run, version: number): SpawnRequest {
+function requestOf(run: Run): SpawnRequest {
   const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
   return {
     task,
@@ -36,7 +35,7 @@ function requestOf(run: Run, version: number): SpawnRequest {
     runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
     // A worktree is made anew, from where the first was made.
     cwd: run.worktree?.repository ?? run.cwd,
-    idempotencyKey: `retry ${run.id} ${version}`,
+    idempotencyKey: `retry ${run.id}`,
     ...(label === null ? {} : { label }),
     ...(model.requested === null ? {} : { model: model.requested }),
     ...(thinking === null ? {} : { thinking }),

@@ -20,10 +20,12 @@ import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.t
 import { isInsideRun } from './requester.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
 
+type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
+
 /** The same call again within this time is the same run: the answer to the first may have been lost. */
-const DEDUPE_MS = 60_000;
+const SAME_CALL: Repetition = { dedupeMs: 60_000, dedupesFailed: false };
 /** A caller that names its calls means one run by one name. */
-const NAMED_DEDUPE_MS = 86_400_000;
+const SAME_NAME: Repetition = { dedupeMs: 86_400_000, dedupesFailed: true };
 const UNDELIVERED_MAX = 50;
 const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
@@ -38,13 +40,24 @@ const FROM_INSIDE: Refusal = {
  * ends before that, the next one that looks after runs does it.
  */
 export function spawnRun(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
+  return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, { requester, world });
+}
+
+/** As spawnRun(), for one more try of a run: its name only says which try this is, and a later one is another run. */
+export function spawnAgain(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
+  return spawn(request, SAME_CALL, { requester, world });
+}
+
+type Caller = { readonly requester: Requester; readonly world: RunsWorld };
+
+function spawn(request: SpawnRequest, repetition: Repetition, { requester, world }: Caller): SpawnAnswer {
   const askedAtMs = world.now().getTime();
   if (isInsideRun(world)) return FROM_INSIDE;
   const settings = loadRunSettings(world.paths);
   const plan = planSpawn(request, surroundings(requester, settings, world));
   if (plan.kind === 'refused') return plan.refusal;
   const { run, warnings, spawnKey } = plan;
-  const limits = limitsOf(settings, request.idempotencyKey !== undefined);
+  const limits = limitsOf(settings, repetition);
   return withRuns(world.paths, (db) => {
     const accepted = db.transaction(() => {
       const shared = sharedDirectory(run, db);
@@ -117,14 +130,13 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   };
 }
 
-function limitsOf({ maxQueued, maxPerSession, budget }: RunSettings, isNamed: boolean): SpawnLimits {
+function limitsOf({ maxQueued, maxPerSession, budget }: RunSettings, repetition: Repetition): SpawnLimits {
   return {
     maxQueued,
     maxPerSession,
     undeliveredMax: UNDELIVERED_MAX,
     undeliveredWarning: UNDELIVERED_WARNING,
-    dedupeMs: isNamed ? NAMED_DEDUPE_MS : DEDUPE_MS,
-    dedupesFailed: isNamed,
+    ...repetition,
     budget,
   };
 }

@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  'a run is retried as a new one with its task and settings; the same retry again is the same run',
+  'a run is retried as a new one with its task and settings; twice at once is one, and once more when that failed',
   async () => {
     await using runs = runsHome();
     const first = runs.spawn({
@@ -121,6 +121,7 @@ test(
     expect(repeated).toMatchObject({ runId: again.runId, deduplicated: true });
     const [turn] = await runs.ended(again.runId);
     expect(turn).toMatchObject({ message: '[[no-result 3]]', state: 'error' });
+    expect(retryRun(first.runId, runs.requester, runs.world)).toMatchObject({ number: 3 });
   },
   TIMEOUT_MS,
 );
