@@ -20,16 +20,19 @@ test('tryProcessLock() gives it when the process that had it was killed', async 
   const file = `${home.path}/x.lock`;
   const script = `const { tryProcessLock } = await import(${JSON.stringify(MODULE)});
     console.log(tryProcessLock(${JSON.stringify(file)}) === undefined ? 'no' : 'held'); setInterval(() => {}, 1000);`;
-  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
-  const { value } = await child.stdout.getReader().read();
-  expect(new TextDecoder().decode(value)).toBe('held\n');
-  expect(tryProcessLock(file)).toBeUndefined();
-  child.kill('SIGKILL');
+  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'ignore' });
+  try {
+    const { value } = await child.stdout.getReader().read();
+    expect(new TextDecoder().decode(value)).toBe('held\n');
+    expect(tryProcessLock(file)).toBeUndefined();
+  } finally {
+    child.kill('SIGKILL');
+  }
   await child.exited;
   const release = tryProcessLock(file);
   expect(release).toBeFunction();
   release?.();
-});
+}, 30_000);
 
 test('tryProcessLock() throws when the file cannot be made', () => {
   using home = temporaryHome();

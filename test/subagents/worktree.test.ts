@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   appendFileSync,
   chmodSync,
@@ -17,6 +17,9 @@ import { leaveWorktree, type Prepared, prepareWorktree } from '../../src/subagen
 import { runCommand } from '../../src/sys/run-command.ts';
 import { temporaryHome } from '../support/home.ts';
 import { madeRun } from '../support/made-run.ts';
+
+// Each starts dozens of git processes.
+setDefaultTimeout(30_000);
 
 /** A user with a repository of one commit, all of it real. */
 async function place() {
