@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../core/project.ts';
+import { canonicalProjectPath, getProjectName, isRepository, projectPathSpellings } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
 import { isRecorded, type KnownProject, listProjects } from '../store/projects.ts';
@@ -40,7 +40,7 @@ function withinRepository(directory: string): string[] {
   const chain: string[] = [];
   for (let at = directory; ; at = dirname(at)) {
     chain.push(at);
-    if (pathExists(`${at}/.git`)) return chain;
+    if (isRepository(at, { pathExists, readTextFile })) return chain;
     if (dirname(at) === at) return [directory];
   }
 }

@@ -20,6 +20,15 @@ export type GitProbe = {
 const LEVELS_MAX = 32;
 
 /**
+ * Whether git has its place here. An empty `.git` is none: sandboxes put one into the directory of a command, so that the
+ * command cannot make one, for as long as it runs.
+ */
+export function isRepository(directory: string, git: GitProbe): boolean {
+  const marker = `${directory}/.git`;
+  return git.pathExists(`${marker}/HEAD`) || (git.readTextFile(marker) ?? '').startsWith('gitdir: ');
+}
+
+/**
  * One name for one project: no trailing separator, an upper-case drive letter, and for a git worktree the same place
  * in the main working tree, so that all worktrees of a repository share what was learned.
  */

@@ -7,7 +7,7 @@ import { seedErrors } from '../support/seed.ts';
 /** A repository with a directory below a directory, and what `projectHere()` says in the innermost. */
 function pathIn(home: Home, recorded: readonly string[], repository = '/app'): string {
   mkdirSync(`${home.path}/app/src/deep`, { recursive: true });
-  if (repository !== '') mkdirSync(`${home.path}${repository}/.git`);
+  if (repository !== '') home.put(`${repository.slice(1)}/.git/HEAD`, 'ref: refs/heads/main\n');
   for (const path of recorded) seedErrors(home.paths, [{ error: 'x', projectPath: `${home.path}${path}` }]);
   return projectHere(home.paths, { cwd: `${home.path}/app/src/deep` }).path.slice(home.path.length);
 }

@@ -1,5 +1,5 @@
 import { fingerprint } from '../fingerprint.ts';
-import { canonicalProjectPath, type GitProbe, getProjectName } from '../project.ts';
+import { canonicalProjectPath, type GitProbe, getProjectName, isRepository } from '../project.ts';
 import type { StatePaths } from '../state-paths.ts';
 
 /** Who asks for runs: the main session of a project, under one name for all clients and worktrees of a repository. */
@@ -33,7 +33,7 @@ export function inboxMark(requester: string, { inboxMarks }: StatePaths): string
 function repositoryOf(path: string, git: GitProbe): string {
   let directory = path;
   for (let level = 0; level < LEVELS_MAX && directory !== ''; level++) {
-    if (git.pathExists(`${directory}/.git`)) return directory;
+    if (isRepository(directory, git)) return directory;
     const at = Math.max(directory.lastIndexOf('/'), directory.lastIndexOf('\\'));
     directory = directory.slice(0, Math.max(at, 0));
   }

@@ -11,6 +11,7 @@ function files(texts: Record<string, string>) {
 }
 
 const REPOSITORY = files({
+  '/home/dev/app/.git/HEAD': 'ref: refs/heads/main',
   '/home/dev/app/.git': '',
   '/home/dev/side/.git': 'gitdir: /home/dev/app/.git/worktrees/side\n',
   '/home/dev/app/.git/worktrees/side/gitdir': '/home/dev/side/.git\n',
@@ -26,6 +27,11 @@ describe('requesterKey()', () => {
   for (const place of ['/home/dev/app/', '/home/dev/app/src/deep', '/home/dev/side', '/home/dev/side/src']) {
     test(`is the same in ${place}`, () => expect(requesterKey(place, REPOSITORY)).toBe(root));
   }
+
+  test('passes over an empty .git, which sandboxes put into directories for a while', () => {
+    const sandboxed = files({ '/srv/app/.git': '', '/srv/.git': '' });
+    expect(requesterKey('/srv/app', sandboxed)).toBe(requesterKey('/srv/app', files({})));
+  });
 
   test('is another one for another place of the same name, and outside of repositories for each directory', () => {
     const keys = ['/home/dev/app', '/srv/app', '/srv/app/src', '/srv'].map((path) =>
