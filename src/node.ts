@@ -3,7 +3,6 @@ import { hookProcess } from './hook.ts';
 import * as failures from './hooks/error-logger.ts';
 import * as others from './hooks/others.ts';
 import * as prompts from './hooks/prompt-logger.ts';
-import * as deliveries from './subagents/deliver-to-hook.ts';
 
 /** The hooks under Node: `node subagent-context.mjs` is the hook of that name. */
 const fileName = (process.argv[1] ?? '').split(/[\\/]/).at(-1) ?? '';
@@ -11,6 +10,5 @@ await hookProcess(hookByName(fileName)?.name, process.env, {
   others: async () => others,
   failures: async () => failures,
   prompts: async () => prompts,
-  deliveries: async () => deliveries,
 });
 process.exit(0);

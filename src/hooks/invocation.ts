@@ -27,8 +27,8 @@ export type Chunks = {
   readonly failures: () => Promise<Decider<'PostToolUseFailure'>>;
   /** The search for a fitting skill. */
   readonly prompts: () => Promise<Decider<'UserPromptSubmit'>>;
-  /** Background runs: what they have to tell. */
-  readonly deliveries: () => Promise<Deliveries>;
+  /** Background runs: what they have to tell. Not under Node, where all of a hook is one file and it is too much for one. */
+  readonly deliveries?: () => Promise<Deliveries>;
 };
 
 type Decider<Name extends HookEvent['name']> = {

@@ -61,7 +61,7 @@ export async function serve(context: Unread, run: HookRun, { decide, answer }: D
 /** Neither is lost by the other's failure. */
 async function loadDeliveries(run: HookRun): Promise<Deliveries | undefined> {
   try {
-    return await run.chunks.deliveries();
+    return await run.chunks.deliveries?.();
   } catch (error) {
     logHookFailure(run.event.name, messageOf(error), run.paths, run.now);
     return undefined;

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import type { Deliveries, Errand, HookRun } from '../hooks/invocation.ts';
 import { lookAfterRuns } from './advance.ts';
 import { acknowledgeDelivery, returnDelivery, takeDelivery } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
+import { thisProcess } from './world.ts';
 
 /** What background runs have to tell, by way of a main session's hooks. Loaded only when there may be something. */
 
@@ -45,18 +45,10 @@ function ownerOf({ event }: HookRun): string {
   return `hook:${event.sessionId}`;
 }
 
-/** The installed program looks after runs, also where the hook itself runs in something else. */
 function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
-  const isProgram = typeof Bun !== 'undefined' && Bun.isStandaloneExecutable;
-  return {
-    paths,
-    env,
-    platform: process.platform,
-    cwd: event.cwd ?? paths.home,
-    executablePath: isProgram || !existsSync(paths.binary) ? process.execPath : paths.binary,
-    isCompiled: isProgram || existsSync(paths.binary),
-    now: () => now,
-  };
+  const { platform, executablePath, isCompiled } = thisProcess();
+  const cwd = event.cwd ?? paths.home;
+  return { paths, env, platform, cwd, executablePath, isCompiled, now: () => now };
 }
 
 ({ deliverToHook, takeBack }) satisfies Deliveries;
