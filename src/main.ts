@@ -32,6 +32,6 @@ if (hook) {
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
 if (isCalled('supervise', 3))
-  await (await import('./subagents/supervise-process.ts')).superviseProcess(words);
+  await (await import('./subagents/supervisor/supervise-process.ts')).superviseProcess(words);
 else if (isCalled('mcp', 1)) await (await import('./mcp/mcp-process.ts')).mcpProcess();
 else process.exitCode = await (await import('./cli/run.ts')).runCli(words);

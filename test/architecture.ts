@@ -43,7 +43,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'hooks/prompt-logger.ts',
     'mcp/mcp-process.ts',
     'subagents/deliver-to-hook.ts',
-    'subagents/supervise-process.ts',
+    'subagents/supervisor/supervise-process.ts',
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

@@ -44,7 +44,7 @@ export type McpOwner = {
 
 /**
  * What a sub-agent's client may need to be logged in and to reach its service: Codex gives its servers no variable that
- * is not named. The other three hand theirs on, but for what looks like a key in Gemini CLI.
+ * is not named, and Gemini CLI none that looks like a key and is not named. The other two hand theirs on.
  */
 const NAMED_VARIABLES = [
   ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'CLAUDE_CODE_OAUTH_TOKEN'],
@@ -53,6 +53,11 @@ const NAMED_VARIABLES = [
   ...['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'],
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'],
 ];
+
+/** Filled in by the client from its own environment; empty when it has none. No key is written into the file. */
+const KEYS_BY_NAME = Object.fromEntries(
+  NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)).map((name) => [name, `\${${name}:-}`]),
+);
 
 /** The settings file of this client, for this user. `path`: where an earlier install found it. */
 export function mcpFile(client: ClientName, owner: McpOwner, path?: string): McpFile {
@@ -139,7 +144,7 @@ function wantedEntry(client: ClientName, { place, env }: McpOwner): Json {
     case 'codex':
       return { command, args: ['mcp'], env_vars: NAMED_VARIABLES, ...(variables && { env: variables }) };
     case 'gemini':
-      return { command, args: ['mcp'], ...(variables && { env: variables }) };
+      return { command, args: ['mcp'], env: { ...KEYS_BY_NAME, ...variables } };
     case 'opencode':
       return { type: 'local', command: [command, 'mcp'], ...(variables && { environment: variables }) };
   }

@@ -10,8 +10,8 @@ import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from '
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { NewRun } from '../store/runs/runs.ts';
-import type { AgentOfClient } from './agent-login.ts';
 import type { Refusal, SpawnRequest } from './features.ts';
+import type { AgentOfClient } from './workplace/agent-login.ts';
 
 /** What a spawn looks at besides the request. */
 export type SpawnSurroundings = {

@@ -12,13 +12,13 @@ import { activeTurns } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
-import { agentDirFor } from './agent-login.ts';
 import { callersModel } from './callers-model.ts';
 import { checkpoint } from './checkpoint.ts';
 import { releaseWarning } from './client-release.ts';
 import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { isInsideRun } from './requester.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
+import { agentDirFor } from './workplace/agent-login.ts';
 
 type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
 

@@ -6,7 +6,7 @@ import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
 import { readRecord } from '../../src/core/guards.ts';
 import { SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
-import { bringLogin } from '../../src/subagents/agent-login.ts';
+import { bringLogin } from '../../src/subagents/workplace/agent-login.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';

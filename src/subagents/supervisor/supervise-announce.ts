@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { redactSecrets } from '../../core/redact.ts';
+import { announcePrompt } from '../../core/runs/announce-prompt.ts';
+import {
+  announcedWords,
+  type EndedTurn,
+  parseAnnounceReply,
+  rawAnnouncement,
+} from '../../core/runs/announce-text.ts';
+import type { NewAnnouncement } from '../../core/runs/announcement.ts';
+import type { Run } from '../../core/runs/run.ts';
+import { turnFiles } from '../../core/runs/run-files.ts';
+import { type Ending, isTerminal, type Turn } from '../../core/runs/turn.ts';
+import { NO_USAGE } from '../../core/runs/usage.ts';
+import type { Rewording } from '../../store/runs/outbox.ts';
+import { appendTurn, getTurn } from '../../store/runs/turns.ts';
+import type { Supervision } from './supervision.ts';
+import { budgetShares, judgeBudget } from './turn-budget.ts';
+
+/** What a turn that ends has to tell, and whether its client is asked to put that into words. */
+
+/** After the announce step's own time, for ending its client. */
+const STEP_MARGIN_MS = 5000;
+
+export type Announcing =
+  /** The requester stopped it, and needs no word of that. */
+  | { readonly kind: 'nothing' }
+  /** The words stand; or the child has said that nothing is to be told. */
+  | { readonly kind: 'said'; readonly announcement: NewAnnouncement; readonly isSkipped: boolean }
+  /** The client is asked once more; the words are what is told if that comes to nothing. */
+  | { readonly kind: 'step'; readonly announcement: NewAnnouncement; readonly prompt: string };
+
+/** What is told of a turn that ends so. `wasWatched`: a client that was only found ended is asked nothing more. */
+export function announcingOf(
+  ended: Omit<EndedTurn, 'prices' | 'transcript' | 'startedAtMs'>,
+  wasWatched: boolean,
+  supervision: Supervision,
+): Announcing {
+  const { world, settings } = supervision;
+  const { run, turn, ending } = ended;
+  if (ending.outcome === 'stopped' && turn.stop?.reason === 'requested') return { kind: 'nothing' };
+  const nowMs = world.now().getTime();
+  const words = rawAnnouncement(endedTurn(run, turn, ending, supervision));
+  const announcement = { id: randomUUID(), ...words, readyAtMs: nowMs };
+  const { mode, timeoutSeconds } = settings.announce;
+  if (mode === 'turn' && wasWatched && isAffordable(run, turn, ending, supervision)) {
+    return {
+      kind: 'step',
+      announcement: { ...announcement, readyAtMs: nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS },
+      prompt: announcePrompt({
+        run,
+        lastReply: ending.result === null ? null : redactSecrets(ending.result),
+      }),
+    };
+  }
+  const isSkipped = mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);
+  // What is dropped at once was never ready.
+  return {
+    kind: 'said',
+    announcement: { ...announcement, readyAtMs: nowMs + (isSkipped ? 1 : 0) },
+    isSkipped,
+  };
+}
+
+/** Adds the turn in which the client puts its result into words, in the slot that its run has. */
+export function addAnnounceTurn(ended: Turn, prompt: string, { db, world }: Supervision): Turn {
+  const { runId, number } = ended;
+  const nowMs = world.now().getTime();
+  return appendTurn(
+    { runId, kind: 'announce', announces: number, message: prompt, nowMs, state: 'starting' },
+    db,
+  );
+}
+
+/** What an announce step came to: better words, silence, or the words that stood before. Undefined: nothing to reword. */
+export function rewordingOf(
+  step: Turn,
+  ending: Ending,
+  run: Run,
+  note: string | null,
+  supervision: Supervision,
+): { readonly turn: Turn; readonly words: Rewording } | undefined {
+  const turn = step.announces === null ? undefined : getTurn(step.runId, step.announces, supervision.db);
+  if (turn === undefined || !isTerminal(turn.state)) return undefined;
+  const nowMs = supervision.world.now().getTime();
+  const ended = endedTurn(run, turn, endingIn(turn, note), supervision);
+  const { result, notes } = rawAnnouncement(ended);
+  const raw = { turn, words: { result, notes, nowMs } };
+  if (ending.outcome !== 'success' || ending.result === null) return raw;
+  const reply = parseAnnounceReply(ending.result);
+  if (reply.kind === 'reply') return { turn, words: { ...announcedWords(ended, reply), nowMs } };
+  return isSilent(ending.result, turn.state, supervision) ? { turn, words: { skip: true, nowMs } } : raw;
+}
+
+/** Whether nothing is to be told; of a failure only where the settings let a child hide it. */
+function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Supervision): boolean {
+  if (parseAnnounceReply(reply).kind !== 'skip') return false;
+  return outcome === 'success' || settings.announce.skipOnFailure;
+}
+
+function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervision): boolean {
+  if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
+  if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
+  const { settings, db, world } = supervision;
+  const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
+  const shares = budgetShares(scope, { budget: settings.budget, stored: NO_USAGE }, db);
+  return judgeBudget(shares, NO_USAGE).kind !== 'exceeded';
+}
+
+function endedTurn(run: Run, turn: Turn, ending: Ending, { world, settings }: Supervision): EndedTurn {
+  const transcript = turnFiles(world.paths, run.id, turn.number).output;
+  return { run, turn, ending, prices: settings.prices, transcript, startedAtMs: turn.startedAtMs };
+}
+
+/** How a turn ended, as its row says it. */
+function endingIn(turn: Turn, note: string | null): Ending {
+  return {
+    outcome: isTerminal(turn.state) ? turn.state : 'lost',
+    result: turn.result,
+    error: turn.error,
+    notes: note === null ? turn.notes : [...turn.notes, note],
+    usage: turn.usage,
+    exit: turn.exit,
+    endedAtMs: turn.endedAtMs ?? turn.queuedAtMs,
+  };
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { addUsage } from '../../clients/runs/reading.ts';
+import type { RunClient, TurnSession } from '../../clients/runs/run-client.ts';
+import { runClient } from '../../clients/runs/run-clients.ts';
+import type { Run } from '../../core/runs/run.ts';
+import type { TurnFiles } from '../../core/runs/run-files.ts';
+import type { Turn } from '../../core/runs/turn.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import { turnsOf } from '../../store/runs/turns.ts';
+import { checkpoint } from '../checkpoint.ts';
+import { bringLogin } from '../workplace/agent-login.ts';
+import { firstPrompt } from '../workplace/first-prompt.ts';
+import { preparePlace } from './supervise-place.ts';
+import { noteEvent, type Supervision } from './supervision.ts';
+import { budgetShares, usdLeft } from './turn-budget.ts';
+import { type LiveClient, launchClient } from './turn-client.ts';
+import { clientEnvironment, writeTurnFiles } from './turn-command.ts';
+import type { TurnRow } from './turn-row.ts';
+
+export type Launched =
+  | { readonly kind: 'launched'; readonly client: LiveClient; readonly run: Run }
+  /** A stop came before. */
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** Everything from a turn with a slot to its running client. What cannot be had is the reason of a failure. */
+export async function launchTurn(
+  row: TurnRow,
+  run: Run,
+  files: TurnFiles,
+  supervision: Supervision,
+): Promise<Launched> {
+  const { world } = supervision;
+  try {
+    const place = await preparePlace(run, supervision);
+    if (place.kind === 'failed') return place;
+    checkpoint('after-place', world.env);
+    return start(row, place.run, files, supervision);
+  } catch (error) {
+    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervision): Launched {
+  const { world, settings } = supervision;
+  const { turn } = row;
+  const session = sessionOf(turn, run);
+  if (session === undefined)
+    return { kind: 'failed', reason: 'there is no session of the client to go on with' };
+  const client = runClient(run.client);
+  const command = client.command({
+    prompt: turn.kind === 'task' ? firstPrompt(run, settings, world) : turn.message,
+    session,
+    model: run.model.resolved,
+    thinking: run.thinking,
+    policy: run.policy,
+    tools: turn.kind === 'announce' ? 'none' : 'policy',
+    budgetUsd: budgetUsd(client, turn, run, supervision),
+    cwd: run.cwd,
+    directory: files.home,
+    mcp: null, // Of our own tools there is none that a sub-agent may have.
+    agentDir: run.agentDir,
+  });
+  writeTurnFiles(files, command);
+  const env = bringLogin({ client: run.client, agentDir: run.agentDir, directory: files.home }, world.env);
+  checkpoint('before-launch-mark', world.env);
+  const atMs = world.now().getTime();
+  // The last look: whoever wrote a stop before this has prevented the start.
+  const marked = row.change((now) =>
+    now.stop === null ? { launchedAtMs: atMs, process: null, offsetBytes: 0, reader: {} } : {},
+  );
+  if (marked.stop !== null) return { kind: 'stopped' };
+  checkpoint('after-launch-mark', world.env);
+  const started = tryLaunch(() =>
+    launchClient({
+      program: command.program,
+      args: command.args,
+      cwd: run.cwd,
+      env: clientEnvironment(turn, command, env),
+      stdin: files.prompt,
+      stdout: files.output,
+      stderr: files.errors,
+    }),
+  );
+  if (started instanceof Error) {
+    row.change({ launchedAtMs: null });
+    return { kind: 'failed', reason: started.message };
+  }
+  checkpoint('after-start', world.env);
+  enterStart(row, run, started, supervision);
+  checkpoint('after-process-stored', world.env);
+  return { kind: 'launched', client: started, run };
+}
+
+function tryLaunch(launch: () => LiveClient): LiveClient | Error {
+  try {
+    return launch();
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/**
+ * The client runs, whether this can be written just now or not. A second try keeps the time of the first; of a client that
+ * another supervisor started, and did not live to write down, the time is that just before its start.
+ */
+export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
+  const { turn } = row;
+  const isOwn = client.exited !== null;
+  const nowMs = supervision.world.now().getTime();
+  const startedAtMs = turn.startedAtMs ?? (isOwn ? nowMs : (turn.launchedAtMs ?? nowMs));
+  const limitMs = timeoutOf(turn, run, supervision);
+  const deadlineAtMs = limitMs === 0 ? null : startedAtMs + limitMs;
+  row.changeSoon(
+    (now) => ({
+      ...(now.state === 'starting' ? { state: 'running' } : {}),
+      ...{ process: client.identity, startedAtMs, deadlineAtMs },
+    }),
+    (error) => noteEvent(turn, 'not stored', String(error), supervision),
+  );
+  if (isOwn) noteEvent(turn, 'started', `process ${client.identity.pid}`, supervision);
+}
+
+/** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
+export function timeoutOf(turn: Turn, run: Run, { settings }: Supervision): number {
+  return turn.kind === 'announce' ? settings.announce.timeoutSeconds * 1000 : run.runTimeoutMs;
+}
+
+/** The session that the client is asked for; undefined: the run never had one. */
+export function sessionOf(turn: Turn, run: Run): TurnSession | undefined {
+  if (turn.kind === 'task') return { kind: 'new', id: randomUUID() };
+  return run.sessionId === null ? undefined : { kind: 'resume', id: run.sessionId };
+}
+
+/** What the session had used before this turn. */
+export function usageBefore(turn: Turn, { db }: Supervision): Usage {
+  const earlier = turnsOf(turn.runId, db).filter(({ number }) => number < turn.number);
+  return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+}
+
+function budgetUsd(
+  client: RunClient,
+  turn: Turn,
+  run: Run,
+  { settings, db, world }: Supervision,
+): number | null {
+  if (!client.capabilities.keepsBudget) return null;
+  const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
+  return usdLeft(budgetShares(scope, { budget: settings.budget, stored: turn.usage }, db), NO_USAGE);
+}

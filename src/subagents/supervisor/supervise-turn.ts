@@ -1,0 +1,259 @@
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import type { TurnReader } from '../../clients/runs/run-client.ts';
+import { runClient } from '../../clients/runs/run-clients.ts';
+import type { Run } from '../../core/runs/run.ts';
+import { type TurnFiles, turnFiles } from '../../core/runs/run-files.ts';
+import type { Ending, Stop, Turn } from '../../core/runs/turn.ts';
+import { NO_USAGE } from '../../core/runs/usage.ts';
+import { cutText, oneLine } from '../../core/text.ts';
+import { changeRun, getRun } from '../../store/runs/runs.ts';
+import { readerState } from '../../store/runs/turns.ts';
+import { endProcesses } from '../../sys/end-processes.ts';
+import { GrowingFile, readTail } from '../../sys/growing-file.ts';
+import { checkpoint } from '../checkpoint.ts';
+import { logRunFailure } from '../runs-log.ts';
+import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './supervise-launch.ts';
+import { noteEvent, type Supervision } from './supervision.ts';
+import { findClient, type LiveClient, markerOf } from './turn-client.ts';
+import { TurnEffects } from './turn-effects.ts';
+import { endingOf, endingWithout } from './turn-ending.ts';
+import { readMemory } from './turn-memory.ts';
+import { NotOurs, type TurnRow } from './turn-row.ts';
+import { TurnWatch } from './turn-watch.ts';
+
+const GRACE_MS = 5000;
+const STDERR_BYTES_MAX = 16 * 1024;
+/** How long the end of a client that was killed may take to be told. */
+const EXIT_WAIT_MS = 2000;
+/** The model that was asked for, and then the client's own. Never a third. */
+const TRIES_MAX = 2;
+
+export type TurnEnd = {
+  readonly ending: Ending;
+  readonly run: Run;
+  /** Whether somebody looked after the client to its end; a turn that was only found ended starts nothing more. */
+  readonly wasWatched: boolean;
+};
+
+/** One turn from where it stands to how it ended. What is written down of that end is the caller's. @throws NotOurs */
+export async function superviseTurn(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
+  let found: Turn | undefined = before.launchedAtMs === null ? undefined : before;
+  for (let tries = 1; ; tries++) {
+    const run = runOf(row.turn, supervision);
+    const end = await new TurnSupervisor(row, run, supervision).comeToEnd(found);
+    found = undefined;
+    if (tries >= TRIES_MAX || !isRetried(end, row, supervision)) return end.end;
+  }
+}
+
+type Try = { readonly end: TurnEnd; readonly isModelRefused: boolean };
+
+/** A refused model has done nothing: once, and written down before it is, the client's own is tried. */
+function isRetried({ end, isModelRefused }: Try, row: TurnRow, supervision: Supervision): boolean {
+  const { db } = supervision;
+  const { run, ending } = end;
+  const model = run.model.resolved;
+  if (!isModelRefused || model === null || row.refresh().stop !== null) return false;
+  const words = `the model "${model}" was refused, so ${run.client} used its own: ${ending.error}`;
+  const warning = cutText(oneLine(run.warning === null ? words : `${run.warning}; ${words}`), 1000);
+  db.transaction(() => {
+    changeRun(run.id, { modelResolved: null, warning }, db);
+    row.change({ launchedAtMs: null, process: null, offsetBytes: 0, reader: {}, usage: NO_USAGE });
+  });
+  noteEvent(row.turn, 'model refused', words, supervision);
+  checkpoint('after-model-refused', supervision.world.env);
+  return true;
+}
+
+function runOf({ runId }: Turn, { db }: Supervision): Run {
+  const found = getRun(runId, db);
+  if (found === undefined) throw new Error(`Cannot look after run "${runId}": there is no such run`);
+  return found.run;
+}
+
+/** One try at a turn. */
+class TurnSupervisor {
+  readonly #row: TurnRow;
+  readonly #supervision: Supervision;
+  readonly #files: TurnFiles;
+  readonly #notes: string[] = [];
+  readonly #effects: TurnEffects;
+  #run: Run;
+
+  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+    this.#row = row;
+    this.#run = run;
+    this.#supervision = supervision;
+    this.#files = turnFiles(supervision.world.paths, run.id, row.turn.number);
+    this.#effects = new TurnEffects(row, run, supervision);
+  }
+
+  /** The client's end, and ours. `found`: the turn as the supervisor before left it, when it had launched the client. */
+  async comeToEnd(found: Turn | undefined): Promise<Try> {
+    const ending = found === undefined ? this.#begin() : this.#goOn(found);
+    const end = await ending.finally(() => this.#effects.end());
+    // Not when this throws: of a client that still runs, for another supervisor, it would be taken away.
+    rmSync(this.#files.home, { recursive: true, force: true });
+    return end;
+  }
+
+  async #begin(): Promise<Try> {
+    if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
+    const launched = await launchTurn(this.#row, this.#run, this.#files, this.#supervision);
+    if (launched.kind !== 'launched')
+      return this.#without(launched.kind === 'failed' ? launched.reason : 'stopped before it started');
+    this.#run = launched.run;
+    this.#effects.moveTo(launched.run);
+    return this.#watch(launched.client);
+  }
+
+  async #goOn(before: Turn): Promise<Try> {
+    const found = findClient(before);
+    noteEvent(before, 'taken over', found.kind, this.#supervision);
+    checkpoint('after-find', this.#supervision.world.env);
+    if (found.kind === 'alive') {
+      enterStart(this.#row, this.#run, found.client, this.#supervision);
+      return this.#watch(found.client);
+    }
+    if (found.kind === 'gone') await this.#sweep(null);
+    return this.#concludeUnseen(found.kind);
+  }
+
+  async #watch(client: LiveClient): Promise<Try> {
+    const { reader, output, memory } = this.#openOutput();
+    const { turn } = this.#row;
+    const { settings } = this.#supervision;
+    const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
+    const limits = { runMs: timeoutOf(turn, this.#run, this.#supervision), idleMs };
+    const watch = new TurnWatch({
+      ...{ client, reader, output, errors: this.#files.errors, limits, turn, memory },
+      effects: this.#effects,
+    });
+    try {
+      const watched = await watch.follow();
+      checkpoint(`after-${watched.kind}`, this.#supervision.world.env);
+      const stop = watched.kind === 'stop' ? this.#enterStop(watched.stop) : this.#row.turn.stop;
+      if (watched.kind === 'lingers')
+        this.#notes.push('the client did not end after its result, and was ended');
+      checkpoint('before-signals', this.#supervision.world.env);
+      await this.#sweep(client);
+      checkpoint('after-signals', this.#supervision.world.env);
+      const exit = await watch.drain(EXIT_WAIT_MS);
+      const conclusion = reader.conclude(watched.kind === 'lingers' ? null : exit, this.#stderr());
+      this.#effects.enterConclusion(conclusion);
+      this.#run = this.#effects.run;
+      const end = { conclusion, exit, stop, notes: this.#notes, endedAtMs: this.#nowMs() };
+      return {
+        end: { ending: endingOf(end, settings.prices), run: this.#run, wasWatched: true },
+        isModelRefused: stop === null && conclusion.isModelRefused,
+      };
+    } finally {
+      output.close();
+    }
+  }
+
+  /** The reason that came first; it counts even where it cannot be written down. */
+  #enterStop(reached: Omit<Stop, 'atMs'> | 'in the row'): Stop | null {
+    const own = reached === 'in the row' ? null : { ...reached, atMs: this.#nowMs() };
+    const change = () => this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
+    try {
+      return change();
+    } catch (error) {
+      if (error instanceof NotOurs) throw error;
+      logRunFailure(this.#run.id, error, this.#supervision.world.paths, this.#supervision.world.now());
+      return this.#row.turn.stop ?? own;
+    }
+  }
+
+  /** What can be said of a client whose end nobody saw: what it wrote. */
+  #concludeUnseen(found: 'gone' | 'other boot'): Try {
+    const { reader, output } = this.#openOutput();
+    try {
+      const take = (line: string) => {
+        for (const event of reader.read(line)) this.#effects.onEvent(event);
+      };
+      while (output.read(take, Number.MAX_SAFE_INTEGER));
+      output.readRest(take);
+    } finally {
+      output.close();
+    }
+    const conclusion = reader.conclude(null, this.#stderr());
+    this.#effects.enterConclusion(conclusion);
+    this.#run = this.#effects.run;
+    const isSuccess = found === 'gone' && conclusion.outcome === 'success';
+    if (!isSuccess) this.#notes.push(this.#lastActivity());
+    const ending = endingOf(
+      {
+        conclusion:
+          found === 'gone'
+            ? conclusion
+            : {
+                ...conclusion,
+                outcome: 'unknown',
+                error: 'the system was started anew while the client ran',
+              },
+        exit: null,
+        stop: this.#row.turn.stop,
+        notes: this.#notes,
+        endedAtMs: this.#nowMs(),
+      },
+      this.#supervision.settings.prices,
+    );
+    return {
+      end: { ending, run: this.#run, wasWatched: false },
+      isModelRefused: found === 'gone' && conclusion.isModelRefused,
+    };
+  }
+
+  #without(error: string): Try {
+    const { turn } = this.#row;
+    const ending = endingWithout(
+      { outcome: 'error', error, stop: turn.stop, endedAtMs: this.#nowMs() },
+      { ...NO_USAGE },
+    );
+    return { end: { ending, run: this.#run, wasWatched: true }, isModelRefused: false };
+  }
+
+  #openOutput() {
+    const { turn } = this.#row;
+    const { db } = this.#supervision;
+    const session = sessionOf(turn, this.#run) ?? { kind: 'new' as const, id: '' };
+    const reader: TurnReader = runClient(this.#run.client).reader({
+      session,
+      before: usageBefore(turn, this.#supervision),
+    });
+    const memory = readMemory(readerState(turn.runId, turn.number, db));
+    if (memory !== undefined) reader.restore(memory.reader);
+    closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.
+    return { reader, memory, output: new GrowingFile(this.#files.output, { from: turn.offsetBytes }) };
+  }
+
+  async #sweep(client: LiveClient | null): Promise<void> {
+    const { turn } = this.#row;
+    const { survivors } = await endProcesses({
+      leader: client?.identity ?? null,
+      group: client?.identity.pid ?? null,
+      polite: runClient(this.#run.client).capabilities.politeSignal,
+      graceMs: GRACE_MS,
+      marker: markerOf(turn),
+    });
+    if (survivors.length === 0) return;
+    const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
+    this.#notes.push(words);
+    noteEvent(turn, 'survivors', words, this.#supervision);
+  }
+
+  #stderr(): string {
+    return readTail(this.#files.errors, STDERR_BYTES_MAX);
+  }
+
+  #lastActivity(): string {
+    const modified = statSync(this.#files.output, { throwIfNoEntry: false });
+    if (modified === undefined || modified.size === 0) return 'it had written nothing';
+    return `its last output is of ${modified.mtime.toISOString()}`;
+  }
+
+  #nowMs(): number {
+    return this.#supervision.world.now().getTime();
+  }
+}

@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Run } from '../../core/runs/run.ts';
+import type { Ending, Turn } from '../../core/runs/turn.ts';
+import { loadRunSettings } from '../../store/run-config.ts';
+import { reword } from '../../store/runs/outbox.ts';
+import { getRun } from '../../store/runs/runs.ts';
+import { openRunsDb } from '../../store/runs/runs-db.ts';
+import { endTurn } from '../../store/runs/turns.ts';
+import { sqliteErrorCode } from '../../store/sqlite.ts';
+import { endProcesses } from '../../sys/end-processes.ts';
+import { identityOf } from '../../sys/process-identity.ts';
+import { advance } from '../advance.ts';
+import { checkpoint } from '../checkpoint.ts';
+import { markInbox } from '../deliver.ts';
+import type { RunsWorld } from '../features.ts';
+import { logRunFailure } from '../runs-log.ts';
+import { leaveWorktree } from '../workplace/worktree.ts';
+import { addAnnounceTurn, announcingOf, rewordingOf } from './supervise-announce.ts';
+import { superviseTurn, type TurnEnd } from './supervise-turn.ts';
+import { noteEvent, type Supervision } from './supervision.ts';
+import { markerOf } from './turn-client.ts';
+import { endingWithout } from './turn-ending.ts';
+import { NotOurs, TurnRow } from './turn-row.ts';
+
+const GRACE_MS = 5000;
+/** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
+const WRITE_TRIES_MAX = 120;
+const WRITE_RETRY_MS = 500;
+
+/**
+ * The whole life of a supervisor: takes one turn of a run, starts its client or takes over one that runs, follows it to
+ * its end and says so. Resolves when nothing is left to do. Never throws: what goes wrong is noted in logs/runs.log.
+ */
+export async function supervise(runId: string, turnNumber: number, world: RunsWorld): Promise<void> {
+  let isShuttingDown = false;
+  const shutDown = () => {
+    isShuttingDown = true;
+  };
+  process.on('SIGTERM', shutDown);
+  try {
+    const db = openRunsDb(world.paths);
+    try {
+      const self = identityOf(process.pid) ?? { pid: process.pid, start: '', boot: '' };
+      const settings = loadRunSettings(world.paths);
+      const supervision = { db, world, settings, self, isShuttingDown: () => isShuttingDown };
+      checkpoint('before-take', world.env);
+      const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
+      if (taken !== undefined) await lookAfter(taken.row, taken.before, supervision);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (!(error instanceof NotOurs)) logRunFailure(runId, error, world.paths, world.now());
+  } finally {
+    process.off('SIGTERM', shutDown);
+  }
+  checkpoint('before-advance', world.env);
+  advance(world);
+}
+
+/** A turn, and the announce step that may follow it. */
+async function lookAfter(row: TurnRow, before: Turn, supervision: Supervision): Promise<void> {
+  const { world, db, self } = supervision;
+  checkpoint('after-take', world.env);
+  if (before.kind === 'announce') {
+    // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
+    return announce(
+      row,
+      before.launchedAtMs === null ? leftStep(row, supervision) : await endOf(row, before, supervision),
+      supervision,
+    );
+  }
+  const end = await endOf(row, before, supervision);
+  const step = await finish(row, end, supervision);
+  checkpoint('before-announce-step', world.env);
+  const taken = step && TurnRow.take(step, self, db);
+  if (taken !== undefined) {
+    await announce(taken.row, await endOf(taken.row, taken.before, supervision), supervision);
+  }
+}
+
+/** Whatever goes wrong with us, nothing of the client is left behind, and the turn ends. */
+async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
+  try {
+    return await superviseTurn(row, before, supervision);
+  } catch (error) {
+    if (error instanceof NotOurs) throw error;
+    const { world } = supervision;
+    logRunFailure(row.turn.runId, error, world.paths, world.now());
+    await endProcesses({
+      leader: row.turn.process,
+      group: null,
+      polite: 'SIGTERM',
+      graceMs: GRACE_MS,
+      marker: markerOf(row.turn),
+    });
+    const words = `the supervisor failed: ${error instanceof Error ? error.message : String(error)}`;
+    const { stop, usage } = row.turn;
+    const ending = endingWithout(
+      { outcome: 'error', error: words, stop, endedAtMs: world.now().getTime() },
+      usage,
+    );
+    return { ending, run: runIn(row, supervision), wasWatched: false };
+  }
+}
+
+/** Ends the turn and writes what it has to tell, at once. Gives the announce step, when there is to be one. */
+async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<Turn | undefined> {
+  const { db, world } = supervision;
+  const { turn } = row;
+  const planned = announcingOf({ ...end, turn }, end.wasWatched, supervision);
+  // An announce step works in the same directory: the working tree is looked at behind it.
+  const note = planned.kind === 'step' ? null : await leaveWorktree(end.run, world);
+  const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
+  const announcing =
+    note === null ? planned : announcingOf({ ...end, ending, turn }, end.wasWatched, supervision);
+  checkpoint('before-end', world.env);
+  const step = await writing(turn.runId, supervision, () =>
+    db.transaction(() => {
+      const ended = endTurn(turn, ending, announcing.kind === 'nothing' ? null : announcing.announcement, db);
+      checkpoint('within-end', world.env);
+      if (ended === undefined || ended.state !== ending.outcome) return undefined;
+      const nowMs = world.now().getTime();
+      if (announcing.kind === 'said' && announcing.isSkipped) {
+        reword(
+          turn.runId,
+          turn.number,
+          { skip: true, nowMs: Math.min(nowMs, announcing.announcement.readyAtMs - 1) },
+          db,
+        );
+      }
+      return announcing.kind === 'step' ? addAnnounceTurn(ended, announcing.prompt, supervision) : undefined;
+    }),
+  );
+  checkpoint('after-end', world.env);
+  noteEvent(turn, 'ended', describe(ending), supervision);
+  if (announcing.kind !== 'nothing') markInbox(end.run.requester.key, world.paths);
+  checkpoint('after-mark', world.env);
+  return step;
+}
+
+/** The client was asked for words in its own session. What that came to is written with the end of the step. */
+async function announce(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<void> {
+  const { db, world } = supervision;
+  const { turn } = row;
+  const note = await leaveWorktree(end.run, world);
+  checkpoint('before-reword', world.env);
+  await writing(turn.runId, supervision, () =>
+    db.transaction(() => {
+      const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
+      if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
+      reword(turn.runId, rewording.turn.number, rewording.words, db);
+      checkpoint('within-reword', world.env);
+    }),
+  );
+  checkpoint('after-reword', world.env);
+  if (end.ending.outcome !== 'success')
+    noteEvent(turn, 'announce step failed', describe(end.ending), supervision);
+  markInbox(end.run.requester.key, world.paths);
+}
+
+function leftStep(row: TurnRow, supervision: Supervision): TurnEnd {
+  const { stop, usage } = row.turn;
+  const error = 'its supervisor died before the client was asked';
+  const endedAtMs = supervision.world.now().getTime();
+  const ending = endingWithout({ outcome: 'lost', error, stop, endedAtMs }, usage);
+  return { ending, run: runIn(row, supervision), wasWatched: false };
+}
+
+/** An end has to be written, also when that is impossible just now. @throws the last failure */
+async function writing<T>(runId: string, { world }: Supervision, write: () => T): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return write();
+    } catch (error) {
+      if (sqliteErrorCode(error) === undefined || tries >= WRITE_TRIES_MAX) throw error;
+      if (tries === 1) logRunFailure(runId, error, world.paths, world.now());
+      await sleep(WRITE_RETRY_MS);
+    }
+  }
+}
+
+function runIn({ turn }: TurnRow, { db }: Supervision): Run {
+  const found = getRun(turn.runId, db);
+  if (found === undefined) throw new Error(`Cannot look after run "${turn.runId}": there is no such run`);
+  return found.run;
+}
+
+function describe({ outcome, error, exit }: Ending): string {
+  const code = exit === null ? '' : exit.code === null ? ` (${exit.signal})` : ` (exit code ${exit.code})`;
+  return `${outcome}${code}${error === null ? '' : `: ${error}`}`;
+}

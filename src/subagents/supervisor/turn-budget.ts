@@ -1,0 +1,73 @@
+import type { BudgetLimit, RunSettings } from '../../core/runs/settings.ts';
+import type { Usage } from '../../core/runs/usage.ts';
+import { type SpentScope, spent } from '../../store/runs/budget.ts';
+import type { Sqlite } from '../../store/sqlite.ts';
+import { WARNING_SHARE } from './turn-clocks.ts';
+
+type Unit = 'tokens' | 'usd';
+
+/** What others have taken of a limit: the turn itself comes on top. */
+export type BudgetShare = {
+  readonly name: 'run' | 'requester' | 'day';
+  readonly limit: BudgetLimit;
+  readonly others: Readonly<Record<Unit, number>>;
+};
+
+export type BudgetVerdict =
+  | { readonly kind: 'within' }
+  | { readonly kind: 'near'; readonly words: string }
+  | { readonly kind: 'exceeded'; readonly words: string };
+
+const MS_PER_DAY = 86_400_000;
+
+/** How the limits stand for a turn that has taken this, as far as it is known. */
+export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): BudgetVerdict {
+  let near: BudgetVerdict = { kind: 'within' };
+  for (const { name, limit, others } of shares) {
+    for (const unit of ['tokens', 'usd'] as const) {
+      const max = limit[unit];
+      if (max === null) continue;
+      const taken = others[unit] + takenBy(usage, unit);
+      const words = `${show(taken, unit)} of ${show(max, unit)} for the ${name}`;
+      if (taken >= max) return { kind: 'exceeded', words: `budget exceeded: ${words}` };
+      if (taken >= max * WARNING_SHARE) near = { kind: 'near', words: `near the budget: ${words}` };
+    }
+  }
+  return near;
+}
+
+/** What may still be spent in USD; null: there is no such limit. */
+export function usdLeft(shares: readonly BudgetShare[], usage: Usage): number | null {
+  const left = shares.flatMap(({ limit, others }) =>
+    limit.usd === null ? [] : [limit.usd - others.usd - takenBy(usage, 'usd')],
+  );
+  return left.length === 0 ? null : Math.max(0, Math.min(...left));
+}
+
+/** The limits that are set, with what all turns but this one have taken. `stored`: what the database has of this one. */
+export function budgetShares(
+  { runId, requester, nowMs }: { runId: string; requester: string; nowMs: number },
+  { budget, stored }: { budget: RunSettings['budget']; stored: Usage },
+  db: Sqlite,
+): BudgetShare[] {
+  const scopes: readonly (readonly [BudgetShare['name'], SpentScope])[] = [
+    ['run', { runId }],
+    ['requester', { requester }],
+    ['day', { sinceMs: nowMs - MS_PER_DAY }],
+  ];
+  return scopes.flatMap(([name, scope]) => {
+    const limit = budget[name];
+    if (limit.tokens === null && limit.usd === null) return [];
+    const all = spent(scope, db);
+    const others = (unit: Unit) => Math.max(0, all[unit] - takenBy(stored, unit));
+    return [{ name, limit, others: { tokens: others('tokens'), usd: others('usd') } }];
+  });
+}
+
+function takenBy(usage: Usage, unit: Unit): number {
+  return unit === 'usd' ? (usage.costUsd ?? 0) : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+}
+
+function show(amount: number, unit: Unit): string {
+  return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
+}

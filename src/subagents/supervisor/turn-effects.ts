@@ -1,0 +1,143 @@
+import type { AgentEvent, Conclusion } from '../../clients/runs/run-client.ts';
+import { priced } from '../../core/runs/price.ts';
+import type { Run } from '../../core/runs/run.ts';
+import type { Turn } from '../../core/runs/turn.ts';
+import type { Usage } from '../../core/runs/usage.ts';
+import { changeRun } from '../../store/runs/runs.ts';
+import { dataVersion } from '../../store/runs/runs-db.ts';
+import { checkpoint } from '../checkpoint.ts';
+import { logRunFailure } from '../runs-log.ts';
+import { newFailureRecorder } from '../workplace/tool-failures.ts';
+import { noteEvent, type Supervision } from './supervision.ts';
+import { type BudgetShare, budgetShares, judgeBudget } from './turn-budget.ts';
+import type { TurnRow } from './turn-row.ts';
+import type { WatchEffects } from './turn-watch.ts';
+
+const WARNINGS_MAX = 10;
+
+/** What becomes of what a client says: rows, events, the knowledge of failed tools. A full disk stops none of it. */
+export class TurnEffects implements WatchEffects {
+  readonly #row: TurnRow;
+  readonly #supervision: Supervision;
+  readonly #failures: ReturnType<typeof newFailureRecorder>;
+  #run: Run;
+  #dataVersion: number | undefined;
+  #shares: readonly BudgetShare[] | undefined;
+  #isNearBudget = false;
+  #warnings = 0;
+  #isUnstoredSaid = false;
+
+  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+    this.#row = row;
+    this.#run = run;
+    this.#supervision = supervision;
+    this.#failures = newFailureRecorder(run, supervision.world.paths);
+  }
+
+  /** The run with what became known of it. */
+  get run(): Run {
+    return this.#run;
+  }
+
+  /** The run has another directory now. */
+  moveTo(run: Run): void {
+    this.#run = run;
+  }
+
+  /** Writes what is still held back. */
+  end(): void {
+    this.#failures.flush();
+  }
+
+  now = (): Date => this.#supervision.world.now();
+
+  onEvent = (event: AgentEvent): void => {
+    if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
+    else if (event.kind === 'session') this.#enterSession(event.id, event.model);
+    else if (event.kind === 'warning') this.onWarning(event.text);
+    else if (event.kind === 'result') checkpoint('after-result', this.#supervision.world.env);
+  };
+
+  /** What is known only at the end. */
+  enterConclusion({ sessionId, usage }: Conclusion): void {
+    const known = this.#run.sessionId ?? sessionId;
+    if (known !== null) this.#enterSession(known, this.#run.model.observed ?? usage.model);
+  }
+
+  overBudget = (usage: Usage): string | undefined => {
+    this.#shares ??= this.#readShares();
+    const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
+    if (verdict.kind === 'exceeded') return verdict.words;
+    if (verdict.kind === 'near' && !this.#isNearBudget) {
+      this.#isNearBudget = true;
+      this.onWarning(verdict.words);
+    }
+    return undefined;
+  };
+
+  turnIfChanged = (): Turn | undefined => {
+    const { db, isShuttingDown } = this.#supervision;
+    if (isShuttingDown() && this.#row.turn.stop === null) {
+      const stop = {
+        reason: 'shutdown',
+        by: 'the end of its supervisor',
+        atMs: this.now().getTime(),
+      } as const;
+      return this.#row.change((turn) => ({ stop: turn.stop ?? stop }));
+    }
+    const version = dataVersion(db);
+    if (version === this.#dataVersion) return undefined;
+    this.#dataVersion = version;
+    return this.#row.refresh();
+  };
+
+  store: WatchEffects['store'] = ({ usage, ...progress }) => {
+    const cost = priced(usage, this.#supervision.settings.prices);
+    this.#row.changeSoon({ ...progress, usage: cost }, (error) => this.#sayUnstored(error));
+    this.#shares = undefined; // What others take is looked at again.
+    checkpoint('after-progress', this.#supervision.world.env);
+  };
+
+  onWarning = (words: string): void => {
+    this.#warnings++;
+    if (this.#warnings <= WARNINGS_MAX) noteEvent(this.#row.turn, 'warning', words, this.#supervision);
+  };
+
+  /** Of the first turn the session is the run's; later ones go on in it. */
+  #enterSession(id: string, model: string | null): void {
+    const sessionId = this.#row.turn.kind === 'task' ? id : this.#run.sessionId;
+    const observed = model ?? this.#run.model.observed;
+    if (sessionId === this.#run.sessionId && observed === this.#run.model.observed) return;
+    this.#run = { ...this.#run, sessionId, model: { ...this.#run.model, observed } };
+    const changes = {
+      ...(sessionId === null ? {} : { sessionId }),
+      ...(observed === null ? {} : { modelObserved: observed }),
+    };
+    try {
+      changeRun(this.#run.id, changes, this.#supervision.db);
+    } catch (error) {
+      this.#log(error);
+    }
+  }
+
+  #readShares(): readonly BudgetShare[] {
+    const { settings, db } = this.#supervision;
+    const scope = { runId: this.#run.id, requester: this.#run.requester.key, nowMs: this.now().getTime() };
+    try {
+      return budgetShares(scope, { budget: settings.budget, stored: this.#row.turn.usage }, db);
+    } catch (error) {
+      this.#log(error);
+      return [];
+    }
+  }
+
+  /** It is tried again each second. */
+  #sayUnstored(error: unknown): void {
+    if (!this.#isUnstoredSaid) this.#log(error);
+    this.#isUnstoredSaid = true;
+  }
+
+  #log(error: unknown): void {
+    logRunFailure(this.#run.id, error, this.#supervision.world.paths, this.now());
+  }
+}

@@ -1,0 +1,71 @@
+import type { Conclusion } from '../../clients/runs/run-client.ts';
+import { unreachable } from '../../core/guards.ts';
+import { priced } from '../../core/runs/price.ts';
+import type { ModelPrice } from '../../core/runs/settings.ts';
+import type { Ending, Exit, Outcome, Stop } from '../../core/runs/turn.ts';
+
+/** How the end of a client came to be seen. */
+export type ClientEnd = {
+  readonly conclusion: Conclusion;
+  /** As the system said it; null: nobody saw it. */
+  readonly exit: Exit | null;
+  /** Why it was ended from outside; null: it was not. */
+  readonly stop: Stop | null;
+  readonly notes: readonly string[];
+  readonly endedAtMs: number;
+};
+
+/** How the turn ended. A stop that was asked for before the end is the reason, however well the client ended. */
+export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending {
+  const { conclusion, exit, stop, notes, endedAtMs } = end;
+  return {
+    outcome: stop === null ? outcomeOf(conclusion) : stoppedOutcome(stop),
+    result: conclusion.text,
+    error: stop === null ? conclusion.error : null,
+    notes,
+    usage: priced(conclusion.usage, prices),
+    exit,
+    endedAtMs,
+  };
+}
+
+/** A turn that never came to its client, or of which nothing is left. */
+export function endingWithout(
+  {
+    outcome,
+    error,
+    stop,
+    endedAtMs,
+  }: { outcome: Outcome; error: string; stop: Stop | null; endedAtMs: number },
+  usage: Ending['usage'],
+): Ending {
+  const isStopped = stop !== null;
+  return {
+    outcome: isStopped ? stoppedOutcome(stop) : outcome,
+    result: null,
+    error: isStopped ? null : error,
+    notes: [],
+    usage,
+    exit: null,
+    endedAtMs,
+  };
+}
+
+function outcomeOf({ outcome }: Conclusion): Outcome {
+  return outcome === 'unknown' ? 'lost' : outcome;
+}
+
+function stoppedOutcome({ reason }: Stop): Outcome {
+  switch (reason) {
+    case 'requested':
+    case 'shutdown':
+      return 'stopped';
+    case 'timeout':
+    case 'idle':
+      return 'timeout';
+    case 'budget':
+      return 'error';
+    default:
+      return unreachable(reason);
+  }
+}

@@ -1,0 +1,107 @@
+import { isTerminal, type ProcessIdentity, type Turn } from '../../core/runs/turn.ts';
+import { changeTurn, getTurn, type TurnChanges } from '../../store/runs/turns.ts';
+import type { Sqlite } from '../../store/sqlite.ts';
+import { isOtherBoot, isSameProcess } from '../../sys/process-identity.ts';
+
+/** The turn has ended, or another supervisor looks after it: this one has nothing more to say. */
+export class NotOurs extends Error {}
+
+const TRIES_MAX = 20;
+
+/** A turn as this supervisor knows it. Only the owner changes it here, and every change is made on what stands there. */
+export class TurnRow {
+  readonly #db: Sqlite;
+  readonly #owner: ProcessIdentity;
+  #turn: Turn;
+  #unstored: TurnChanges = {};
+
+  private constructor(db: Sqlite, owner: ProcessIdentity, turn: Turn) {
+    this.#db = db;
+    this.#owner = owner;
+    this.#turn = turn;
+  }
+
+  /**
+   * Takes the turn, unless it has not been given a slot, has ended, or somebody who lives looks after it. `before`: the
+   * turn as it was, with its last owner.
+   */
+  static take(
+    { runId, number }: Pick<Turn, 'runId' | 'number'>,
+    owner: ProcessIdentity,
+    db: Sqlite,
+  ): { readonly row: TurnRow; readonly before: Turn } | undefined {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const before = getTurn(runId, number, db);
+      if (before === undefined || before.state === 'queued' || isTerminal(before.state)) return undefined;
+      if (isLookedAfter(before, owner)) return undefined;
+      const taken = changeTurn(before, { owner }, db);
+      if (taken !== undefined) return { row: new TurnRow(db, owner, taken), before };
+    }
+    return undefined;
+  }
+
+  /** As it was last read. */
+  get turn(): Turn {
+    return this.#turn;
+  }
+
+  /** Reads what others have changed: a stop. @throws NotOurs */
+  refresh(): Turn {
+    const turn = getTurn(this.#turn.runId, this.#turn.number, this.#db);
+    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.#owner)) {
+      throw new NotOurs(`Turn ${this.#turn.number} of run "${this.#turn.runId}" is not ours any more`);
+    }
+    this.#turn = turn;
+    return turn;
+  }
+
+  /** Changes the turn now; a stop that comes in between stands in the turn that is given back. @throws as SQLite, NotOurs */
+  change(changes: Changes): Turn {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const all = { ...this.#unstored, ...changesTo(this.#turn, changes) };
+      const changed = changeTurn(
+        this.#turn,
+        all.state === this.#turn.state ? withoutState(all) : all,
+        this.#db,
+      );
+      if (changed !== undefined) {
+        this.#unstored = {};
+        this.#turn = changed;
+        return changed;
+      }
+      this.refresh();
+    }
+    throw new Error(
+      `Cannot change turn ${this.#turn.number} of run "${this.#turn.runId}": it never stands still`,
+    );
+  }
+
+  /** Changes the turn now or, where the disk is full or the database locked, with the next change. @throws NotOurs */
+  changeSoon(changes: Changes, onFailure: (error: unknown) => void): void {
+    try {
+      this.change(changes);
+    } catch (error) {
+      if (error instanceof NotOurs) throw error;
+      this.#unstored = { ...this.#unstored, ...changesTo(this.#turn, changes) };
+      onFailure(error);
+    }
+  }
+}
+
+type Changes = TurnChanges | ((turn: Turn) => TurnChanges);
+
+function changesTo(turn: Turn, changes: Changes): TurnChanges {
+  return typeof changes === 'function' ? changes(turn) : changes;
+}
+
+function isLookedAfter({ owner }: Turn, by: ProcessIdentity): boolean {
+  return owner !== null && !isSame(owner, by) && !isOtherBoot(owner) && isSameProcess(owner);
+}
+
+function isSame(one: ProcessIdentity | null, other: ProcessIdentity): boolean {
+  return one !== null && one.pid === other.pid && one.start === other.start && one.boot === other.boot;
+}
+
+function withoutState({ state: _, ...rest }: TurnChanges): TurnChanges {
+  return rest;
+}

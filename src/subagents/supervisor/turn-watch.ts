@@ -1,0 +1,250 @@
+import { statSync } from 'node:fs';
+import type { AgentEvent, TurnReader } from '../../clients/runs/run-client.ts';
+import type { Exit, Stop, Turn } from '../../core/runs/turn.ts';
+import type { Usage } from '../../core/runs/usage.ts';
+import type { GrowingFile } from '../../sys/growing-file.ts';
+import { bootClockMs, isSameProcess } from '../../sys/process-identity.ts';
+import type { LiveClient } from './turn-client.ts';
+import {
+  judgeTime,
+  passTime,
+  type RunningTime,
+  resumedMs,
+  startTime,
+  type TimeLimits,
+  WARNING_SHARE,
+} from './turn-clocks.ts';
+import { storedMemory, type TurnMemory } from './turn-memory.ts';
+
+/** What is done about what a client says and does. */
+export type WatchEffects = {
+  /** Told of each event, in its order. */
+  readonly onEvent: (event: AgentEvent) => void;
+  /** Whether what was used so far ends the turn: in words why, or undefined. */
+  readonly overBudget: (usage: Usage) => string | undefined;
+  /** The turn as it stands in the database, or undefined when nothing has been written there. */
+  readonly turnIfChanged: () => Turn | undefined;
+  /** Stores how far the turn has come. */
+  readonly store: (progress: {
+    readonly offsetBytes: number;
+    readonly usage: Usage;
+    readonly reader: ReturnType<typeof storedMemory>;
+  }) => void;
+  readonly onWarning: (words: string) => void;
+  readonly now: () => Date;
+};
+
+export type Watching = {
+  readonly client: LiveClient;
+  readonly reader: TurnReader;
+  readonly output: GrowingFile;
+  /** The file of what it says to a person. */
+  readonly errors: string;
+  readonly limits: TimeLimits;
+  /** The turn as it is when watching begins, and what the supervisor before knew of it. */
+  readonly turn: Turn;
+  readonly memory: TurnMemory | undefined;
+  readonly effects: WatchEffects;
+};
+
+/** Why watching ended. The client is still there unless it is `gone`. */
+export type Watched =
+  | { readonly kind: 'gone'; readonly exit: Exit | null }
+  /** Somebody wrote a stop into the row, or a limit is reached. */
+  | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' }
+  /** It said its last word and does not end. */
+  | { readonly kind: 'lingers' };
+
+const TICK_MS = 250;
+const STORE_MS = 1000;
+/** Of output, between two looks at everything else. */
+const ROUND_BYTES = 4 * 1024 * 1024;
+/** Of one turn. What goes on beyond that is no work but a loop. */
+const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+
+/** Follows a client: reads what it says, looks at the clocks and for a stop four times a second, stores how far it is. */
+export class TurnWatch {
+  readonly #watching: Watching;
+  #time: RunningTime;
+  /** Since nothing has been added to its output, also to a line that has not ended. */
+  #silentSinceMs: number;
+  #bytes = 0;
+  #resultAtMs: number | null;
+  #usage: Usage;
+  #exit: Exit | null | undefined;
+  #wake: (() => void) | undefined;
+  #storedAtMs = Number.NEGATIVE_INFINITY;
+  #hasNews = false;
+  #mustStore = false;
+  #isNearTimeout = false;
+  #problem: string | undefined;
+
+  constructor(watching: Watching) {
+    this.#watching = watching;
+    const { memory, client, turn } = watching;
+    const wallMs = watching.effects.now().getTime();
+    const spentMs =
+      memory === undefined
+        ? Math.max(0, wallMs - (turn.startedAtMs ?? wallMs))
+        : resumedMs(memory.time, { wallMs, bootMs: bootClockMs() });
+    this.#usage = turn.usage;
+    this.#time = startTime({ wallMs, steadyMs: performance.now() }, spentMs);
+    this.#silentSinceMs = this.#time.at.steadyMs;
+    this.#resultAtMs = memory?.resultAtMs == null ? null : this.#time.at.steadyMs;
+    void client.exited?.then((exit) => {
+      this.#exit = exit;
+      this.#wake?.();
+    });
+  }
+
+  /** What was used, as far as the client has said it. */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** Whether the client has said its last word. */
+  get hasResult(): boolean {
+    return this.#resultAtMs !== null;
+  }
+
+  /** Until the client is gone, or has to be ended. */
+  async follow(): Promise<Watched> {
+    this.#mustStore = true;
+    for (;;) {
+      const hasMore = this.#readRound();
+      // What it wrote before its end is read by drain(): something that it left behind may write without end.
+      const watched = this.#judge(this.#isGone());
+      this.#storeNews(watched === undefined ? 'what is due' : 'all');
+      if (watched !== undefined) return watched;
+      if (hasMore) await new Promise((resolve) => setImmediate(resolve));
+      else await this.#nextTick();
+    }
+  }
+
+  /** Reads what is left when nobody writes any more, and gives how the client ended, if anybody saw it. */
+  async drain(waitMs: number): Promise<Exit | null> {
+    if (this.#exit === undefined && this.#watching.client.exited !== null) {
+      await Promise.race([
+        this.#watching.client.exited,
+        new Promise((resolve) => setTimeout(resolve, waitMs)),
+      ]);
+    }
+    const { output } = this.#watching;
+    while (output.read((line) => this.#take(line), ROUND_BYTES)) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    output.readRest((line) => this.#take(line));
+    this.#storeNews('all'); // What has been looked at is not looked at again, should we die here.
+    return this.#exit ?? null;
+  }
+
+  #isGone(): boolean {
+    const { client } = this.#watching;
+    if (this.#exit === undefined && client.exited === null && !isSameProcess(client.identity))
+      this.#exit = null;
+    return this.#exit !== undefined;
+  }
+
+  #readRound(): boolean {
+    return this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
+  }
+
+  #take(line: string): void {
+    this.#hasNews = true;
+    for (const event of this.#watching.reader.read(line)) this.#note(event);
+  }
+
+  #note(event: AgentEvent): void {
+    const { effects } = this.#watching;
+    effects.onEvent(event);
+    if (event.kind === 'usage') {
+      this.#usage = event.usage;
+      this.#problem ??= effects.overBudget(event.usage);
+    }
+    if (event.kind === 'result') this.#resultAtMs ??= performance.now();
+    // What a crash must not make unknown: the session, and that there is a result.
+    if (event.kind === 'session' || event.kind === 'result') this.#mustStore = true;
+  }
+
+  #judge(isGone: boolean): Watched | undefined {
+    if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
+    const { effects, output, errors } = this.#watching;
+    if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
+    if (this.#problem !== undefined && !this.hasResult)
+      return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
+    const bytes = output.bytes() + bytesOf(errors);
+    if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();
+    this.#bytes = bytes;
+    if (bytes > OUTPUT_BYTES_MAX)
+      return { kind: 'stop', stop: { reason: 'budget', by: 'budget exceeded: more output than 4 GiB' } };
+    return this.#judgeTime();
+  }
+
+  #judgeTime(): Watched | undefined {
+    const { limits, effects } = this.#watching;
+    const now = { wallMs: effects.now().getTime(), steadyMs: performance.now() };
+    this.#time = passTime(this.#time, now);
+    const { spentMs } = this.#time;
+    const verdict = judgeTime(limits, {
+      spentMs,
+      silentMs: now.steadyMs - this.#silentSinceMs,
+      sinceResultMs: this.#resultAtMs === null ? null : now.steadyMs - this.#resultAtMs,
+    });
+    switch (verdict) {
+      case 'timeout':
+        return { kind: 'stop', stop: { reason: 'timeout', by: `timed out after ${seconds(limits.runMs)}` } };
+      case 'idle':
+        return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(limits.idleMs)}` } };
+      case 'ended but for its process':
+        return { kind: 'lingers' };
+      case 'go on':
+        this.#warnOfTimeout(spentMs, limits.runMs);
+        return undefined;
+    }
+  }
+
+  #warnOfTimeout(spentMs: number, runMs: number): void {
+    if (this.#isNearTimeout || runMs === 0 || spentMs < runMs * WARNING_SHARE) return;
+    this.#isNearTimeout = true;
+    this.#watching.effects.onWarning(`near the time limit of ${seconds(runMs)}`);
+  }
+
+  #storeNews(which: 'what is due' | 'all'): void {
+    const nowMs = performance.now();
+    const isDue = this.#hasNews && (which === 'all' || nowMs - this.#storedAtMs >= STORE_MS);
+    if (!isDue && !this.#mustStore) return;
+    this.#storedAtMs = nowMs;
+    this.#hasNews = false;
+    this.#mustStore = false;
+    const { output, reader, effects } = this.#watching;
+    const wallMs = effects.now().getTime();
+    const time = { spentMs: this.#time.spentMs, wallMs, bootMs: bootClockMs() };
+    const resultAtMs = this.hasResult ? wallMs : null;
+    effects.store({
+      offsetBytes: output.offset,
+      usage: this.#usage,
+      reader: storedMemory({ reader: reader.state(), time, resultAtMs }),
+    });
+  }
+
+  /** Until the next look, or until the client is gone. */
+  #nextTick(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, TICK_MS);
+      // One function that is replaced: a promise that is raced again and again would keep every one of them.
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#exit !== undefined) this.#wake();
+    });
+  }
+}
+
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`;
+}

@@ -1,0 +1,137 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { GEMINI_LOGIN, geminiLoginEnv } from '../../clients/runs/gemini-login.ts';
+import type { ClientName } from '../../core/client-name.ts';
+import { isRecord, parseJson, readRecord } from '../../core/guards.ts';
+import type { RunSettings } from '../../core/runs/settings.ts';
+import type { Environment, StatePaths } from '../../core/state-paths.ts';
+
+/**
+ * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the
+ * main agent's is used, and then the user's own: each client by itself, and the agent's always wins.
+ */
+
+const MAIN_AGENT = 'main';
+
+type Place = {
+  /** Below the agent's directory, which may be laid out as a home directory is. */
+  readonly directories: readonly string[];
+  /** Whether a login stands in such a directory. */
+  readonly holdsLogin: (directory: string) => boolean;
+  /** Logins of the caller's environment, which the client would take instead of the agent's. */
+  readonly variables: readonly string[];
+};
+
+const PLACES: Readonly<Record<ClientName, Place>> = {
+  claude: {
+    directories: ['.claude', 'claude', '.'],
+    holdsLogin: (directory) =>
+      has(directory, '.credentials.json') ||
+      hasField(directory, '.claude.json', ['oauthAccount', 'primaryApiKey']) ||
+      hasField(directory, 'settings.json', ['apiKeyHelper']),
+    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
+  },
+  codex: {
+    directories: ['.codex', 'codex', '.'],
+    holdsLogin: (directory) => has(directory, 'auth.json'),
+    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
+  },
+  gemini: {
+    directories: ['.gemini', 'gemini', '.'],
+    holdsLogin: (directory) =>
+      has(directory, 'oauth_creds.json') ||
+      has(directory, 'gemini-credentials.json') ||
+      /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(textOf(join(directory, GEMINI_LOGIN.dotenv))),
+    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
+  },
+  opencode: {
+    // As its `XDG_DATA_HOME`.
+    directories: ['.local/share', '.'],
+    holdsLogin: (directory) => has(directory, 'opencode/auth.json'),
+    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
+  },
+};
+
+export type AgentOfClient = { readonly agentId: string; readonly client: ClientName };
+
+/**
+ * The directory with the login that the agent has for the client, in the client's own layout: its own, else the main
+ * agent's. Null: the user's. Without `agentDir` in the settings an agent's directory is `agents/<id>` of ours.
+ */
+export function agentDirFor(
+  { agentId, client }: AgentOfClient,
+  settings: RunSettings,
+  paths: StatePaths,
+): string | null {
+  const { directories, holdsLogin } = PLACES[client];
+  for (const id of new Set([agentId, MAIN_AGENT])) {
+    const own = settings.agents.find((agent) => agent.id === id)?.agentDir ?? join(paths.home, 'agents', id);
+    for (const directory of directories) {
+      const place = join(own, directory);
+      if (holdsLogin(place)) return place;
+    }
+  }
+  return null;
+}
+
+export type TurnLogin = {
+  readonly client: ClientName;
+  /** As agentDirFor() gave it. */
+  readonly agentDir: string | null;
+  /** The private directory of the turn. */
+  readonly directory: string;
+};
+
+/**
+ * Brings the login to a turn before its client starts, and gives the environment to start it with: without the caller's
+ * logins when the agent has one of its own. @throws Error from the system when the directory cannot be written.
+ */
+export function bringLogin({ client, agentDir, directory }: TurnLogin, env: Environment): Environment {
+  const rest = agentDir === null ? env : withoutVariables(env, PLACES[client].variables);
+  if (client !== 'gemini') return rest;
+  const home = env[GEMINI_LOGIN.variable] ?? env.HOME;
+  const user = home === undefined ? undefined : join(home, GEMINI_LOGIN.directory);
+  const source = agentDir ?? user;
+  if (source === undefined) return rest;
+  linkFiles(source, join(directory, GEMINI_LOGIN.directory));
+  const { settings, dotenv } = GEMINI_LOGIN;
+  return { ...geminiLoginEnv(textOf(join(source, settings)), textOf(join(source, dotenv))), ...rest };
+}
+
+/** As links: a copy would grow old, because each renewal of a login voids the one before. */
+function linkFiles(source: string, target: string): void {
+  mkdirSync(target, { recursive: true, mode: 0o700 });
+  for (const file of GEMINI_LOGIN.files) {
+    if (!has(source, file) || has(target, file)) continue;
+    symlinkSync(join(source, file), join(target, file));
+  }
+}
+
+function withoutVariables(env: Environment, names: readonly string[]): Environment {
+  const isNamed = (name: string) =>
+    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isNamed(name)));
+}
+
+function has(directory: string, file: string): boolean {
+  return existsSync(join(directory, file));
+}
+
+function hasField(directory: string, file: string, names: readonly string[]): boolean {
+  const value = parseJson(textOf(join(directory, file)));
+  if (!isRecord(value)) return false;
+  const env = Object.keys(readRecord(value, 'env'));
+  return (
+    names.some((name) => Object.hasOwn(value, name)) ||
+    env.some((name) => /^ANTHROPIC_(?:API_KEY|AUTH_TOKEN)$/.test(name))
+  );
+}
+
+/** The text of a file; empty when there is none. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

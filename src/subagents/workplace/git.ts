@@ -1,0 +1,102 @@
+import type { Environment } from '../../core/state-paths.ts';
+import { oneLine } from '../../core/text.ts';
+import { type CommandResult, OUTPUT_BYTES_MAX, runCommand } from '../../sys/run-command.ts';
+
+/** Git in a repository that is not trusted: nothing that its configuration names is run. */
+export type Git = (args: readonly string[], options?: { readonly timeoutMs: number }) => Promise<GitAnswer>;
+
+export type GitAnswer =
+  | { readonly kind: 'ok'; readonly stdout: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+const TIMEOUT_MS = 60_000;
+/** Where the user has his own configuration. Every other variable of git's says what to do, and comes from elsewhere. */
+const KEPT = ['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
+const NEVER_RUN: readonly Setting[] = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.untrackedCache', 'false'],
+  // So that a change is seen whatever else the configuration says.
+  ['core.ignoreStat', 'false'],
+  ['core.trustctime', 'true'],
+  ['core.checkStat', 'default'],
+  ['status.showUntrackedFiles', 'all'],
+  ['submodule.recurse', 'false'],
+  ['worktree.guessRemote', 'false'],
+];
+
+/** Before 2.31, git did not look at the variables that keep it from running what the configuration names. */
+const TOO_OLD: GitAnswer = { kind: 'failed', reason: 'git is too old: 2.31 or later is needed' };
+
+type Setting = readonly [key: string, value: string];
+
+/** Git in this directory. Never throws: what git complains of comes back as a reason. */
+export async function gitIn(directory: string, env: Environment): Promise<Git> {
+  const run = async (args: readonly string[], settings: readonly Setting[], timeoutMs: number) =>
+    answerOf(
+      await runCommand('git', ['--no-pager', ...args], {
+        cwd: directory,
+        env: { ...withoutGit(env), ...asVariables(settings) },
+        timeoutMs,
+      }),
+    );
+  const listed = await run(['config', '--list', '--name-only', '--show-scope', '-z'], NEVER_RUN, TIMEOUT_MS);
+  if (listed.kind === 'failed') return async () => listed;
+  if (!listed.stdout.includes('command\0core.hookspath\0')) return async () => TOO_OLD;
+  const settings = [...NEVER_RUN, ...withoutFilters(listed.stdout)];
+  return (args, { timeoutMs } = { timeoutMs: TIMEOUT_MS }) => run(args, settings, timeoutMs);
+}
+
+function answerOf(result: CommandResult): GitAnswer {
+  switch (result.kind) {
+    case 'exited': {
+      const { code, stdout, stderr } = result;
+      if (code !== 0)
+        return { kind: 'failed', reason: oneLine(stderr) || `git ended with exit code ${code}` };
+      if (stdout.length >= OUTPUT_BYTES_MAX) return { kind: 'failed', reason: 'git has too much to say' };
+      return { kind: 'ok', stdout };
+    }
+    case 'failed':
+      return { kind: 'failed', reason: result.reason };
+    case 'timed-out':
+      return { kind: 'failed', reason: 'git took too long' };
+  }
+}
+
+/** Filters that the repository itself names are programs of its own; those of the user are the user's. */
+function withoutFilters(listing: string): Setting[] {
+  const words = listing.split('\0');
+  const drivers = new Set<string>();
+  for (let at = 0; at + 1 < words.length; at += 2) {
+    const driver = /^filter\.(.+)\.[^.]+$/s.exec(words[at + 1] ?? '')?.[1];
+    if (driver !== undefined && ['local', 'worktree'].includes(words[at] ?? '')) drivers.add(driver);
+  }
+  return [...drivers].flatMap((driver): Setting[] => [
+    [`filter.${driver}.clean`, ''],
+    [`filter.${driver}.smudge`, ''],
+    [`filter.${driver}.process`, ''],
+    [`filter.${driver}.required`, 'false'],
+  ]);
+}
+
+function withoutGit(env: Environment): Environment {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || KEPT.includes(name));
+  return Object.fromEntries(kept);
+}
+
+function asVariables(settings: readonly Setting[]): Environment {
+  const variables: Record<string, string> = {
+    GIT_CONFIG_COUNT: String(settings.length),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    // Nothing is fetched: what is missing in a partial clone stays missing.
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
+    LC_ALL: 'C',
+  };
+  for (const [index, [key, value]] of settings.entries()) {
+    variables[`GIT_CONFIG_KEY_${index}`] = key;
+    variables[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+  return variables;
+}

@@ -1,0 +1,224 @@
+import { existsSync, readdirSync } from 'node:fs';
+import type { AgentEvent } from '../../clients/runs/run-client.ts';
+import type { Config } from '../../core/config.ts';
+import type { Json } from '../../core/guards.ts';
+import type { Recording } from '../../core/recording.ts';
+import type { Run } from '../../core/runs/run.ts';
+import { runDirectory } from '../../core/runs/run-files.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { cutText } from '../../core/text.ts';
+import { decide } from '../../hooks/decide.ts';
+import type { FullContext, Project } from '../../hooks/decision.ts';
+import { type HookEvent, parseHookEvent } from '../../hooks/event.ts';
+import { isEnabled, loadConfig } from '../../store/config.ts';
+import { getDb } from '../../store/db.ts';
+import { record } from '../../store/record.ts';
+import { spool } from '../../store/spool.ts';
+import { logRunFailure } from '../runs-log.ts';
+import { type GeminiExits, geminiExits } from './gemini-exits.ts';
+import { type HookCall, hookCalls, isRefused } from './hook-tool.ts';
+import { projectOfDirectory } from './run-project.ts';
+
+/**
+ * What the tools of a background run did, for the hooks' own database: no hook of ours runs in the clients that we start
+ * ourselves. By the hooks' own decisions, so that a failure of a sub-agent is known as any other, and resolved as any
+ * other.
+ */
+
+/** A busy database costs the supervisor no more than this; then the recordings wait in the spool. */
+const LOCK_TIMEOUT_MS = 100;
+const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
+const PENDING_MAX = 64;
+/** Until it is known how they ended. */
+const HELD_BACK_MAX = 512;
+const WRITE_EVERY_MS = 2000;
+/** Calls that have not ended, of which the oldest is forgotten. */
+const OPEN_CALLS_MAX = 256;
+/** More of a command, a path or an error is never looked at; see hooks/tool-call.ts. */
+const TEXT_LENGTH_MAX = 16 * 1024;
+
+export type FailureRecorder = {
+  /** Looks at one event of the client. Never throws. */
+  readonly observe: (event: AgentEvent) => void;
+  /** Writes what has been collected; to be called at the end of the turn. Never throws. */
+  readonly flush: () => void;
+};
+
+/** A recorder for one turn of a run. */
+export function newFailureRecorder(run: Run, paths: StatePaths): FailureRecorder {
+  const recorder = new Recorder(run, paths);
+  const guarded = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      logRunFailure(run.id, error, paths, new Date());
+    }
+  };
+  return {
+    observe: (event) => guarded(() => recorder.observe(event)),
+    flush: () => guarded(() => recorder.flush()),
+  };
+}
+
+type OpenCall = { readonly tool: string; readonly input: Json };
+
+/** A call that has ended. It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
+type EndedCall = OpenCall & {
+  readonly id: string;
+  readonly isError: boolean;
+  readonly text: string;
+  readonly at: Date;
+};
+
+class Recorder {
+  readonly #run: Run;
+  readonly #paths: StatePaths;
+  readonly #open = new Map<string, OpenCall>();
+  #config: Config | undefined;
+  #project: Project | undefined;
+  readonly #pending: EndedCall[] = [];
+  #writtenMs = 0;
+
+  constructor(run: Run, paths: StatePaths) {
+    this.#run = run;
+    this.#paths = paths;
+  }
+
+  observe(event: AgentEvent): void {
+    if (event.kind === 'tool-call') {
+      this.#open.set(event.id, { tool: event.tool, input: withShortTexts(event.input) });
+      if (this.#open.size > OPEN_CALLS_MAX) this.#open.delete(this.#open.keys().next().value ?? '');
+    } else if (event.kind === 'tool-result') {
+      const { id, isError } = event;
+      const call = this.#open.get(id) ?? { tool: event.tool ?? '', input: {} };
+      this.#open.delete(id);
+      const text = cutText(event.text, TEXT_LENGTH_MAX);
+      this.#pending.push({ ...call, id, isError, text, at: new Date() });
+      const isLongAgo = Date.now() - this.#writtenMs > WRITE_EVERY_MS;
+      if (isLongAgo || this.#pending.length % PENDING_MAX === 0) this.#flushKnown();
+    }
+  }
+
+  flush(): void {
+    this.#take(this.#pending.length, this.#exits());
+  }
+
+  /** What is known by now: a conversation may be a moment behind the stream, and what happened stays in its order. */
+  #flushKnown(): void {
+    this.#writtenMs = Date.now();
+    const exits = this.#exits();
+    const unknown = this.#pending.findIndex(({ id, isError }) => !isError && exits?.(id) === undefined);
+    const isHeldBack = exits !== undefined && unknown >= 0 && this.#pending.length < HELD_BACK_MAX;
+    this.#take(isHeldBack ? unknown : this.#pending.length, exits);
+  }
+
+  #exits(): GeminiExits | undefined {
+    const { client, id } = this.#run;
+    if (client !== 'gemini' || this.#pending.length === 0) return undefined;
+    return geminiExits(runDirectory(this.#paths, id));
+  }
+
+  #take(count: number, exits: GeminiExits | undefined): void {
+    const recordings = this.#decide(this.#pending.splice(0, count), exits);
+    if (recordings.length === 0) return;
+    try {
+      this.#write(recordings);
+    } catch {
+      // Whoever writes next takes them in: a hook, or another supervisor.
+      spool(recordings, this.#paths, Date.now());
+    }
+  }
+
+  #decide(calls: readonly EndedCall[], exits: GeminiExits | undefined): Recording[] {
+    if (calls.length === 0) return [];
+    this.#config ??= loadConfig(this.#paths);
+    if (!isEnabled(this.#config)) return [];
+    this.#project ??= withWorktree(projectOfDirectory(this.#run.cwd), this.#run, this.#paths);
+    const context: Omit<FullContext, 'now'> = {
+      config: this.#config,
+      project: this.#project,
+      knowledge: () => undefined, // Nobody is told anything here.
+      skills: () => [],
+    };
+    return calls.flatMap((call) => {
+      const events = hookEvents(call, this.#run, exits);
+      return events.flatMap((event) => decide(event, { ...context, now: call.at }).recording ?? []);
+    });
+  }
+
+  #write(recordings: readonly Recording[]): void {
+    const db = getDb(this.#paths, {
+      mode: 'write',
+      busyTimeoutMs: LOCK_TIMEOUT_MS,
+      migrationBytesMax: MIGRATION_BYTES_MAX,
+    });
+    try {
+      record(recordings, this.#paths, db);
+    } finally {
+      db.sqlite.close();
+    }
+  }
+}
+
+/** What the hooks of the requester's session would have been told, had the call been one of a sub-agent in it. */
+function hookEvents(ended: EndedCall, run: Run, exits: GeminiExits | undefined): HookEvent[] {
+  if (ended.tool === '' || (ended.isError && isRefused(ended.text))) return [];
+  const common = {
+    session_id: run.requester.session ?? run.childKey,
+    cwd: run.cwd,
+    agent_id: run.id,
+    agent_type: run.agentId,
+  };
+  return hookCalls(run.client, ended).flatMap((call) => {
+    const tool = { tool_name: call.tool, tool_input: call.input, tool_use_id: ended.id };
+    return eventOf(endOf(ended, call, exits), common, tool) ?? [];
+  });
+}
+
+function eventOf(end: End, common: Json, tool: Json): HookEvent | undefined {
+  switch (end.kind) {
+    case 'succeeded':
+      return parseHookEvent({ ...common, ...tool }, 'PostToolUse');
+    case 'unknown':
+      return parseHookEvent({ ...common, ...tool, tool_response: { interrupted: true } }, 'PostToolUse');
+    case 'failed':
+      return parseHookEvent({ ...common, ...tool, error: end.error }, 'PostToolUseFailure');
+    case 'rejected': {
+      const calls = [{ ...tool, tool_response: end.response }];
+      return parseHookEvent({ ...common, tool_calls: calls }, 'PostToolBatch');
+    }
+  }
+}
+
+/** `unknown`: it returned, which does not mean that it worked. `rejected`: by the client, before it was done. */
+type End =
+  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'rejected'; readonly response: string }
+  | { readonly kind: 'succeeded' | 'unknown' };
+
+function endOf({ id, isError, text }: EndedCall, { tool }: HookCall, exits: GeminiExits | undefined): End {
+  if (isError && text.startsWith('<tool_use_error>')) return { kind: 'rejected', response: text };
+  if (isError) return { kind: 'failed', error: errorIn(text, tool) };
+  if (exits === undefined || tool !== 'Bash') return { kind: 'succeeded' };
+  const code = exits(id);
+  if (code === undefined) return { kind: 'unknown' };
+  return code === 0 ? { kind: 'succeeded' } : { kind: 'failed', error: `Exit code ${code}\n${text}`.trim() };
+}
+
+/** As the hooks are told it. A failure without a word is one that nobody can recognise again. */
+function errorIn(text: string, tool: string): string {
+  const said = text.trim();
+  return said !== '' ? said : tool === 'Bash' ? 'Exit code ?' : '?';
+}
+
+/** A working tree that was made for the run is another spelling of its project, before the run knows of it. */
+function withWorktree(project: Project, { id }: Run, { worktrees }: StatePaths): Project {
+  const repositories = existsSync(worktrees) ? readdirSync(worktrees) : [];
+  const own = repositories.map((repository) => `${worktrees}/${repository}/${id}`).filter(existsSync);
+  return { ...project, spellings: [...new Set([...project.spellings, ...own])] };
+}
+
+function withShortTexts(input: Json): Json {
+  const short = (value: unknown) => (typeof value === 'string' ? cutText(value, TEXT_LENGTH_MAX) : value);
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, short(value)]));
+}

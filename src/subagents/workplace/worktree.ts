@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Run, Worktree } from '../../core/runs/run.ts';
+import { runDirectory } from '../../core/runs/run-files.ts';
+import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { tryProcessLock } from '../../store/process-lock.ts';
+import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
+import { type Git, gitIn } from './git.ts';
+
+/**
+ * A working tree of its own for a run, so that runs that write at the same time do not write over each other. What a
+ * run leaves in it is removed only when it is nowhere lost: clean, and every commit in another branch too.
+ */
+
+const CHECKOUT_TIMEOUT_MS = 10 * 60_000;
+const LOCK_WAIT_MS = 15 * 60_000;
+const LOCK_RETRY_MS = 50;
+const COUNTED_MAX = 100_000;
+/** Ignored by git, and made anew by whoever needs them; other ignored files may be what the run was for. */
+const MADE_ANEW = new Set([
+  ...['node_modules', 'target', '__pycache__', '.venv', '.tox', '.gradle', '.cache', '.next', '.turbo'],
+  ...['.pytest_cache', '.mypy_cache', '.ruff_cache', '.parcel-cache', '.eslintcache', '.DS_Store'],
+]);
+
+export type WorktreeWorld = { readonly env: Environment };
+
+export type Prepared =
+  | { readonly kind: 'none' }
+  /** `cwd`: the place in it that `run.cwd` has in the repository. */
+  | { readonly kind: 'made'; readonly worktree: Worktree; readonly cwd: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Makes the run's working tree when it is to have one. `isShared`: another active run writes in the same directory, which
+ * is what `auto` goes by. Can be repeated: one that is there already is given again. Never throws.
+ */
+export async function prepareWorktree(
+  run: Run,
+  paths: StatePaths,
+  { env, isShared }: WorktreeWorld & { readonly isShared: boolean },
+): Promise<Prepared> {
+  if (run.worktreeMode === 'never' || (run.worktreeMode === 'auto' && !isShared)) return { kind: 'none' };
+  if (run.worktree !== null) return { kind: 'made', worktree: run.worktree, cwd: run.cwd };
+  try {
+    const place = await findPlace(run, paths, env);
+    if ('reason' in place) {
+      // Without a repository there is nothing to be had; only who asked for it must not go without.
+      return run.worktreeMode === 'auto' && !place.isRepository
+        ? { kind: 'none' }
+        : { kind: 'failed', reason: place.reason };
+    }
+    ensurePrivateDirectory(paths.worktrees);
+    ensurePrivateDirectory(dirname(place.worktree.path));
+    return await whileLocked(`${dirname(place.worktree.path)}.lock`, () => addWorktree(place));
+  } catch (error) {
+    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * Removes the run's working tree and its branch when nothing would be lost with them. Otherwise both stay, and the note
+ * says where and why. Never throws; null when there is nothing to say.
+ */
+export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<string | null> {
+  const { worktree } = run;
+  if (worktree === null) return null;
+  try {
+    const repository = await gitIn(worktree.repository, env);
+    if (!existsSync(worktree.path)) return await forget(worktree, repository);
+    const inside = await gitIn(worktree.path, env);
+    const reason = await reasonToKeep(worktree, inside, repository);
+    if (reason !== null) return kept(worktree, reason);
+    const removed = await repository(['worktree', 'remove', worktree.path], {
+      timeoutMs: CHECKOUT_TIMEOUT_MS,
+    });
+    if (removed.kind === 'failed') return kept(worktree, removed.reason);
+    return await forget(worktree, repository);
+  } catch (error) {
+    return kept(worktree, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function kept({ path, branch }: Worktree, reason: string): string {
+  return `worktree kept: ${path} (branch ${branch}): ${reason}`;
+}
+
+type Place = { readonly worktree: Worktree; readonly prefix: string; readonly git: Git };
+type NoPlace = { readonly reason: string; readonly isRepository: boolean };
+
+async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise<Place | NoPlace> {
+  runDirectory(paths, run.id); // The id becomes a path and a branch.
+  const git = await gitIn(run.cwd, env);
+  const top = await git(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
+  if (top.kind === 'failed') {
+    const reason = `Cannot make a worktree: "${run.cwd}" is in no git repository that can be used: ${top.reason}`;
+    return { reason, isRepository: false };
+  }
+  const [root = '', common = ''] = top.stdout.split('\n');
+  const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  if (head.kind === 'failed') {
+    return { reason: `Cannot make a worktree: "${root}" has no commit yet`, isRepository: true };
+  }
+  const prefix = await git(['rev-parse', '--show-prefix']);
+  const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
+  return {
+    worktree: {
+      path: join(paths.worktrees, hash, run.id),
+      branch: `subagent/${run.id}`,
+      repository: root,
+    },
+    prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
+    git,
+  };
+}
+
+async function addWorktree({ worktree, prefix, git }: Place): Promise<Prepared> {
+  const cwd = prefix === '' ? worktree.path : join(worktree.path, prefix);
+  const listed = await git(['worktree', 'list', '--porcelain', '-z']);
+  const isThere =
+    listed.kind === 'ok' &&
+    listed.stdout.split('\0\0').some((one) => {
+      const words = one.split('\0');
+      return (
+        words.includes(`branch refs/heads/${worktree.branch}`) && existsSync(join(worktree.path, '.git'))
+      );
+    });
+  if (!isThere) {
+    const branch = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${worktree.branch}^{commit}`]);
+    // The branch is there when the run had a tree before, and commits of it stayed.
+    const from = branch.kind === 'ok' ? [worktree.path, worktree.branch] : [worktree.path, 'HEAD'];
+    const create = branch.kind === 'ok' ? [] : ['--no-track', '-b', worktree.branch];
+    const added = await git(['worktree', 'add', '--quiet', ...create, ...from], {
+      timeoutMs: CHECKOUT_TIMEOUT_MS,
+    });
+    if (added.kind === 'failed') {
+      return { kind: 'failed', reason: `Cannot make the worktree "${worktree.path}": ${added.reason}` };
+    }
+  }
+  // The directory need not be in the commit.
+  return { kind: 'made', worktree, cwd: existsSync(cwd) ? cwd : worktree.path };
+}
+
+/** One at a time in each repository: git itself fails when two add at once. */
+async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const release = tryProcessLock(file);
+    if (release !== undefined) {
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    }
+    if (Date.now() > deadline) throw new Error(`Cannot make a worktree: another process holds "${file}"`);
+    await sleep(LOCK_RETRY_MS);
+  }
+}
+
+/** Why the working tree has to stay; null when nothing in it would be lost. What cannot be found out is a reason. */
+async function reasonToKeep(worktree: Worktree, inside: Git, repository: Git): Promise<string | null> {
+  // Not into submodules, which have a configuration each; git removes no working tree that has any.
+  const status = await inside([
+    ...['status', '--porcelain=v1', '-z', '--untracked-files=all', '--ignored=matching'],
+    ...['--no-renames', '--ignore-submodules=all'],
+  ]);
+  if (status.kind === 'failed') return status.reason;
+  const entries = status.stdout.split('\0').filter((entry) => entry !== '' && !isMadeAnew(entry));
+  const ignored = entries.filter((entry) => entry.startsWith('!! ')).length;
+  const changed = entries.length - ignored;
+  if (changed > 0) return counted(changed, 'file is not committed', 'files are not committed');
+  const lost = await countLostCommits(worktree, inside, repository);
+  if (typeof lost === 'string') return lost;
+  if (lost > 0) return counted(lost, 'commit is in no other branch', 'commits are in no other branch');
+  return ignored > 0 ? counted(ignored, 'ignored file is left', 'ignored files are left') : null;
+}
+
+/** Commits that only the worktree or its branch holds; in words when that cannot be found out. */
+async function countLostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<number | string> {
+  const branch = `refs/heads/${worktree.branch}`;
+  const tips: string[] = [];
+  for (const [git, name] of [
+    [inside, 'HEAD'],
+    [inside, branch],
+  ] as const) {
+    const tip = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
+    if (tip.kind === 'ok') tips.push(tip.stdout.trim());
+  }
+  const main = await repository(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  const elsewhere = main.kind === 'ok' ? [main.stdout.trim()] : [];
+  if (tips.length === 0) return 'its HEAD cannot be read';
+  const listed = await repository([
+    ...['rev-list', '--count', `--max-count=${COUNTED_MAX}`, ...tips],
+    // Another run's branch may be removed at this very moment, because it sees ours.
+    ...['--not', '--exclude=subagent/*', '--branches', '--tags', '--remotes', ...elsewhere],
+  ]);
+  return listed.kind === 'ok' ? Number(listed.stdout.trim()) : listed.reason;
+}
+
+/** Removes what is left of a working tree that is gone: git's own record of it, and a branch that adds nothing. */
+async function forget(worktree: Worktree, repository: Git): Promise<string | null> {
+  const pruned = await repository(['worktree', 'prune']);
+  if (pruned.kind === 'failed')
+    return `worktree ${worktree.path} is gone, but not its record: ${pruned.reason}`;
+  const branch = `refs/heads/${worktree.branch}`;
+  const tip = await repository(['rev-parse', '--verify', '--quiet', `${branch}^{commit}`]);
+  if (tip.kind === 'failed') return null;
+  const lost = await countLostCommits(worktree, repository, repository);
+  if (lost !== 0) {
+    const reason = typeof lost === 'string' ? lost : counted(lost, 'commit is', 'commits are');
+    return `branch kept: ${worktree.branch} in ${worktree.repository}: ${reason} in no other branch`;
+  }
+  // Only as it was looked at: a commit that came in between stays.
+  const deleted = await repository(['update-ref', '-d', branch, tip.stdout.trim()]);
+  return deleted.kind === 'ok' ? null : `branch kept: ${worktree.branch}: ${deleted.reason}`;
+}
+
+function isMadeAnew(entry: string): boolean {
+  if (!entry.startsWith('!! ')) return false;
+  return entry
+    .slice(3)
+    .split('/')
+    .some((name) => MADE_ANEW.has(name));
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 ${one}` : `${count} ${many}`;
+}

@@ -1,0 +1,15 @@
+import { advance } from '../../../src/subagents/advance.ts';
+import { takeDelivery } from '../../../src/subagents/deliver.ts';
+import { requesterHere } from '../../../src/subagents/requester.ts';
+import { spawnRun } from '../../../src/subagents/spawn.ts';
+import { runsWorld, thisProcess } from '../../../src/subagents/world.ts';
+
+/** One thing that is done with runs, as a process of its own that can be killed.   bun act.main.ts WHAT OWNER */
+const [what, owner = ''] = process.argv.slice(2);
+const world = runsWorld(thisProcess());
+if (world === undefined) throw new Error('Cannot act: there is no home');
+const requester = requesterHere(world);
+if (what === 'spawn') console.log(JSON.stringify(spawnRun({ task: 'do it' }, requester, world)));
+else if (what === 'advance') advance(world);
+else if (what === 'deliver')
+  console.log(takeDelivery(requester, { owner, isPerson: true }, world)?.text ?? '');
