@@ -37,6 +37,20 @@ export function geminiLoginEnv(settings: string, dotenv: string): Readonly<Recor
   };
 }
 
+/**
+ * Which kind of login the client would choose by itself: asked for none, it refuses to start in a home without settings.
+ * `hasAccount`: a Google account has logged in.
+ */
+export function geminiLoginKind(
+  env: Readonly<Record<string, string | undefined>>,
+  hasAccount: boolean,
+): string | undefined {
+  if (env.GOOGLE_GENAI_USE_GCA === 'true') return 'oauth-personal';
+  if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return 'vertex-ai';
+  if (env.GEMINI_API_KEY) return 'gemini-api-key';
+  return hasAccount ? 'oauth-personal' : undefined;
+}
+
 function variableIn(line: string): [string, string][] {
   const [, name, value = ''] = /^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
   if (name === undefined || !VARIABLES.has(name)) return [];

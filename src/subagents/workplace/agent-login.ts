@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { GEMINI_LOGIN, geminiLoginEnv } from '../../clients/runs/gemini-login.ts';
+import { GEMINI_LOGIN, geminiLoginEnv, geminiLoginKind } from '../../clients/runs/gemini-login.ts';
 import type { ClientName } from '../../core/client-name.ts';
 import { isRecord, parseJson, readRecord } from '../../core/guards.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
@@ -94,8 +94,20 @@ export function bringLogin({ client, agentDir, directory }: TurnLogin, env: Envi
   const source = agentDir ?? user;
   if (source === undefined) return rest;
   linkFiles(source, join(directory, GEMINI_LOGIN.directory));
-  const { settings, dotenv } = GEMINI_LOGIN;
-  return { ...geminiLoginEnv(textOf(join(source, settings)), textOf(join(source, dotenv))), ...rest };
+  const { settings, dotenv, kindVariable } = GEMINI_LOGIN;
+  const said = geminiLoginEnv(jsonOf(join(source, settings)), textOf(join(source, dotenv)));
+  const known = { ...said, ...rest };
+  const kind = known[kindVariable] || geminiLoginKind(known, has(source, 'oauth_creds.json'));
+  return kind === undefined ? known : { ...known, [kindVariable]: kind };
+}
+
+/** The text without comments, which the client allows in its settings; empty when it cannot be read. */
+function jsonOf(path: string): string {
+  try {
+    return JSON.stringify(Bun.JSONC.parse(textOf(path)));
+  } catch {
+    return '';
+  }
 }
 
 /** As links: a copy would grow old, because each renewal of a login voids the one before. */

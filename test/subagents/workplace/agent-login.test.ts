@@ -154,6 +154,27 @@ describe('bringLogin()', () => {
     expect(readFileSync(`${home.path}/.gemini/oauth_creds.json`, 'utf8')).toBe('renewed');
   });
 
+  const kinds: [string, string | undefined, Record<string, string>, string | undefined][] = [
+    ['of settings with comments', '{ // mine\n"security": {"auth": {"selectedType": "a"}},}', {}, 'a'],
+    ['of a key in the environment', undefined, { GEMINI_API_KEY: 'k' }, 'gemini-api-key'],
+    [
+      'of the settings, also with a key',
+      '{"security": {"auth": {"selectedType": "b"}}}',
+      { GEMINI_API_KEY: 'k' },
+      'b',
+    ],
+    ['of Vertex AI', '{ broken', { GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'vertex-ai'],
+    ['of Google, by the variable', undefined, { GOOGLE_GENAI_USE_GCA: 'true' }, 'oauth-personal'],
+    ['that nobody knows', undefined, {}, undefined],
+  ];
+  for (const [name, settings, env, kind] of kinds) {
+    test(`names the kind of login ${name}`, () => {
+      using home = temporaryHome();
+      if (settings !== undefined) home.put('.gemini/settings.json', settings);
+      expect(gemini(home, null, env).given.SELF_GENERATION_GEMINI_LOGIN).toBe(kind);
+    });
+  }
+
   test('takes the variables of the caller over those of a file', () => {
     using home = temporaryHome();
     home.put('.gemini/.env', 'GEMINI_API_KEY=of-the-file');
