@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientName } from '../core/client-name.ts';
 import type { Requester } from '../core/runs/run.ts';
-import { acknowledgeDelivery, returnDelivery, takeDelivery } from '../subagents/deliver.ts';
+import { acknowledgeDelivery, takeDelivery } from '../subagents/deliver.ts';
 import type { RunsWorld } from '../subagents/features.ts';
 import { requesterHere } from '../subagents/requester.ts';
-
-/** What was handed out at once: it is acknowledged, or given back, as a whole. */
-export type Parcel = { readonly owner: string; readonly text: string };
 
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;
@@ -46,23 +43,14 @@ export class Connection {
     }
   }
 
-  /** What waits for this requester, to go with an answer. */
-  take(): Parcel | undefined {
+  /** What waits for this requester, in words, to go with an answer; the next call says that it arrived. */
+  takeNews(): string | undefined {
     // Each has a holder of its own: a call that comes in meanwhile says nothing about it.
     const owner = `mcp:${this.#id}:${++this.#parcels}`;
     const reader = { owner, isPerson: false, lengthMax: PARCEL_LENGTH_MAX };
     const delivery = takeDelivery(this.requester, reader, this.world);
-    return delivery && { owner, text: delivery.text };
-  }
-
-  /** The answer that these belong to goes out. */
-  send(parcels: readonly Parcel[]): void {
-    this.#onTheWay.push(...parcels.map(({ owner }) => owner));
-  }
-
-  /** The answer that these belong to is wanted by nobody any more. */
-  giveBack(parcels: readonly Parcel[]): void {
-    for (const { owner } of parcels) returnDelivery(owner, this.world);
+    if (delivery !== undefined) this.#onTheWay.push(owner);
+    return delivery?.text;
   }
 }
 

@@ -4,6 +4,7 @@ import { runEvents } from '../store/runs/run-events.ts';
 import { countRuns, listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { runFeatures } from '../subagents/run-features.ts';
+import { isComing } from '../subagents/wait.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
   LIST_DEFAULT,
@@ -18,9 +19,6 @@ import { infoView, messageViews, nameOf, runView } from './views.ts';
 
 const EVENTS_SHOWN = 5;
 const RUNS_MAX = 10_000;
-/** How long an announce step may take, and some more: until then `wait` waits for its words too. */
-const WORDS_WITHIN_MS = 70_000;
-const LOOK_EVERY_MS = 250;
 
 /** `subagents`. */
 export function controlSubagents(parameters: SubagentsParameters, call: ToolCall): Answer | Promise<Answer> {
@@ -116,11 +114,11 @@ async function wait(target: string | undefined, seconds: number, call: ToolCall)
   const meant = isMany(target) ? activeRuns(target, call) : findRun(target, call);
   if (!Array.isArray(meant) && meant.kind !== 'found') return meant;
   const listings = Array.isArray(meant) ? meant : [meant.listing];
-  const untilMs = performance.now() + seconds * 1000;
   const { kind } = await runFeatures.waitForRuns(
     listings.map(({ run, turn }) => ({ runId: run.id, turn: turn.number })),
     {
       timeoutMs: seconds * 1000,
+      untilAnnounced: true,
       signal: call.signal,
       onProgress: (runs) => {
         const left = runs.filter(({ turn }) => !isTerminal(turn.state)).length;
@@ -130,23 +128,9 @@ async function wait(target: string | undefined, seconds: number, call: ToolCall)
     call.world,
   );
   const ids = new Set(listings.map(({ run }) => run.id));
-  if (kind === 'ended') await untilTold(ids, Math.min(untilMs, performance.now() + WORDS_WITHIN_MS), call);
   const nowMs = call.world.now().getTime();
   const runs = allRuns(call).filter(({ run }) => ids.has(run.id));
   return answered({ status: kind, runs: runs.map((listing) => runView(listing, nowMs, undefined)) });
-}
-
-/** What is meant for another session is not waited for: it may never come here. */
-async function untilTold(ids: ReadonlySet<string>, untilMs: number, call: ToolCall): Promise<void> {
-  const isExpected = ({ run, delivery }: RunListing) =>
-    ids.has(run.id) &&
-    delivery === 'pending' &&
-    [null, call.requester.session].includes(run.requester.session);
-  for (;;) {
-    if (!call.takeNews() || !allRuns(call).some(isExpected)) return;
-    if (performance.now() >= untilMs || call.signal.aborted) return;
-    await Bun.sleep(LOOK_EVERY_MS);
-  }
 }
 
 function isMany(target: string | undefined): target is 'all' | '*' | undefined {
@@ -157,7 +141,7 @@ function isMany(target: string | undefined): target is 'all' | '*' | undefined {
 function activeRuns(target: 'all' | '*' | undefined, call: ToolCall): RunListing[] {
   const { session } = call.requester;
   const isMeant = ({ run }: RunListing) => target !== undefined || run.requester.session === session;
-  return allRuns(call).filter((listing) => !isTerminal(listing.turn.state) && isMeant(listing));
+  return allRuns(call).filter((listing) => isComing(listing, call.world) && isMeant(listing));
 }
 
 function allRuns({ requester, world }: ToolCall): RunListing[] {

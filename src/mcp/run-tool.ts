@@ -25,8 +25,6 @@ export type ToolCall = {
   readonly signal: AbortSignal;
   /** Tells the client that it is worth waiting. */
   readonly progress: (message: string) => void;
-  /** Takes what waits for the requester now, to go with this answer; false when it has no room for more. */
-  readonly takeNews: () => boolean;
 };
 
 const RUNS_MAX = 10_000;

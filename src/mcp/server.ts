@@ -13,7 +13,7 @@ import { runFeatures } from '../subagents/run-features.ts';
 import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
 import { callTool } from './call-tool.ts';
 import { type Caller, refuse } from './caller.ts';
-import { Connection, type Parcel } from './connection.ts';
+import { Connection } from './connection.ts';
 import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
 
 /** What the server is made of, and what it says when something goes wrong. */
@@ -34,8 +34,6 @@ type Extra = {
 
 /** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
 const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
-/** Of one answer. What comes on top comes with the next one. */
-const NEWS_LENGTH_MAX = 8000;
 /** Some clients take each such message as a reason to wait longer; none needs them often. */
 const PROGRESS_EVERY_MS = 5000;
 
@@ -93,8 +91,8 @@ function refusal(
 type Asked = Extra & { readonly connection: () => Connection; readonly serving: Serving };
 
 async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<CallToolResult> {
+  const { signal, progress } = asked;
   const { world, complain } = asked.serving;
-  const parcels: Parcel[] = [];
   let connection: Connection;
   try {
     connection = asked.connection();
@@ -102,36 +100,19 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   } catch (error) {
     return toolResult(failed(wordsOf(error)), undefined);
   }
-  const quietly = (what: string, act: () => void) => {
-    try {
-      act();
-    } catch (error) {
-      complain(what, error); // What was asked has been done, and its answer counts.
-    }
-  };
-  const takeNews = () => {
-    quietly('look for news', () => {
-      const parcel = connection.take();
-      if (parcel !== undefined) parcels.push(parcel);
-    });
-    return parcels.reduce((sum, { text }) => sum + text.length, 0) < NEWS_LENGTH_MAX;
-  };
   runFeatures.kick(world);
-  const { signal, progress } = asked;
-  const answer = await callTool(tool, given, {
-    world,
-    requester: connection.requester,
-    signal,
-    progress,
-    takeNews,
-  }).catch((error: unknown): Answer => failed(wordsOf(error)));
+  const { requester } = connection;
+  const answer = await callTool(tool, given, { world, requester, signal, progress }).catch(
+    (error: unknown): Answer => failed(wordsOf(error)),
+  );
   const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;
-  if (hasRoom && parcels.length === 0 && !signal.aborted) takeNews();
-  const isWanted = answer.kind === 'value' && !signal.aborted;
-  if (isWanted) connection.send(parcels);
-  else quietly('give back what nobody has read', () => connection.giveBack(parcels));
-  const news = isWanted && parcels.length > 0 ? parcels.map(({ text }) => text).join('\n\n') : undefined;
-  return toolResult(answer, news);
+  if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
+  try {
+    return toolResult(answer, connection.takeNews());
+  } catch (error) {
+    complain('look for news', error); // What was asked has been done, and its answer counts.
+    return toolResult(answer, undefined);
+  }
 }
 
 function wordsOf(error: unknown): string {

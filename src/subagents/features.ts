@@ -112,6 +112,8 @@ export type TurnName = { readonly runId: string; readonly turn: number };
 export type WaitOptions = {
   /** Null: as long as it takes. */
   readonly timeoutMs: number | null;
+  /** Also until what they have to tell has been put into words, and can be handed out. */
+  readonly untilAnnounced?: boolean;
   /** Given up before the time is over. */
   readonly signal?: AbortSignal;
   /** Called now and then with how things stand. */

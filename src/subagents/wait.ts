@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunWithTurn } from '../core/runs/run.ts';
 import { isTerminal } from '../core/runs/turn.ts';
-import { getRun } from '../store/runs/runs.ts';
-import { dataVersion, openRunsDb } from '../store/runs/runs-db.ts';
+import { isAnnouncing } from '../store/runs/outbox.ts';
+import { getRun, type RunListing } from '../store/runs/runs.ts';
+import { dataVersion, openRunsDb, readRuns } from '../store/runs/runs-db.ts';
 import { getTurn } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
@@ -32,9 +33,17 @@ export async function waitForRuns(
   }
 }
 
+/** Whether there is something to wait for: the run works or waits, or its words are still being found. */
+export function isComing({ turn, delivery }: RunListing, { paths, now }: RunsWorld): boolean {
+  if (!isTerminal(turn.state)) return true;
+  if (delivery !== 'pending') return false;
+  const nowMs = now().getTime();
+  return readRuns(paths, (db) => isAnnouncing(turn.runId, turn.number, nowMs, db)) === true;
+}
+
 async function watch(
   turns: readonly TurnName[],
-  { timeoutMs, signal, onProgress }: WaitOptions,
+  { timeoutMs, untilAnnounced = false, signal, onProgress }: WaitOptions,
   { db, world }: { readonly db: Sqlite; readonly world: RunsWorld },
 ): Promise<WaitAnswer> {
   const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
@@ -48,7 +57,10 @@ async function watch(
       runs = turns.flatMap((name) => readNamed(name, db));
       onProgress?.(runs);
     }
-    if (runs.every(({ turn }) => isTerminal(turn.state))) return { kind: 'ended', runs };
+    const nowMs = world.now().getTime();
+    const isOver = ({ turn }: RunWithTurn) =>
+      isTerminal(turn.state) && !(untilAnnounced && isAnnouncing(turn.runId, turn.number, nowMs, db));
+    if (runs.every(isOver)) return { kind: 'ended', runs };
     const leftMs = endMs - performance.now();
     if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
     if (performance.now() >= nextKickMs) {

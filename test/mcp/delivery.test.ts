@@ -96,7 +96,26 @@ describe('what waits for the requester', () => {
     expect((await connected.call('agents_list')).news).toContain('forty-two');
   });
 
-  test('is given back when the client gives up after it was taken', async () => {
+  test('does not go with an answer that the client no longer waits for', async () => {
+    using home = temporaryHome();
+    tell(home, 'forty-two');
+    const later = { result: 'still being put into words', readyAtMs: Date.now() + 3_600_000 };
+    withRuns(home.paths, (db) =>
+      ended(db, { key: keyOf(projectIn(home)), session: SESSION, label: 'b' }, later),
+    );
+    await using connected = await connect(home, CLAUDE);
+    const given = new AbortController();
+    const call = connected.client.callTool(
+      { name: 'subagents', arguments: { action: 'wait', target: 'b', timeoutSeconds: 600 } },
+      undefined,
+      { signal: given.signal },
+    );
+    given.abort();
+    await expect(call).rejects.toThrow();
+    expect((await connected.call('agents_list')).news).toContain('forty-two');
+  });
+
+  test('does not go with an answer that the client no longer waits for', async () => {
     using home = temporaryHome();
     tell(home, 'forty-two');
     const later = { result: 'still being put into words', readyAtMs: Date.now() + 3_600_000 };
@@ -115,8 +134,9 @@ describe('what waits for the requester', () => {
     while (!isTaken()) await Bun.sleep(20);
     given.abort();
     await expect(call).rejects.toThrow();
-    while (isTaken()) await Bun.sleep(20);
     expect((await connected.call('agents_list')).news).toContain('forty-two');
+    const rows = withRuns(home.paths, (db) => db.all("SELECT attempts FROM outbox WHERE state = 'leased'"));
+    expect(rows).toEqual([{ attempts: 1 }]);
   });
 
   test('does not go with a long answer, which clients cut', async () => {

@@ -38,7 +38,11 @@ export function send(words: readonly string[], flags: SendFlags, tools: RunTools
     const answer = here.features.sendToRun(listing.run.id, message, here.requester, here.world);
     if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
     if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
-    const { runs } = await waitFor([{ runId: answer.runId, turn: answer.turn }], timeout * 1000, here);
+    const { runs } = await waitFor(
+      [{ runId: answer.runId, turn: answer.turn }],
+      { timeoutMs: timeout * 1000 },
+      here,
+    );
     const [run] = runs;
     tell(run ?? listing, here);
   });

@@ -82,7 +82,11 @@ async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: 
   if (isJson && !flags.wait) return printJson(answer, context);
   if (!isJson) tellAccepted(answer, flags, here);
   if (!flags.wait) return;
-  const { runs } = await waitFor([{ runId: answer.runId, turn: 1 }], null, here);
+  const { runs } = await waitFor(
+    [{ runId: answer.runId, turn: 1 }],
+    { timeoutMs: null, untilAnnounced: true },
+    here,
+  );
   const [run] = runs;
   const nowMs = context.now().getTime();
   if (run?.turn.state !== 'success') context.setExitCode(EXIT_FAILED);

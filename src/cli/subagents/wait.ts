@@ -1,6 +1,6 @@
 import { isTerminal } from '../../core/runs/turn.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
 import type { WaitAnswer } from '../../subagents/features.ts';
+import { isComing } from '../../subagents/wait.ts';
 import { EXIT_FAILED } from '../context.ts';
 import {
   complainUsage,
@@ -25,18 +25,18 @@ export function wait(
   return withRunsHere(tools, { ...(json && { json }) }, 'wait for sub-agents', async (here) => {
     if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
     const isAll = target === 'all' || target === '*';
-    const listings = isAll ? runsOf(here).filter(isActive).toReversed() : [findRun(target, here)];
+    const listings = isAll
+      ? runsOf(here)
+          .filter((listing) => isComing(listing, here.world))
+          .toReversed()
+      : [findRun(target, here)];
     const known = listings.filter((listing) => listing !== undefined);
     if (!isAll && known.length === 0) return;
     const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
     const timeoutMs = timeout === undefined ? null : timeout * 1000;
-    const answer = await waitFor(turns, timeoutMs, here);
+    const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
     tell(answer, isAll, here);
   });
-}
-
-function isActive({ turn }: RunListing): boolean {
-  return !isTerminal(turn.state);
 }
 
 function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: RunsHere): void {

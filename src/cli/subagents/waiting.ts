@@ -1,6 +1,6 @@
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
-import type { TurnName, WaitAnswer } from '../../subagents/features.ts';
+import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
 import { visible } from '../visible.ts';
 import { isoTime, nameOf, runtimeMs, shortId, visibleLine } from './run-words.ts';
 import type { RunsHere } from './runs-here.ts';
@@ -9,10 +9,13 @@ import type { RunsHere } from './runs-here.ts';
 
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** Resolves when these turns have ended, or the time is over. `timeoutMs`: null for as long as it takes. */
+/** How long to wait: `timeoutMs` null for as long as it takes; see WaitOptions. */
+export type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
+
+/** Resolves when these turns have ended, or the time is over. */
 export async function waitFor(
   turns: readonly TurnName[],
-  timeoutMs: number | null,
+  patience: Patience,
   { features, world, context }: RunsHere,
 ): Promise<WaitAnswer> {
   let seconds = 0;
@@ -25,7 +28,7 @@ export async function waitFor(
     states = statesOf(runs);
   };
   try {
-    return await features.waitForRuns(turns, { timeoutMs, onProgress }, world);
+    return await features.waitForRuns(turns, { ...patience, onProgress }, world);
   } finally {
     clearInterval(timer);
     context.progress('');

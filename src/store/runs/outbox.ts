@@ -181,6 +181,17 @@ export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolea
   return row !== undefined;
 }
 
+/** Whether what the turn has to tell is still being put into words. */
+export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sqlite): boolean {
+  const row = db.get(
+    "SELECT 1 FROM outbox WHERE run_id = ? AND turn = ? AND state = 'pending' AND ready_at > ?",
+    runId,
+    turn,
+    nowMs,
+  );
+  return row !== undefined;
+}
+
 /** Every requester for which hasWaiting() holds. */
 export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
   return db

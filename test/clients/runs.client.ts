@@ -1,0 +1,274 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import type { Json } from '../../src/core/guards.ts';
+import type { Environment } from '../../src/core/state-paths.ts';
+import { withRuns } from '../../src/store/runs/runs-db.ts';
+import { runCommand } from '../../src/sys/run-command.ts';
+import { pathsOf } from '../support/home.ts';
+import { BINARY } from '../support/program.ts';
+import { installCli } from './install-clis.ts';
+import { USAGE } from './mcp-users.ts';
+import { enterNamespace } from './namespace.ts';
+import type { ToolCall } from './one-shot-dialects.ts';
+import { type ModelAnswer, type ModelRequest, toolNames } from './one-shot-model.ts';
+import { makeWorkspace, processesOf, type Workspace } from './one-shot-workspace.ts';
+
+/**
+ * A run from beginning to end with each of the four real clients, which is both the requester and the sub-agent: the
+ * requester's model calls `sessions_spawn`, the sub-agent works, puts its result into words, and the words stand in the
+ * requester's next request.
+ */
+
+const entry = await enterNamespace(() => Promise.all(CLIENT_NAMES.map(installCli)));
+if (entry.kind === 'ended') process.exit(entry.exitCode);
+if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
+const suite = entry.kind === 'refused' ? describe.skip : describe;
+
+setDefaultTimeout(240_000);
+
+const CLIENT_TIMEOUT_MS = 180_000;
+const APPEARS_WITHIN_MS = 30_000;
+const REQUESTER = '[[the requester]]';
+const TASK = 'Look whether the bridge holds.';
+const FOUND = 'The bridge holds, as far as it was looked at.';
+const ANNOUNCED = 'The bridge holds: said in the announce step.';
+const RULES = 'Bridges are walked over, never driven over.';
+const SENT = '[[sent later]]';
+const MISSING = '/nonexistent-bridge';
+
+type Child = {
+  readonly model: string | null;
+  /** Approves of everything, as its user has it: the requester starts a sub-agent without a question. */
+  readonly requesterArgs: readonly string[];
+  readonly shell: (command: string) => ToolCall;
+};
+
+const CHILDREN: Readonly<Record<ClientName, Child>> = {
+  claude: {
+    model: null,
+    requesterArgs: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation,Bash'],
+    shell: (command) => ({ name: 'Bash', input: { command, description: 'x' } }),
+  },
+  codex: {
+    model: 'gpt-5.5',
+    requesterArgs: [
+      ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model'],
+      ...['--dangerously-bypass-approvals-and-sandbox', '-'],
+    ],
+    shell: (command) => ({ name: 'exec_command', input: { cmd: command } }),
+  },
+  gemini: {
+    model: 'gemini-2.5-flash',
+    requesterArgs: USAGE.gemini.args,
+    shell: (command) => ({ name: 'run_shell_command', input: { command, description: 'x' } }),
+  },
+  opencode: {
+    model: 'scripted/some-model',
+    requesterArgs: USAGE.opencode.args,
+    shell: (command) => ({ name: 'bash', input: { command, description: 'x' } }),
+  },
+};
+
+type Part = 'requester' | 'child' | 'announce step' | 'other';
+
+/** Everything that a request says, as JSON; quotes and lines as they are. */
+const everything = (request: ModelRequest | undefined) =>
+  JSON.stringify(request?.body ?? {})
+    .replaceAll('\\\\', '\\')
+    .replaceAll('\\n', '\n')
+    .replaceAll('\\', '');
+
+/** Who asks the model. A title is asked for without tools; so is the announce step, which has none. */
+function partOf(request: ModelRequest): Part {
+  const words = everything(request);
+  const hasTools = toolNames(request).length > 0;
+  if (words.includes(REQUESTER)) return hasTools ? 'requester' : 'other';
+  // What was sent later comes after the announce step of what was done before.
+  if (words.lastIndexOf('Sub-agent announce step.') > words.lastIndexOf(SENT)) return 'announce step';
+  return words.includes('[Subagent Task]') && hasTools ? 'child' : 'other';
+}
+
+/** Each part's answers in their order; what is beyond them, and what is neither, is a short text. */
+function play(
+  answers: Partial<Record<Part, readonly ModelAnswer[]>>,
+): (request: ModelRequest) => ModelAnswer {
+  const asked: Record<Part, number> = { requester: 0, child: 0, 'announce step': 0, other: 0 };
+  return (request) => {
+    const part = partOf(request);
+    return answers[part]?.[asked[part]++] ?? { kind: 'text', text: 'done' };
+  };
+}
+
+const say = (text: string): ModelAnswer => ({ kind: 'text', text });
+const call = (one: ToolCall): ModelAnswer => ({ kind: 'calls', calls: [one] });
+
+for (const name of CLIENT_NAMES) {
+  suite(`a sub-agent of ${name}`, () => {
+    const usage = USAGE[name];
+    const child = CHILDREN[name];
+    let workspace: Workspace;
+    let project = '';
+    const paths = () => pathsOf(workspace.home);
+    const env = (): Environment => {
+      const kept = Object.entries(workspace.env).filter(([key]) => !usage.without.includes(key));
+      return { ...Object.fromEntries(kept), UNRELATED: undefined };
+    };
+
+    async function program(...words: string[]): Promise<string> {
+      const end = await runCommand(BINARY, words, { env: env(), cwd: project, timeoutMs: CLIENT_TIMEOUT_MS });
+      if (end.kind !== 'exited' || end.code !== 0)
+        throw new Error(`${words.join(' ')}: ${JSON.stringify(end)}`);
+      return end.stdout;
+    }
+
+    /** Runs the requester's client once; what was asked of the model meanwhile, by part. */
+    async function talk(
+      prompt: string,
+      answers: Partial<Record<Part, readonly ModelAnswer[]>>,
+    ): Promise<Record<Part, ModelRequest[]>> {
+      const { model } = workspace.board;
+      const from = model.requests.length;
+      workspace.board.script = play(answers);
+      const end = await runCommand(name, child.requesterArgs, {
+        cwd: project,
+        env: env(),
+        stdin: `${REQUESTER} ${prompt}`,
+        timeoutMs: CLIENT_TIMEOUT_MS,
+      });
+      if (end.kind !== 'exited' || end.code !== 0) throw new Error(`${name}: ${JSON.stringify(end)}`);
+      const asked = model.requests.slice(from).filter(({ api }) => api !== 'other');
+      return {
+        requester: asked.filter((one) => partOf(one) === 'requester'),
+        child: asked.filter((one) => partOf(one) === 'child'),
+        'announce step': asked.filter((one) => partOf(one) === 'announce step'),
+        other: asked.filter((one) => partOf(one) === 'other'),
+      };
+    }
+
+    beforeAll(async () => {
+      workspace = await makeWorkspace(name);
+      project = await mkdtemp(join(workspace.root, 'project-'));
+      await writeFile(join(project, 'AGENTS.md'), RULES);
+      for (const [file, text] of Object.entries(usage.files)) {
+        const path = join(workspace.home, file);
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, text);
+      }
+      await program('install', '--mcp', name, '--client-version', '2.1.328');
+      const subagents = { ...(child.model !== null && { model: child.model }) };
+      await writeFile(
+        paths().config,
+        JSON.stringify({ language: 'en', agents: { defaults: { subagents } } }),
+      );
+    });
+    afterAll(() => workspace.remove());
+
+    test('is started by the requester’s model, works, announces, and its words are in the requester’s next request', async () => {
+      const asked = await talk('look at the bridge', {
+        requester: [
+          call(usage.call('sessions_spawn', { task: TASK, label: 'bridge' })),
+          call(usage.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 120 })),
+          call(usage.call('sessions_list', {})),
+        ],
+        child: [call(child.shell(`ls ${MISSING}`)), say(FOUND)],
+        'announce step': [say(`Result:\n${ANNOUNCED}\n\nNotes:\n- looked once`)],
+      });
+
+      // What the sub-agent was told, once, and what it could do.
+      const [first, ...later] = asked.child;
+      expect(everything(first)).toContain(TASK);
+      expect(everything(first)).toContain(RULES);
+      expect(later.length).toBeGreaterThan(0);
+      const offered = asked.child.flatMap(toolNames);
+      for (const tool of [
+        'sessions_spawn',
+        'subagents',
+        'Task',
+        'Agent',
+        'task',
+        'invoke_agent',
+        'spawn_agent',
+      ])
+        expect(offered.filter((one) => one === tool || one.endsWith(`_${tool}`))).toEqual([]);
+      // The announce step goes on in the session of the work.
+      expect(asked['announce step'].length).toBeGreaterThan(0);
+      expect(everything(asked['announce step'][0])).toContain(FOUND);
+
+      // The requester is told at once that it was accepted, and of the result with one of its next answers.
+      const [, accepted, ...next] = asked.requester.map(everything);
+      expect(accepted).toContain('"status":"accepted"');
+      expect(accepted).not.toContain(ANNOUNCED);
+      const told = next.at(-1) ?? '';
+      expect(told).toContain('Status: success');
+      expect(told).toContain(`Result:\n${ANNOUNCED}`);
+      expect(told).toContain('Notes:\n- looked once');
+      expect(told).toMatch(/Stats: runtime \d+s • tokens [\d.]+k? \(in /);
+      expect(told.split(ANNOUNCED)).toHaveLength(2);
+      const rows = withRuns(paths(), (db) => db.all('SELECT attempts FROM outbox'));
+      expect(rows).toEqual([{ attempts: 1 }]);
+      expect(await processesOf(workspace)).toEqual([]);
+    });
+
+    test('has its failed tool recorded with the project', () => {
+      using db = new Database(paths().database, { readonly: true });
+      const rows = db
+        .query("SELECT project_path, data FROM events WHERE type = 'tool_error'")
+        .all() as Json[];
+      expect(rows.map(({ project_path }) => project_path)).toContain(project);
+      expect(rows.map(({ data }) => String(data)).join('\n')).toContain('nonexistent-bridge');
+    });
+
+    test('goes on in its session when it is sent a message', async () => {
+      workspace.board.script = play({
+        child: [say('It still holds.')],
+        'announce step': [say('Result:\nstill\n\nNotes:\n- (none)')],
+      });
+      const from = workspace.board.model.requests.length;
+      const sent = await program('subagents', 'send', '1', `${SENT} And now?`, '--json');
+      expect(sent).toContain('It still holds.');
+      const asked = workspace.board.model.requests.slice(from).filter((one) => partOf(one) === 'child');
+      expect(everything(asked[0])).toContain(FOUND);
+      expect(everything(asked[0])).toContain('And now?');
+      await program('subagents', 'wait', 'all');
+    });
+
+    test('is stopped while it works, and nothing of it is left', async () => {
+      workspace.board.script = play({ child: [call(child.shell('sleep 333'))] });
+      await program('subagents', 'spawn', '--label', 'sleeper', '--cli', name, 'Sleep.');
+      await waitUntil(async () => (await commandLines(workspace)).some((line) => line.includes('sleep 333')));
+      expect(await program('subagents', 'stop', 'sleeper')).toContain('Stopped 1 subagent.');
+      expect(await processesOf(workspace)).toEqual([]);
+      const info = JSON.parse(await program('subagents', 'info', 'sleeper', '--json')) as Json;
+      expect(info.status).toBe('stopped');
+    });
+
+    if (name === 'claude') {
+      test('is announced by a hook to the session whose shell started it', async () => {
+        const spawn = `'${paths().binary}' subagents spawn --wait --label hooked '${TASK}'`;
+        const asked = await talk('start it in the shell', {
+          requester: [call({ name: 'Bash', input: { command: spawn, description: 'x', timeout: 120_000 } })],
+          child: [say(FOUND)],
+          'announce step': [say(`Result:\n${ANNOUNCED}\n\nNotes:\n- by the hook`)],
+        });
+        const after = everything(asked.requester.at(-1));
+        expect(after).toContain('Notes:\n- by the hook');
+      });
+    }
+  });
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + APPEARS_WITHIN_MS;
+  while (Date.now() < deadline && !(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+async function commandLines(workspace: Workspace): Promise<string[]> {
+  const { stdout } = Bun.spawnSync(['ps', 'eww', '-eo', 'args']);
+  return stdout
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes(workspace.root));
+}
