@@ -5,7 +5,7 @@ import { HOOKS } from '../src/core/hook-names.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';
 import { agentStart } from './support/payloads.ts';
-import { BINARY, ROOT } from './support/program.ts';
+import { BINARY, DIST, ROOT } from './support/program.ts';
 import { seedErrors } from './support/seed.ts';
 
 /** What the READMEs tell their readers to type, typed; what they list, compared with what is. */
@@ -116,8 +116,22 @@ test('the harmless commands of the READMEs end with 0 in the order of a first da
     expect([result.exitCode, result.stderr], words.join(' ')).toEqual([0, '']);
   }
   const typed = shellCommands(README).filter(isOurs);
-  for (const [, ...words] of typed) expect(day).toContainEqual(words);
+  for (const [, ...words] of typed) if (words[0] !== 'subagents') expect(day).toContainEqual(words);
 });
+
+test('the example of a background sub-agent ends with its result in the inbox', async () => {
+  const [example = '', ...others] = blocks(README, 'sh').filter((block) => block.includes('subagents spawn'));
+  expect(others).toEqual([]);
+  using home = temporaryHome();
+  home.put('project/AGENTS.md', 'Be careful.');
+  const result = await runProgram(['sh', '-ec', example], {
+    home: home.path,
+    cwd: `${home.path}/project`,
+    env: { PATH: `${DIST}:${ROOT}/test/fixtures/bin:${ROOT}/node_modules/.bin:${process.env.PATH}` },
+  });
+  expect([result.exitCode, result.stderr]).toEqual([0, '']);
+  expect(result.stdout).toMatch(/Status: success\n\nResult:\n.+\n\nNotes:\n.+\n\nStats: runtime /s);
+}, 30_000);
 
 test("the entry for one's own settings answers SubagentStart once the program is installed", async () => {
   const [example = '', ...others] = blocks(README, 'json');

@@ -157,7 +157,7 @@ describe('of a list or an object', () => {
       agents: {
         defaults: { subagents: { maxPerClient: { codex: 2, gemini: 0, cursor: 1 } } },
         list: [
-          { id: 'Reviewer', agentDir: 'relative', workspace: '/work/x', subagents: { thinking: 'high' } },
+          { id: 'Reviewer', agentDir: 'relative', workspace: '/srv/desk', subagents: { thinking: 'high' } },
           { id: 'reviewer' },
           { id: '-bad' },
           'fixer',
@@ -179,7 +179,7 @@ describe('of a list or an object', () => {
     });
     expect(settings.maxPerClient).toEqual({ codex: 2 });
     expect(settings.agents.map(({ id }) => id)).toEqual(['reviewer', 'fixer']);
-    expect(settings.agents[0]).toMatchObject({ agentDir: null, workspace: '/work/x', thinking: 'high' });
+    expect(settings.agents[0]).toMatchObject({ agentDir: null, workspace: '/srv/desk', thinking: 'high' });
     expect(settings.agents[1]?.tools).toEqual({ deny: ['exec'], allow: null });
     expect(settings.prices.map(({ model }) => model)).toEqual(['a/m', 'm']);
     expect(problems.map((problem) => problem.slice(0, problem.indexOf(': ')))).toEqual([
