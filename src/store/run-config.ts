@@ -1,11 +1,62 @@
-import { readTextFile } from '#runtime';
-import { parseJson } from '../core/guards.ts';
+import { pathExists, readTextFile } from '#runtime';
+import type { ConfigProblem } from '../core/config.ts';
+import { parseConfig } from '../core/config-fields.ts';
+import { isRecord, parseJson } from '../core/guards.ts';
 import { readRunSettings } from '../core/runs/read-run-settings.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+
+/** The settings as far as a new run may rely on them. `warnings`: what is wrong and does not matter that much. */
+export type RunConfig =
+  | { readonly kind: 'usable'; readonly settings: RunSettings; readonly warnings: readonly string[] }
+  | { readonly kind: 'refused'; readonly error: string };
+
+/** What keeps a run within bounds: a mistake there must not mean that there are none. */
+const BOUNDS = ['tools.subagents', 'agents.list', 'budget'];
+/** Where the settings of runs stand. */
+const SECTIONS = ['agents', 'tools', 'announce', 'budget', 'models'];
+const WARNINGS_MAX = 3;
+const ADVICE = 'Correct it: "self-generation doctor" and "self-generation config" say what is wrong';
 
 /** The settings of background runs. A file of its own: what hooks load knows nothing of them. */
 export function loadRunSettings(paths: StatePaths): RunSettings {
   const text = readTextFile(paths.config);
   return readRunSettings(text === undefined ? {} : parseJson(text)).settings;
+}
+
+/** As loadRunSettings(), for what is to be started: refused when it is not known what it may do, or what it may cost. */
+export function loadRunConfig(paths: StatePaths): RunConfig {
+  const text = readTextFile(paths.config);
+  if (text === undefined && !pathExists(paths.config)) return usable({}, []);
+  const document = parseJson(text ?? '');
+  if (!isRecord(document)) {
+    return { kind: 'refused', error: `the settings "${paths.config}" are not a JSON object. ${ADVICE}` };
+  }
+  const problems = parseConfig(document).problems.filter(({ key }) => isIn(key, SECTIONS));
+  const [first, ...more] = problems.filter(({ key }) => isIn(key, BOUNDS) || BOUNDS.some(below(key)));
+  if (first === undefined) return usable(document, problems);
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  const error = `the settings do not say what a sub-agent may do: ${inWords(first)}${others}. ${ADVICE}`;
+  return { kind: 'refused', error };
+}
+
+function usable(document: unknown, problems: readonly ConfigProblem[]): RunConfig {
+  const named = problems.slice(0, WARNINGS_MAX).map(({ key, message }) => `settings: ${key}: ${message}`);
+  const left = problems.length - named.length;
+  const warnings = left === 0 ? named : [...named, `settings: ${left} more problems`];
+  return { kind: 'usable', settings: readRunSettings(document).settings, warnings };
+}
+
+/** Without what would be used instead. */
+function inWords({ key, message }: ConfigProblem): string {
+  const end = message.lastIndexOf('; ');
+  return `${key}: ${end < 0 ? message : message.slice(0, end)}`;
+}
+
+function isIn(key: string, sections: readonly string[]): boolean {
+  return sections.some((section) => key === section || below(section)(key));
+}
+
+function below(section: string): (key: string) => boolean {
+  return (key) => key.startsWith(`${section}.`) || key.startsWith(`${section}[`);
 }

@@ -2,7 +2,7 @@ import type { Requester, RunWithTurn } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import { isTerminal } from '../core/runs/turn.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { loadRunSettings } from '../store/run-config.ts';
+import { loadRunConfig } from '../store/run-config.ts';
 import { spent } from '../store/runs/budget.ts';
 import { claimTurns } from '../store/runs/lane.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
@@ -34,7 +34,9 @@ export function sendToRun(
   if (text.length > MESSAGE_LENGTH_MAX) {
     return error(`message is too long: ${text.length} characters, the most is ${MESSAGE_LENGTH_MAX}`);
   }
-  const settings = loadRunSettings(world.paths);
+  const config = loadRunConfig(world.paths);
+  if (config.kind === 'refused') return error(config.error);
+  const { settings } = config;
   const nowMs = world.now().getTime();
   return withRuns(world.paths, (db) => {
     const { answer, claimed } = db.transaction(() => {

@@ -4,7 +4,7 @@ import { RUN_CLIENTS } from '../clients/runs/run-clients.ts';
 import type { Requester } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import type { Turn } from '../core/runs/turn.ts';
-import { loadRunSettings } from '../store/run-config.ts';
+import { loadRunConfig } from '../store/run-config.ts';
 import { claimTurns, queuePosition } from '../store/runs/lane.ts';
 import { getRun, insertRun, type NewRun, type SpawnLimits } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
@@ -53,10 +53,13 @@ type Caller = { readonly requester: Requester; readonly world: RunsWorld };
 function spawn(request: SpawnRequest, repetition: Repetition, { requester, world }: Caller): SpawnAnswer {
   const askedAtMs = world.now().getTime();
   if (isInsideRun(world)) return FROM_INSIDE;
-  const settings = loadRunSettings(world.paths);
+  const config = loadRunConfig(world.paths);
+  if (config.kind === 'refused') return { status: 'error', error: config.error };
+  const { settings } = config;
   const plan = planSpawn(request, surroundings(requester, settings, world));
   if (plan.kind === 'refused') return plan.refusal;
-  const { run, warnings, spawnKey } = plan;
+  const { run, spawnKey } = plan;
+  const warnings = [...config.warnings, ...plan.warnings];
   const limits = limitsOf(settings, repetition);
   return withRuns(world.paths, (db) => {
     const accepted = db.transaction(() => {
