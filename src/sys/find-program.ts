@@ -20,6 +20,18 @@ export function findProgram(name: string, env: Environment, platform: string): s
     .find(isExecutableFile);
 }
 
+/** The environment without what on the PATH would name a program inside the directory that one happens to be in. */
+export function withAbsolutePath(env: Environment, platform: string): Environment {
+  const isPath = (name: string) => (platform === 'win32' ? name.toUpperCase() : name) === 'PATH';
+  const absolute = (path: string) => path.split(delimiter).filter(isAbsolute).join(delimiter);
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [
+      name,
+      isPath(name) && value !== undefined ? absolute(value) : value,
+    ]),
+  );
+}
+
 function isExecutableFile(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

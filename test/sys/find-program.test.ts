@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync } from 'node:fs';
-import { findProgram } from '../../src/sys/find-program.ts';
+import { findProgram, withAbsolutePath } from '../../src/sys/find-program.ts';
 import { temporaryHome } from '../support/home.ts';
 
 describe('findProgram()', () => {
@@ -35,4 +35,11 @@ describe('findProgram()', () => {
     expect(findProgram('tool', { Path: home.path }, 'win32')).toBe(path);
     expect(findProgram('tool', { PATH: home.path }, 'linux')).toBeUndefined();
   });
+});
+
+test('withAbsolutePath() leaves out what a PATH names below the current directory, and nothing else', () => {
+  const env = { PATH: '/usr/bin:.::bin:/bin', HOME: 'x:y', LANG: undefined };
+  expect(withAbsolutePath(env, 'linux')).toEqual({ PATH: '/usr/bin:/bin', HOME: 'x:y', LANG: undefined });
+  expect(withAbsolutePath({ Path: 'bin:/bin' }, 'win32')).toEqual({ Path: '/bin' });
+  expect(withAbsolutePath({ Path: 'bin:/bin' }, 'linux')).toEqual({ Path: 'bin:/bin' });
 });

@@ -1,5 +1,6 @@
 import type { Environment } from '../../core/state-paths.ts';
 import { oneLine } from '../../core/text.ts';
+import { findProgram, withAbsolutePath } from '../../sys/find-program.ts';
 import { type CommandResult, OUTPUT_BYTES_MAX, runCommand } from '../../sys/run-command.ts';
 
 /** Git in a repository that is not trusted: nothing that its configuration names is run. */
@@ -28,23 +29,40 @@ const NEVER_RUN: readonly Setting[] = [
 /** Before 2.31, git did not look at the variables that keep it from running what the configuration names. */
 const TOO_OLD: GitAnswer = { kind: 'failed', reason: 'git is too old: 2.31 or later is needed' };
 
+const NO_GIT: GitAnswer = { kind: 'failed', reason: 'there is no git on the PATH' };
+
 type Setting = readonly [key: string, value: string];
 
-/** Git in this directory. Never throws: what git complains of comes back as a reason. */
-export async function gitIn(directory: string, env: Environment): Promise<Git> {
-  const run = async (args: readonly string[], settings: readonly Setting[], timeoutMs: number) =>
+/**
+ * Git in this directory. `touched`: a working tree that it works on from there, whose configuration need not be the same,
+ * since a file may be included in one of the two only. Never throws: what git complains of comes back as a reason.
+ */
+export async function gitIn(directory: string, env: Environment, touched?: string): Promise<Git> {
+  const program = findProgram('git', env, process.platform);
+  if (program === undefined) return async () => NO_GIT;
+  const clean = withAbsolutePath(withoutGit(env), process.platform);
+  const run = async (
+    args: readonly string[],
+    settings: readonly Setting[],
+    { cwd, timeoutMs }: { cwd: string; timeoutMs: number },
+  ) =>
     answerOf(
-      await runCommand('git', ['--no-pager', ...args], {
-        cwd: directory,
-        env: { ...withoutGit(env), ...asVariables(settings) },
+      await runCommand(program, ['--no-pager', ...args], {
+        cwd,
+        env: { ...clean, ...asVariables(settings) },
         timeoutMs,
       }),
     );
-  const listed = await run(['config', '--list', '--name-only', '--show-scope', '-z'], NEVER_RUN, TIMEOUT_MS);
-  if (listed.kind === 'failed') return async () => listed;
-  if (!listed.stdout.includes('command\0core.hookspath\0')) return async () => TOO_OLD;
-  const settings = [...NEVER_RUN, ...withoutFilters(listed.stdout)];
-  return (args, { timeoutMs } = { timeoutMs: TIMEOUT_MS }) => run(args, settings, timeoutMs);
+  const settings = [...NEVER_RUN];
+  for (const cwd of touched === undefined ? [directory] : [directory, touched]) {
+    const list = ['config', '--list', '--name-only', '--show-scope', '-z'];
+    const listed = await run(list, NEVER_RUN, { cwd, timeoutMs: TIMEOUT_MS });
+    if (listed.kind === 'failed') return async () => listed;
+    if (!listed.stdout.includes('command\0core.hookspath\0')) return async () => TOO_OLD;
+    settings.push(...withoutFilters(listed.stdout));
+  }
+  return (args, { timeoutMs } = { timeoutMs: TIMEOUT_MS }) =>
+    run(args, settings, { cwd: directory, timeoutMs });
 }
 
 function answerOf(result: CommandResult): GitAnswer {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run, Worktree } from '../../core/runs/run.ts';
 import { runDirectory } from '../../core/runs/run-files.ts';
@@ -72,7 +72,8 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
     const inside = await gitIn(worktree.path, env);
     const reason = await reasonToKeep(worktree, inside, repository);
     if (reason !== null) return kept(worktree, reason);
-    const removed = await repository(['worktree', 'remove', worktree.path], {
+    const remover = await gitIn(worktree.repository, env, worktree.path);
+    const removed = await remover(['worktree', 'remove', worktree.path], {
       timeoutMs: CHECKOUT_TIMEOUT_MS,
     });
     if (removed.kind === 'failed') return kept(worktree, removed.reason);
@@ -86,7 +87,12 @@ function kept({ path, branch }: Worktree, reason: string): string {
   return `worktree kept: ${path} (branch ${branch}): ${reason}`;
 }
 
-type Place = { readonly worktree: Worktree; readonly prefix: string; readonly git: Git };
+type Place = {
+  readonly worktree: Worktree;
+  readonly prefix: string;
+  readonly git: Git;
+  readonly env: Environment;
+};
 type NoPlace = { readonly reason: string; readonly isRepository: boolean };
 
 async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise<Place | NoPlace> {
@@ -112,11 +118,12 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
     },
     prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
     git,
+    env,
   };
 }
 
-async function addWorktree({ worktree, prefix, git }: Place): Promise<Prepared> {
-  const cwd = prefix === '' ? worktree.path : join(worktree.path, prefix);
+async function addWorktree(place: Place): Promise<Prepared> {
+  const { worktree, git } = place;
   const listed = await git(['worktree', 'list', '--porcelain', '-z']);
   const isThere =
     listed.kind === 'ok' &&
@@ -131,15 +138,36 @@ async function addWorktree({ worktree, prefix, git }: Place): Promise<Prepared> 
     // The branch is there when the run had a tree before, and commits of it stayed.
     const from = branch.kind === 'ok' ? [worktree.path, worktree.branch] : [worktree.path, 'HEAD'];
     const create = branch.kind === 'ok' ? [] : ['--no-track', '-b', worktree.branch];
-    const added = await git(['worktree', 'add', '--quiet', ...create, ...from], {
-      timeoutMs: CHECKOUT_TIMEOUT_MS,
-    });
-    if (added.kind === 'failed') {
-      return { kind: 'failed', reason: `Cannot make the worktree "${worktree.path}": ${added.reason}` };
-    }
+    const added = await git(['worktree', 'add', '--quiet', '--no-checkout', ...create, ...from]);
+    if (added.kind === 'failed') return notMade(worktree, added.reason);
   }
-  // The directory need not be in the commit.
-  return { kind: 'made', worktree, cwd: existsSync(cwd) ? cwd : worktree.path };
+  return (await fill(place)) ?? { kind: 'made', worktree, cwd: cwdIn(place) };
+}
+
+/**
+ * Writes the files into a new tree. By itself, because only now there is a place in which git says what its configuration
+ * would run there: a file may be included for trees of this kind alone.
+ */
+async function fill({ worktree, env }: Place): Promise<Prepared | undefined> {
+  const inside = await gitIn(worktree.path, env);
+  const index = await inside(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
+  if (index.kind === 'failed') return notMade(worktree, index.reason);
+  // It is written when all files are.
+  if (existsSync(index.stdout.replace(/\n$/, ''))) return undefined;
+  const filled = await inside(['reset', '--hard', '--quiet'], { timeoutMs: CHECKOUT_TIMEOUT_MS });
+  return filled.kind === 'failed' ? notMade(worktree, filled.reason) : undefined;
+}
+
+function notMade({ path }: Worktree, reason: string): Prepared {
+  return { kind: 'failed', reason: `Cannot make the worktree "${path}": ${reason}` };
+}
+
+/** The directory need not be in the commit, and a link in its place could lead anywhere. */
+function cwdIn({ worktree, prefix }: Place): string {
+  const cwd = join(worktree.path, prefix);
+  const root = realpathSync(worktree.path);
+  const isInside = existsSync(cwd) && `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
+  return isInside ? cwd : worktree.path;
 }
 
 /** One at a time in each repository: git itself fails when two add at once. */

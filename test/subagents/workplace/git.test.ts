@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { gitIn } from '../../../src/subagents/workplace/git.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 
@@ -52,10 +52,33 @@ describe('gitIn()', () => {
     });
   }
 
+  test('runs no git of the directory itself, and lets git find nothing there either', async () => {
+    using home = temporaryHome();
+    const app = `${home.path}/app`;
+    for (const name of ['git', 'trap']) {
+      chmodSync(home.put(`app/bin/${name}`, `#!/bin/sh\ntouch "${home.path}/${name}.mark"\n`), 0o755);
+    }
+    const aliases = '[alias]\n\tsprung = "!trap"\n\tpath = "!echo $PATH"\n';
+    const GIT_CONFIG_GLOBAL = home.put('mine', aliases);
+    for (const relative of ['bin', './bin', '']) {
+      const cwd = relative === '' ? `${app}/bin` : app;
+      const git = await gitIn(cwd, { PATH: `${relative}:${process.env.PATH}`, HOME: cwd, GIT_CONFIG_GLOBAL });
+      expect((await git(['sprung'])).kind).toBe('failed');
+      expect(await git(['path'])).toEqual({
+        kind: 'ok',
+        stdout: expect.not.stringMatching(/(^|:)(:|\.|bin)/),
+      });
+    }
+    for (const name of ['git', 'trap']) expect(existsSync(`${home.path}/${name}.mark`)).toBe(false);
+  });
+
   test('does nothing when there is no git, or no such directory', async () => {
     using home = temporaryHome();
     const env = { PATH: `${home.path}/empty`, HOME: home.path };
-    expect((await (await gitIn(home.path, env))(['status'])).kind).toBe('failed');
+    expect(await (await gitIn(home.path, env))(['status'])).toEqual({
+      kind: 'failed',
+      reason: 'there is no git on the PATH',
+    });
     const missing = await gitIn(`${home.path}/missing`, { PATH: process.env.PATH, HOME: home.path });
     expect((await missing(['status'])).kind).toBe('failed');
   });

@@ -8,6 +8,8 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -84,6 +86,24 @@ describe('prepareWorktree()', () => {
     expect(readFileSync(`${path}/sub/b.txt`, 'utf8')).toBe('two\n');
     expect(await gitAt(path, ['branch', '--show-current'], here.env)).toBe(branch);
     expect(await here.git('status', '--porcelain')).toBe('');
+  });
+
+  test('keeps a run in its tree where a link stands in the place of its directory', async () => {
+    using here = await place();
+    const outside = `${realpathSync(here.home.path)}/outside`;
+    mkdirSync(outside);
+    symlinkSync(outside, `${here.repository}/out`);
+    symlinkSync('sub', `${here.repository}/in`);
+    await here.git('add', 'out', 'in');
+    await here.git('commit', '--quiet', '-m', 'links');
+    for (const name of ['out', 'in']) {
+      rmSync(`${here.repository}/${name}`);
+      mkdirSync(`${here.repository}/${name}`);
+    }
+    const out = await here.made(here.runOf('a', { cwd: `${here.repository}/out` }));
+    expect(out.cwd).toBe(out.worktree.path);
+    const inside = await here.made(here.runOf('b', { cwd: `${here.repository}/in` }));
+    expect(inside.cwd).toBe(`${inside.worktree.path}/in`);
   });
 
   test('gives the tree again when it is there already', async () => {
@@ -299,6 +319,52 @@ test('nothing that the repository or the environment names is run', async () => 
   await here.git('worktree', 'add', '--quiet', `${dirname(run.worktree.path)}/other`).catch(() => {});
   expect(readdirSync(marks)).toContain('reference-transaction');
   expect(readdirSync(marks)).toContain('process');
+});
+
+const conditions = ['gitdir:**/worktrees/**', 'onbranch:subagent/**'];
+for (const condition of conditions) {
+  test(`nothing is run that the repository names for such trees alone, by ${condition}`, async () => {
+    using here = await place();
+    const marks = `${here.home.path}/marks`;
+    mkdirSync(marks);
+    const trap = (name: string) => {
+      const path = here.home.put(`traps/${name}`, `#!/bin/sh\ntouch "${marks}/${name}"\ncat\n`);
+      chmodSync(path, 0o755);
+      return path;
+    };
+    writeFileSync(`${here.repository}/.gitattributes`, '*.txt filter=trap\n');
+    await here.git('add', '.gitattributes');
+    await here.git('commit', '--quiet', '-m', 'attributes');
+    const filter = `smudge = ${trap('smudge')}\n\tclean = ${trap('clean')}\n\trequired = true`;
+    const included = here.home.put('included', `[filter "trap"]\n\t${filter}\n`);
+    await here.git('config', `includeIf.${condition}.path`, included);
+
+    const run = await here.made(here.runOf(ID));
+    expect(readFileSync(`${run.worktree.path}/a.txt`, 'utf8')).toBe('one\n');
+    expect(readdirSync(marks)).toEqual([]);
+    // So that the file has to be read again to see that it is unchanged.
+    utimesSync(`${run.worktree.path}/a.txt`, 1, 1);
+    expect(await leaveWorktree(run, { env: here.env })).toBeNull();
+    expect(existsSync(run.worktree.path)).toBe(false);
+    expect(readdirSync(marks)).toEqual([]);
+    // The traps are good ones: git itself falls into them.
+    const other = `${dirname(run.worktree.path)}/other`;
+    await here.git('worktree', 'add', '--quiet', '-b', 'subagent/other', other);
+    await gitAt(other, ['reset', '--quiet', '--hard'], here.env);
+    utimesSync(`${other}/a.txt`, 1, 1);
+    await gitAt(other, ['status'], here.env);
+    expect(readdirSync(marks)).toContain('clean');
+  });
+}
+
+test('a tree that was not filled before its maker died is filled', async () => {
+  using here = await place();
+  const run = await here.made(here.runOf(ID));
+  const { path } = run.worktree;
+  const index = await gitAt(path, ['rev-parse', '--path-format=absolute', '--git-path', 'index'], here.env);
+  for (const left of [index, `${path}/a.txt`]) rmSync(left);
+  await here.made(here.runOf(ID));
+  expect(await gitAt(path, ['status', '--porcelain'], here.env)).toBe('');
 });
 
 test('a filter of the user himself is used', async () => {
