@@ -64,12 +64,13 @@ export type Errand = {
   readonly isMarked: boolean;
 };
 
+/** What background runs have to tell, and whom to tell whether it could be said. */
+export type HookNews = { readonly text: string; readonly settle: (isSaid: boolean) => void };
+
 /** What deliver-to-hook.ts offers. */
 export type Deliveries = {
   /** What the session is told now, in at most so many UTF-16 units. */
-  deliverToHook(errand: Errand, lengthMax: number, run: HookRun): string | undefined;
-  /** It could not be said. */
-  takeBack(run: HookRun): void;
+  deliverToHook(errand: Errand, lengthMax: number, run: HookRun): HookNews | undefined;
 };
 
 /**

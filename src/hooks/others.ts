@@ -54,8 +54,8 @@ export async function serve(context: Unread, run: HookRun, { decide, answer }: D
     if (reply) await answer(reply);
     return;
   }
-  const isSaid = await answer({ event: run.event.name, context: own + news });
-  if (!isSaid) attempt(run, () => deliveries?.takeBack(run));
+  const isSaid = await answer({ event: run.event.name, context: own + news.text });
+  attempt(run, () => news.settle(isSaid));
 }
 
 /** Neither is lost by the other's failure. */

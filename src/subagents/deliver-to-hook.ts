@@ -1,6 +1,6 @@
-import type { Deliveries, Errand, HookRun } from '../hooks/invocation.ts';
+import type { Deliveries, Errand, HookNews, HookRun } from '../hooks/invocation.ts';
 import { lookAfterRuns } from './advance.ts';
-import { acknowledgeDelivery, returnDelivery, takeDelivery } from './deliver.ts';
+import { acknowledgeDelivery, newHolder, noteSaid, returnDelivery, takeDelivery } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
 import { thisProcess } from './world.ts';
 
@@ -10,18 +10,18 @@ import { thisProcess } from './world.ts';
 const LOCK_TIMEOUT_MS = 400;
 
 /**
- * What the session is told now, after settling what its last hook was given: a session whose next hook comes has had
- * the answer of the last. Not so one that was only just started or resumed: its client may have died with the answer, so
- * that is given again.
+ * What the session is told now, after settling what its last hook said: a session whose next hook comes has had the
+ * answer of the last. Not so one that was only just started or resumed: its client may have died with the answer, so
+ * that is given again. What a hook was handed and has not said yet is left to that hook: several may be at work at once.
  */
 export function deliverToHook(
   { requester: key, isMarked }: Errand,
   lengthMax: number,
   run: HookRun,
-): string | undefined {
+): HookNews | undefined {
   const { event } = run;
   const world = worldOf(run);
-  const owner = ownerOf(run);
+  const owner = `hook:${event.sessionId}`;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
   if (isAtHumanPace) lookAfterRuns(world);
   if (!isMarked) return undefined;
@@ -32,17 +32,12 @@ export function deliverToHook(
   if (event.name === 'SessionStart' && event.source !== 'compact') returnDelivery(owner, world);
   const session = event.sessionId === 'unknown' ? null : event.sessionId;
   const requester = { key, session, client: 'claude', cwd: world.cwd } as const;
-  const reader = { owner, isPerson: false, lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
-  return takeDelivery(requester, reader, world)?.text;
-}
-
-/** It could not be said: the next one gets it. */
-export function takeBack(run: HookRun): void {
-  returnDelivery(ownerOf(run), worldOf(run));
-}
-
-function ownerOf({ event }: HookRun): string {
-  return `hook:${event.sessionId}`;
+  const holder = newHolder(owner);
+  const reader = { owner, holder, isPerson: false, lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
+  const delivery = takeDelivery(requester, reader, world);
+  if (delivery === undefined) return undefined;
+  const settle = (isSaid: boolean) => (isSaid ? noteSaid(reader, world) : returnDelivery(holder, world));
+  return { text: delivery.text, settle };
 }
 
 function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
@@ -51,4 +46,4 @@ function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
   return { paths, env, platform, cwd, executablePath, isCompiled, now: () => now };
 }
 
-({ deliverToHook, takeBack }) satisfies Deliveries;
+({ deliverToHook }) satisfies Deliveries;

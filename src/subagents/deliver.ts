@@ -1,12 +1,21 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { deliveryText } from '../core/runs/announce-text.ts';
 import type { Announcement } from '../core/runs/announcement.ts';
 import { inboxMark } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
+import {
+  acknowledge,
+  hasWaiting,
+  leaseOwners,
+  passOn,
+  returnAnnouncements,
+  takeAnnouncements,
+} from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
+import type { Sqlite } from '../store/sqlite.ts';
+import { identityOf, isSameProcess } from '../sys/process-identity.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
@@ -17,6 +26,8 @@ export type Delivery = { readonly text: string; readonly announcements: readonly
 export type Reader = {
   /** Who holds what is handed out, until it says that it arrived by asking again: `hook:<session>`, `mcp:<connection>`. */
   readonly owner: string;
+  /** Who holds it until it has been said, where asking again does not mean that: see newHolder(). */
+  readonly holder?: string;
   /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
   /** In UTF-16 units; results are cut to it. */
@@ -27,6 +38,8 @@ export type Reader = {
 
 /** How long something is held that nobody said anything about. */
 const LEASE_MS = 600_000;
+/** How long a process may take from being handed something to having said it. */
+const UNSAID_LEASE_MS = 60_000;
 /** A session that has not been seen for so long may never come back: then others of its project are told. */
 const QUIET_MS = 600_000;
 const LENGTH_MAX = 9500;
@@ -42,14 +55,16 @@ const MARK_TRIES_MAX = 5;
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
-  const { owner, isPerson, lengthMax = LENGTH_MAX, lockTimeoutMs } = reader;
+  const { owner, holder, isPerson, lengthMax = LENGTH_MAX } = reader;
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
-    if (lockTimeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
+    waitAsLongAs(reader, db);
+    for (const other of leaseOwners(key, db)) if (hasGone(other)) returnAnnouncements(other, db);
     const listener = { requester: key, session, owner, isPerson };
-    const options = { nowMs, leaseMs: LEASE_MS, limit, quietMs: QUIET_MS };
+    const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
+    const options = { nowMs, leaseMs, limit, quietMs: QUIET_MS, ...(holder !== undefined && { holder }) };
     const announcements = takeAnnouncements(listener, options, db);
     return { announcements, isOver: announcements.length === 0 && !hasWaiting(key, nowMs, db) };
   });
@@ -60,6 +75,31 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   }
   if (isOver) unmarkInbox(key, paths, nowMs);
   return undefined;
+}
+
+/** A name for what this process is handed once: should the process end before it has said it, all can see that it has. */
+export function newHolder(owner: string): string {
+  const { pid, start, boot } = identityOf(process.pid) ?? { pid: '', start: '', boot: '' };
+  return [owner, randomUUID(), pid, start, boot].join('|');
+}
+
+/** A holder's process that is no more has said nothing: what it had said is its owner's. */
+function hasGone(holder: string): boolean {
+  const [, pid, start = '', boot = ''] = /\|[0-9a-f-]{36}\|(\d+)\|([^|]*)\|([^|]*)$/.exec(holder) ?? [];
+  return pid !== undefined && !isSameProcess({ pid: Number(pid), start, boot });
+}
+
+/** What this reader was handed has been said; whether it arrived, its owner's next call says. */
+export function noteSaid(reader: Reader, { paths, now }: RunsWorld): void {
+  const { owner, holder = owner } = reader;
+  withRuns(paths, (db) => {
+    waitAsLongAs(reader, db);
+    passOn(holder, { owner, untilMs: now().getTime() + LEASE_MS }, db);
+  });
+}
+
+function waitAsLongAs({ lockTimeoutMs }: Reader, db: Sqlite): void {
+  if (lockTimeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
 }
 
 /** What this owner holds has arrived. Gives the ids of the announcements. */

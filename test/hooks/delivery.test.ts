@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
+import { CHECKPOINT_VARIABLE } from '../../src/subagents/checkpoint.ts';
 import { runsHome } from '../subagents/runs-home.ts';
 import { tell } from '../subagents/told.ts';
 import { hookFailures, readEvents } from '../support/home.ts';
+import { runProgram } from '../support/hook-process.ts';
 import type { Payload } from '../support/payloads.ts';
 
 /** What background runs have to tell, in the hooks of a main session: real processes. */
@@ -79,6 +81,24 @@ describe('a main session is told', () => {
     expect(again).toContain('redelivery: true');
     await made.hook(toolUse);
     expect(await made.hook(start('resume'))).toBeUndefined();
+  });
+
+  test('again by its next hook, when the hook that was to tell it was ended before it could', async () => {
+    await using made = await bench();
+    const id = made.tell('the tests pass now');
+    const command = [process.execPath, `${import.meta.dir}/../../src/main.ts`, 'hook'];
+    const { exitCode, stdout } = await runProgram(command, {
+      home: made.home.path,
+      env: { [CHECKPOINT_VARIABLE]: 'after-lease' },
+      cwd: made.project,
+      stdin: JSON.stringify({ cwd: made.project, ...toolUse }),
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: null, stdout: '' });
+    const told = await made.hook(toolUse);
+    expect(told).toContain(id);
+    expect(told).toContain('redelivery: true');
+    expect(await made.hook(toolUse)).toBeUndefined();
+    expect(made.waiting()).toEqual([]);
   });
 
   test('not again when it ended in order, or was only made shorter', async () => {

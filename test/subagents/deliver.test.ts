@@ -6,6 +6,8 @@ import {
   acknowledgeDelivery,
   type Delivery,
   markInbox,
+  newHolder,
+  noteSaid,
   type Reader,
   returnDelivery,
   takeDelivery,
@@ -86,6 +88,34 @@ describe('takeDelivery()', () => {
     returnDelivery('a', made.world);
     expect(idsOf(made.take({ owner: 'b' }))).toEqual([id]);
     expect(acknowledgeDelivery(made.requester.key, 'b', made.world)).toEqual([id]);
+    expect(made.waiting()).toEqual([]);
+  });
+
+  test('leaves to a holder what it has not said yet, for a minute, though its owner asks again meanwhile', async () => {
+    await using made = await bench();
+    const id = made.tell();
+    const [first, second] = [newHolder('one'), newHolder('one')];
+    expect(idsOf(made.take({ holder: first }))).toEqual([id]);
+    made.later(MINUTE_MS - 1);
+    expect(made.take({ holder: second })).toBeUndefined();
+    expect(made.waiting()).toMatchObject([{ state: 'leased', attempts: 1 }]);
+    made.later(1);
+    expect(made.take({ holder: second })?.text).toContain('redelivery: true');
+    // The first comes after all: what has been given to the second stays there.
+    noteSaid({ owner: 'one', holder: first, isPerson: false }, made.world);
+    made.take({ holder: newHolder('one') });
+    expect(made.waiting()).toMatchObject([{ state: 'leased', attempts: 2 }]);
+  });
+
+  test('settles what was said when its owner asks again, and leaves it that time for it', async () => {
+    await using made = await bench();
+    made.tell();
+    const holder = newHolder('one');
+    made.take({ holder });
+    noteSaid({ owner: 'one', holder, isPerson: false }, made.world);
+    made.later(9 * MINUTE_MS);
+    expect(made.take({ owner: 'another' })).toBeUndefined();
+    expect(made.take({ holder: newHolder('one') })).toBeUndefined();
     expect(made.waiting()).toEqual([]);
   });
 

@@ -26,6 +26,8 @@ export type Listener = {
 
 export type TakeOptions = {
   readonly nowMs: number;
+  /** Who holds what is handed out now, where that is not the owner yet; see passOn(). */
+  readonly holder?: string;
   readonly leaseMs: number;
   readonly limit: number;
   /** A session that has not asked for so long loses what is meant for it to the others of its requester. */
@@ -106,7 +108,7 @@ export function takeAnnouncements(listener: Listener, options: TakeOptions, db: 
     for (const row of rows) {
       db.run(
         `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ?`,
-        listener.owner,
+        options.holder ?? listener.owner,
         options.nowMs + options.leaseMs,
         String(row.id),
       );
@@ -132,6 +134,30 @@ export function returnAnnouncements(owner: string, db: Sqlite): void {
     `UPDATE outbox SET state = 'pending', lease_owner = NULL, lease_until = NULL
      WHERE state = 'leased' AND lease_owner = ?`,
     owner,
+  );
+}
+
+/** Who holds what is handed out to this requester. */
+export function leaseOwners(requester: string, db: Sqlite): string[] {
+  return db
+    .all(
+      `SELECT DISTINCT lease_owner FROM outbox WHERE requester = ? AND ${IS_WAITING} AND lease_owner IS NOT NULL`,
+      requester,
+    )
+    .map((row) => String(row.lease_owner));
+}
+
+/** What one holds is held by another until then. What was given to somebody else meanwhile stays there. */
+export function passOn(
+  holder: string,
+  { owner, untilMs }: { readonly owner: string; readonly untilMs: number },
+  db: Sqlite,
+): void {
+  db.run(
+    `UPDATE outbox SET lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?`,
+    owner,
+    untilMs,
+    holder,
   );
 }
 
