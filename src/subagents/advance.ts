@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { inboxMark } from '../core/runs/requester-key.ts';
-import type { RunSettings } from '../core/runs/settings.ts';
 import type { Turn } from '../core/runs/turn.ts';
 import { loadRunSettings } from '../store/run-config.ts';
-import { claimTurns, unclaim } from '../store/runs/lane.ts';
+import { claimOrphans, claimTurns, unclaim } from '../store/runs/lane.ts';
 import { waitingRequesters } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
-import { activeTurns } from '../store/runs/turns.ts';
+import { activeWatches, type Watch } from '../store/runs/turns.ts';
 import { isSameProcess } from '../sys/process-identity.ts';
 import { startDetached } from '../sys/start-detached.ts';
 import { archiveDue } from './archive.ts';
@@ -37,7 +36,7 @@ export function lookAfterRuns(world: RunsWorld): void {
     if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
     const { active, marked } = readRuns(paths, (db) => ({
-      active: activeTurns(db),
+      active: activeWatches(db),
       marked: waitingRequesters(nowMs, db),
     })) ?? { active: [], marked: [] };
     // Whoever wrote an announcement may have died before it left the sign.
@@ -45,9 +44,9 @@ export function lookAfterRuns(world: RunsWorld): void {
     const orphans = active.filter((turn) => isOrphan(turn, nowMs));
     const isWaiting = active.some(({ state }) => state === 'queued');
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
-      const claimed = isWaiting ? claim(loadRunSettings(paths), world) : [];
+      const claimed = claim(orphans, isWaiting, world);
       checkpoint('after-claim', world.env);
-      startSupervisors([...claimed, ...orphans], world);
+      startSupervisors(claimed, world);
     }
   } catch (error) {
     logRunFailure('', error, paths, world.now());
@@ -71,12 +70,20 @@ export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void
   }
 }
 
-function claim(settings: RunSettings, { paths, now }: RunsWorld): Turn[] {
-  return withRuns(paths, (db) => claimTurns(settings, now().getTime(), db));
+/**
+ * What this process may start supervisors for. It is written down first: a supervisor that cannot write would look, to
+ * everybody, like one that never came, and each of many would be answered by many more. @throws then
+ */
+function claim(orphans: readonly Watch[], isWaiting: boolean, { paths, now }: RunsWorld): Turn[] {
+  const nowMs = now().getTime();
+  return withRuns(paths, (db) => [
+    ...claimOrphans(orphans, nowMs, db),
+    ...(isWaiting ? claimTurns(loadRunSettings(paths), nowMs, db) : []),
+  ]);
 }
 
 /** Nobody looks after it: whoever did is gone, or never came. */
-function isOrphan({ state, owner, claimedAtMs, queuedAtMs }: Turn, nowMs: number): boolean {
+function isOrphan({ state, owner, claimedAtMs, queuedAtMs }: Watch, nowMs: number): boolean {
   if (state === 'queued') return false;
   if (owner !== null) return !isSameProcess(owner);
   const waitingMs = nowMs - (claimedAtMs ?? queuedAtMs);

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { withRuns } from '../../src/store/runs/runs-db.ts';
+import { activeTurns, changeTurn } from '../../src/store/runs/turns.ts';
 import { advance, lookAfterRuns } from '../../src/subagents/advance.ts';
 import type { RunsWorld } from '../../src/subagents/features.ts';
 import { runsLogPath } from '../../src/subagents/runs-log.ts';
 import { spawnRun } from '../../src/subagents/spawn.ts';
+import { supervise } from '../../src/subagents/supervisor/supervise.ts';
+import { currentBoot } from '../../src/sys/process-identity.ts';
 import { withMarker } from '../../src/sys/process-tree.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { accepted, runsHome } from './runs-home.ts';
@@ -37,6 +41,33 @@ async function bench() {
       existsSync(runsLogPath(runs.home.paths)) ? readFileSync(runsLogPath(runs.home.paths), 'utf8') : '',
     [Symbol.asyncDispose]: () => runs[Symbol.asyncDispose](),
   };
+}
+
+type Bench = Awaited<ReturnType<typeof bench>>;
+
+/** Runs whose supervisors have died. */
+async function orphans({ runs, world, calls }: Bench, count: number): Promise<string[]> {
+  const runIds = Array.from(
+    { length: count },
+    (_, index) => accepted(spawnRun({ task: `task ${index}` }, runs.requester, world)).runId,
+  );
+  await runs.until('they are started', () => calls().length === count);
+  const dead = { pid: 2 ** 22 + 1, start: '1', boot: currentBoot() };
+  withRuns(runs.home.paths, (db) => {
+    for (const turn of activeTurns(db)) changeTurn(turn, { owner: dead }, db);
+  });
+  return runIds;
+}
+
+/** No turn can be written, as when the disk is full. */
+function unwritable({ runs }: Bench, isSo: boolean): void {
+  withRuns(runs.home.paths, (db) =>
+    db.exec(
+      isSo
+        ? "CREATE TRIGGER full BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        : 'DROP TRIGGER full',
+    ),
+  );
 }
 
 describe('advance()', () => {
@@ -72,6 +103,23 @@ describe('advance()', () => {
     expect(await made.settled()).toHaveLength(1);
     lookAfterRuns(inside);
     expect(await made.settled()).toHaveLength(2);
+  });
+
+  test('claims what nobody looks after before it starts anything for it, and starts nothing when it cannot', async () => {
+    await using made = await bench();
+    const runIds = await orphans(made, 3);
+    unwritable(made, true);
+    for (let kicks = 0; kicks < 3; kicks++) advance(made.world);
+    // A supervisor that cannot take its turn, which is one of them.
+    await supervise(runIds[0] ?? '', 1, made.world);
+    expect(await made.settled()).toHaveLength(3);
+    expect(made.log()).toContain('no room');
+    unwritable(made, false);
+    for (let kicks = 0; kicks < 3; kicks++) advance(made.world);
+    expect((await made.settled()).slice(3).toSorted()).toEqual(
+      runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
+    );
+    expect(made.runs.turns(runIds[0] ?? '')).toMatchObject([{ owner: null, state: 'starting' }]);
   });
 
   test('notes a database that is none, and does not throw', async () => {

@@ -8,6 +8,7 @@ import {
 import type { Turn } from '../../core/runs/turn.ts';
 import type { Row, Sqlite } from '../sqlite.ts';
 import { ACTIVE_TURNS, IS_ACTIVE, readTurn } from './run-rows.ts';
+import type { Watch } from './turns.ts';
 
 /** The lane in the database: core/runs/lane-order.ts says who starts, here it is written down for all processes. */
 
@@ -18,6 +19,28 @@ export function claimTurns(limits: LaneLimits, nowMs: number, db: Sqlite): Turn[
   return db.transaction(() =>
     chooseTurns(readLane(db), limits).flatMap((one) => claim(one, nowMs, db) ?? []),
   );
+}
+
+/**
+ * Turns that nobody looks after any more, as they were read, for whoever calls to start their supervisors: only those
+ * that nobody else has claimed since. Nothing is to be started for the others, nor when this cannot be written.
+ */
+export function claimOrphans(orphans: readonly Watch[], nowMs: number, db: Sqlite): Turn[] {
+  if (orphans.length === 0) return [];
+  return db.transaction(() => orphans.flatMap((one) => claimOrphan(one, nowMs, db) ?? []));
+}
+
+function claimOrphan({ runId, number, version }: Watch, nowMs: number, db: Sqlite): Turn | undefined {
+  const row = db.get(
+    `UPDATE turns SET owner_pid = NULL, owner_start = NULL, owner_boot = NULL, claimed_at = ?,
+       version = version + 1
+     WHERE run_id = ? AND number = ? AND version = ? AND ${IS_ACTIVE} RETURNING *`,
+    nowMs,
+    runId,
+    number,
+    version,
+  );
+  return row && readTurn(row);
 }
 
 /** Gives a slot back that nobody has begun to use; undefined when somebody has, or the turn is being stopped. */

@@ -57,22 +57,30 @@ export function readRun(row: Row): Run {
   };
 }
 
-/** The turn of a row of `turns`. */
-export function readTurn(row: Row): Turn {
+/** Who looks after a turn, as a row of `turns` says it. */
+export function readWatch(row: Row) {
   return {
     runId: String(row.run_id),
     number: Number(row.number),
-    kind: String(row.kind) as TurnKind,
-    announces: number(row.announces),
     state: String(row.state) as TurnState,
-    message: String(row.message),
     queuedAtMs: Number(row.queued_at),
     claimedAtMs: number(row.claimed_at),
+    owner: readIdentity(row.owner_pid, row.owner_start, row.owner_boot),
+    version: Number(row.version),
+  };
+}
+
+/** The turn of a row of `turns`. */
+export function readTurn(row: Row): Turn {
+  return {
+    ...readWatch(row),
+    kind: String(row.kind) as TurnKind,
+    announces: number(row.announces),
+    message: String(row.message),
     startedAtMs: number(row.started_at),
     endedAtMs: number(row.ended_at),
     deadlineAtMs: number(row.deadline_at),
     stop: readStop(row),
-    owner: readIdentity(row.owner_pid, row.owner_start, row.owner_boot),
     launchedAtMs: number(row.launched_at),
     process: readIdentity(row.pid, row.pid_start, row.pid_boot),
     offsetBytes: Number(row.offset_bytes),
@@ -84,7 +92,6 @@ export function readTurn(row: Row): Turn {
       row.exit_code === null && row.exit_signal === null
         ? null
         : { code: number(row.exit_code), signal: text(row.exit_signal) },
-    version: Number(row.version),
   };
 }
 

@@ -13,7 +13,7 @@ import { NO_USAGE } from '../../core/runs/usage.ts';
 import type { Sqlite } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
-import { ACTIVE_TURNS, IS_ACTIVE, readReader, readRun, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE, readReader, readRun, readTurn, readWatch } from './run-rows.ts';
 import { columnsOf, endingColumns, stopColumns, type TurnChanges, writeTurn } from './turn-columns.ts';
 
 export type { TurnChanges } from './turn-columns.ts';
@@ -87,6 +87,22 @@ export function turnsOf(runId: string, db: Sqlite): Turn[] {
 /** All turns that have not ended, in the order in which they came. */
 export function activeTurns(db: Sqlite): Turn[] {
   return db.all(`SELECT * FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readTurn);
+}
+
+/** What can be seen of an active turn without reading what it was asked: whether somebody looks after it. */
+export type Watch = Pick<
+  Turn,
+  'runId' | 'number' | 'state' | 'owner' | 'claimedAtMs' | 'queuedAtMs' | 'version'
+>;
+
+/** As activeTurns(), for those who look at every one of them again and again. */
+export function activeWatches(db: Sqlite): Watch[] {
+  return db
+    .all(
+      `SELECT run_id, number, state, owner_pid, owner_start, owner_boot, claimed_at, queued_at, version
+       FROM turns WHERE ${IS_ACTIVE} ORDER BY position`,
+    )
+    .map(readWatch);
 }
 
 /** What the reader of the turn's output knew at the stored offset. */

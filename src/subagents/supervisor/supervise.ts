@@ -37,6 +37,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
     isShuttingDown = true;
   };
   process.on('SIGTERM', shutDown);
+  let hasTaken = false;
   try {
     const db = openRunsDb(world.paths);
     try {
@@ -45,7 +46,10 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
       const supervision = { db, world, settings, self, isShuttingDown: () => isShuttingDown };
       checkpoint('before-take', world.env);
       const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
-      if (taken !== undefined) await lookAfter(taken.row, taken.before, supervision);
+      if (taken !== undefined) {
+        hasTaken = true;
+        await lookAfter(taken.row, taken.before, supervision);
+      }
     } finally {
       db.close();
     }
@@ -54,6 +58,8 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   } finally {
     process.off('SIGTERM', shutDown);
   }
+  // One that could not take its turn changed nothing: what it would start now would be in the same position.
+  if (!hasTaken) return;
   checkpoint('before-advance', world.env);
   advance(world);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { dueArchives, setArchived } from '../../../src/store/runs/archive.ts';
 import { spent } from '../../../src/store/runs/budget.ts';
-import { claimTurns, queuePosition } from '../../../src/store/runs/lane.ts';
+import { claimOrphans, claimTurns, queuePosition } from '../../../src/store/runs/lane.ts';
 import {
   acknowledge,
   dismissAnnouncements,
@@ -17,6 +17,7 @@ import { changeRun, countRuns, listRuns } from '../../../src/store/runs/runs.ts'
 import { issueToken, readToken } from '../../../src/store/runs/tokens.ts';
 import {
   activeTurns,
+  activeWatches,
   appendTurn,
   changeTurn,
   endTurn,
@@ -132,6 +133,7 @@ function doAll(db: Sqlite): void {
   countRuns(A, db);
   queuePosition(turn.runId, db);
   activeTurns(db);
+  claimOrphans(activeWatches(db).slice(-1), NOW_MS, db);
   changeTurn(turn, { offsetBytes: 1 }, db);
   changeRun(turn.runId, { warning: 'w' }, db);
   endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);
