@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { statePaths } from '../core/state-paths.ts';
+import { runsWithTrees } from '../setup/runs-left.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
+import { leaveWorktree } from '../subagents/workplace/worktree.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 import { printProblem, printSteps, printWarnings } from './install.ts';
 
@@ -18,21 +21,42 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`;
 export function uninstallCommand(context: CliContext): Command {
   return newCommand('uninstall', context)
     .description('remove the hooks and the program; what was learned stays')
-    .option('--purge', 'also remove everything that was learned, and the settings')
+    .option('--purge', 'also remove everything that was learned, what sub-agents left, and the settings')
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
-    .action((flags: Flags) => {
-      const report = uninstall({
-        env: context.env,
-        platform: context.platform,
-        purge: flags.purge === true,
-        dryRun: flags.dryRun === true,
-      });
+    .action(async (flags: Flags) => {
+      const report = await takeAway(flags, context);
       if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
       else printReport(report, flags, context);
       if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
     });
+}
+
+/** With purge also the working trees of sub-agents in which nothing would be lost, before their database goes. */
+async function takeAway(flags: Flags, context: CliContext): Promise<UninstallReport> {
+  const { env, platform } = context;
+  const purge = flags.purge === true;
+  const options = { env, platform, purge, dryRun: flags.dryRun === true };
+  if (!purge || options.dryRun) return uninstall(options);
+  const plan = uninstall({ ...options, dryRun: true });
+  if (plan.kind === 'failed') return plan;
+  const notes = await leaveWorktrees(context);
+  const report = uninstall(options);
+  return report.kind === 'failed' ? report : { ...report, warnings: [...notes, ...report.warnings] };
+}
+
+/** What is to be said of those that stay. */
+async function leaveWorktrees({ env, platform }: CliContext): Promise<string[]> {
+  const paths = statePaths(env, platform);
+  if (paths === undefined) return [];
+  const notes: string[] = [];
+  try {
+    for (const run of runsWithTrees(paths)) notes.push((await leaveWorktree(run, { env })) ?? '');
+  } catch {
+    // The database cannot be read: uninstall says so, and the trees stay.
+  }
+  return notes.filter((note) => note !== '');
 }
 
 function printReport(report: UninstallReport, flags: Flags, context: CliContext): void {

@@ -18,6 +18,7 @@ import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { type Manifest, readManifest, type SettingsRecord } from './manifest.ts';
 import { changedCommands, planMcp } from './mcp-removal.ts';
 import { locate, ownerOf, type Place } from './place.ts';
+import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './runs-left.ts';
 import { unregisterHooks } from './settings-file.ts';
 import type { SetupProblem, SetupStep } from './steps.ts';
 import { carryOut, type FilePlan, planUndo } from './undo-file.ts';
@@ -42,7 +43,7 @@ const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
   /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
-const LOG_NAMES = /^hooks\.log(\.|$)/;
+const LOG_NAMES = /^(hooks|runs)\.log(\.|$)/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db/;
 const RUN_AGAIN = 'Correct that and run the command again.';
 const PREDECESSOR_BACK =
@@ -51,7 +52,8 @@ const PREDECESSOR_BACK =
 /**
  * Takes the hooks out of every settings file that install wrote and removes what install put on the disk; what was
  * learned stays, unless `purge`. The settings come first: while they cannot be edited, the program that they name
- * stays. Never throws: a failure is a report that says what to do.
+ * stays. While sub-agents are at work nothing is done, and working trees of theirs stay in any case: whoever can tell
+ * that nothing would be lost removes them first. Never throws: a failure is a report that says what to do.
  */
 export function uninstall(options: UninstallOptions): UninstallReport {
   const place = locate(options.env, options.platform);
@@ -62,6 +64,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   const work: Work = { dryRun: options.dryRun, steps: [], warnings: [] };
   if (read.kind === 'unreadable') work.warnings.push(`Went on without the manifest: ${read.reason}.`);
   try {
+    const active = findActiveRuns(place, work);
+    if (active !== undefined) return { kind: 'failed', action: 'uninstall', ...active, steps: work.steps };
     const objection = options.purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection, work);
     const plans = planSettings(scope, options.purge);
@@ -90,6 +94,17 @@ export function uninstall(options: UninstallOptions): UninstallReport {
 
 function failed(action: string, reason: string, work: Work): UninstallReport {
   return { kind: 'failed', action, reason, advice: RUN_AGAIN, steps: work.steps };
+}
+
+/** A database that cannot be read must not keep the program on the machine. */
+function findActiveRuns({ paths }: Place, work: Work): ActiveRuns | undefined {
+  try {
+    return activeRuns(paths);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    work.warnings.push(`It is not known whether sub-agents are at work: ${reason}`);
+    return undefined;
+  }
 }
 
 /** What undo takes back, by a record that goes with everything else. A hook's script goes in any case. */
@@ -143,17 +158,20 @@ function removeInstalled({ place, manifest }: Scope, work: Work): void {
 }
 
 function reportKept({ place, manifest }: Scope, work: Work): void {
-  const { config, data, spool, given, scripts } = place.paths;
+  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = place.paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
     work.steps.push({ what: 'config', path: config, change: 'kept', note });
   }
-  for (const path of [data, spool, given, scripts]) {
-    if (namesIn(path).length > 0) {
-      work.steps.push({ what: 'data', path, change: 'kept', note: 'what was learned; --purge removes it' });
+  const keep = (paths: readonly string[], note: string) => {
+    for (const path of paths) {
+      if (namesIn(path).length > 0) work.steps.push({ what: 'data', path, change: 'kept', note });
     }
-  }
+  };
+  keep([data, spool, given, scripts], 'what was learned; --purge removes it');
+  keep([runs, inboxMarks], 'of background sub-agents; --purge removes it');
+  keep([worktrees], 'working trees of sub-agents; --purge removes those without work of their own');
 }
 
 /** Why this directory must not be removed as a whole, or undefined. Nothing there at all is fine. */
@@ -178,7 +196,9 @@ function objectionToPurge({ paths, userHome }: Place): string | undefined {
 function purgeHome({ place, manifest }: Scope, work: Work): void {
   const { paths } = place;
   const created = manifest?.createdDirectories ?? [];
-  if (basename(paths.home) === '.self-generation' || created.includes(paths.home)) {
+  const hasTrees = keepTrees(paths, work);
+  const isWholeOurs = basename(paths.home) === '.self-generation' || created.includes(paths.home);
+  if (isWholeOurs && !hasTrees) {
     remove(paths.home, 'data', work);
     return;
   }
@@ -186,9 +206,22 @@ function purgeHome({ place, manifest }: Scope, work: Work): void {
   remove(paths.config, 'config', work);
   for (const name of namesIn(paths.home)) {
     const path = join(paths.home, name);
-    if (manifest?.ownsHome || created.includes(path)) remove(path, 'data', work);
+    if (path === paths.worktrees && hasTrees) continue;
+    if (isWholeOurs || manifest?.ownsHome || created.includes(path)) remove(path, 'data', work);
     else work.steps.push({ what: 'data', path, change: 'kept', note: 'it may not be ours' });
   }
+}
+
+/** Working trees may hold what nobody has committed: they stay, and the user is told how to remove them. */
+function keepTrees(paths: StatePaths, work: Work): boolean {
+  const trees = treesLeft(paths);
+  if (trees.length === 0) return false;
+  const note = work.dryRun
+    ? 'but for working trees without work of their own'
+    : 'work of sub-agents is in it';
+  work.steps.push({ what: 'data', path: paths.worktrees, change: 'kept', note });
+  if (!work.dryRun) work.warnings.push(...trees.map(keptTreeWarning));
+  return true;
 }
 
 /** Directories that install made go when nothing is in them, innermost first; the others get their mode back. */
