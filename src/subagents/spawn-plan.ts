@@ -184,8 +184,9 @@ function labelOf({ label }: SpawnRequest): string | null {
 
 function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
   if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
-  const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs } = run;
-  return fingerprint(JSON.stringify([task, agentId, client, model, label, cwd, thinking, runTimeoutMs]));
+  const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
+  const where = [cwd, worktreeMode, cleanup];
+  return fingerprint(JSON.stringify([task, agentId, client, model, label, thinking, runTimeoutMs, where]));
 }
 
 function echo(text: string): string {

@@ -29,6 +29,8 @@ const SAME_NAME: Repetition = { dedupeMs: 86_400_000, dedupesFailed: true };
 const UNDELIVERED_MAX = 50;
 const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
+const OF_ANOTHER_SESSION =
+  'another session has started this run and is told its result: wait for it, or read its log, to have it here';
 
 const FROM_INSIDE: Refusal = {
   status: 'forbidden',
@@ -94,6 +96,7 @@ function accept(
   const queued = queuePosition(runId, db);
   const words = [
     ...(warning === null ? [] : [warning]),
+    ...(insertion.run.requester.session === run.requester.session ? [] : [OF_ANOTHER_SESSION]),
     ...(insertion.kind === 'inserted' ? limitWarnings(insertion) : []),
   ].join('; ');
   const answer: SpawnAnswer = {

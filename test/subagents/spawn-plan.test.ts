@@ -184,17 +184,19 @@ describe('planSpawn() takes', () => {
 describe('the key of a spawn', () => {
   const key = (request: Partial<SpawnRequest>) => planned(request).spawnKey;
 
-  test('is the same for the same call, and another for another task, label, model or directory', () => {
+  test('is the same for the same call, and another for whatever else differs', () => {
     expect(key({})).toBe(key({ task: ' Fix the tests.\n' }));
-    const keys = [
+    const requests: readonly Partial<SpawnRequest>[] = [
       {},
       { task: 'x' },
       { label: 'x' },
       { model: 'x' },
       { cwd: '/srv' },
       { thinking: 'low' },
-    ].map(key);
-    expect(new Set(keys).size).toBe(keys.length);
+      { worktree: 'always' },
+      { cleanup: 'delete' },
+    ];
+    expect(new Set(requests.map(key)).size).toBe(requests.length);
   });
 
   test("is the caller's own when the call has a name", () => {

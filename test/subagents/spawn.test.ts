@@ -55,6 +55,22 @@ describe('spawnRun()', () => {
     expect(withRuns(made.runs.home.paths, activeTurns)).toHaveLength(3);
   });
 
+  test('gives another session that makes the same call a run of its own, and says so where the name is the same', async () => {
+    await using made = await bench();
+    const [a, b] = [{ session: 'a' }, { session: 'b' }];
+    expect([made.spawn({}, a), made.spawn({}, b)]).toMatchObject([{ number: 1 }, { number: 2 }]);
+    expect(made.spawn({}, a)).toMatchObject({ number: 1, deduplicated: true });
+    const named = { task: 'x', idempotencyKey: 'one', worktree: 'always' } as const;
+    expect(made.spawn(named, a)).not.toHaveProperty('warning');
+    expect(made.spawn(named, a)).not.toHaveProperty('warning');
+    const words = 'another session has started this run and is told its result';
+    expect(made.spawn(named, b)).toMatchObject({
+      number: 3,
+      deduplicated: true,
+      warning: expect.stringContaining(words),
+    });
+  });
+
   test('refuses what is over the queue, and starts nothing of it', async () => {
     await using made = await bench({ maxQueued: 2 });
     for (const task of ['runs', 'waits', 'waits too']) expect(made.spawn({ task }).status).toBe('accepted');

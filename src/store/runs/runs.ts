@@ -63,23 +63,29 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
   });
 }
 
-/** Who asks again for what has just failed, or was stopped, wants it tried again. */
+/**
+ * Who asks again for what has just failed, or was stopped, wants it tried again; and another session that asks for the
+ * same wants to be told as well, which only the first one would be. A call with a name is the same from wherever.
+ */
 function sameCall(
   { requester, createdAtMs }: NewRun,
   spawnKey: string,
-  { dedupeMs, dedupesFailed }: SpawnLimits,
+  { dedupeMs, dedupesFailed: isNamed }: SpawnLimits,
   db: Sqlite,
 ): RunWithTurn | undefined {
   const row = db.get(
-    'SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ? ORDER BY created_at DESC LIMIT 1',
+    `SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ?
+       AND (? = 1 OR requester_session IS ?) ORDER BY created_at DESC LIMIT 1`,
     requester.key,
     spawnKey,
     createdAtMs - dedupeMs,
+    isNamed ? 1 : 0,
+    requester.session,
   );
   if (row === undefined) return undefined;
   const known = knownRun(String(row.id), db);
   const { state } = known.turn;
-  return dedupesFailed || !isTerminal(state) || state === 'success' ? known : undefined;
+  return isNamed || !isTerminal(state) || state === 'success' ? known : undefined;
 }
 
 /** A run with its newest turn that is no announce step. */
