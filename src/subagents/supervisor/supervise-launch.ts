@@ -7,6 +7,7 @@ import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
+import { findProgram, withAbsolutePath } from '../../sys/find-program.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { bringLogin } from '../workplace/agent-login.ts';
 import { firstPrompt } from '../workplace/first-prompt.ts';
@@ -61,6 +62,9 @@ function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervisio
     mcp: null, // Of our own tools there is none that a sub-agent may have.
     agentDir: run.agentDir,
   });
+  // By the name alone, it would be looked for in the directory where it is to work too.
+  const program = findProgram(command.program, world.env, world.platform);
+  if (program === undefined) return { kind: 'failed', reason: notFound(command.program) };
   writeTurnFiles(files, command);
   const env = bringLogin({ client: run.client, agentDir: run.agentDir, directory: files.home }, world.env);
   checkpoint('before-launch-mark', world.env);
@@ -73,10 +77,10 @@ function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervisio
   checkpoint('after-launch-mark', world.env);
   const started = tryLaunch(() =>
     launchClient({
-      program: command.program,
+      program,
       args: command.args,
       cwd: run.cwd,
-      env: clientEnvironment(turn, command, env),
+      env: withAbsolutePath(clientEnvironment(turn, command, env), world.platform),
       stdin: files.prompt,
       stdout: files.output,
       stderr: files.errors,
@@ -90,6 +94,10 @@ function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervisio
   enterStart(row, run, started, supervision);
   checkpoint('after-process-stored', world.env);
   return { kind: 'launched', client: started, run };
+}
+
+function notFound(program: string): string {
+  return `Cannot start "${program}": there is no such program on the PATH`;
 }
 
 function tryLaunch(launch: () => LiveClient): LiveClient | Error {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import type { Turn } from '../../../src/core/runs/turn.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { inNamespace, NO_NAMESPACES } from '../../support/namespace.ts';
@@ -83,6 +83,28 @@ describe('a turn ends', () => {
       expect(onlyTurn(missing).error).toContain('there is no such program on the PATH');
       expect(onlyTurn(elsewhere).error).toContain('/nowhere/at/all');
       expect(missing.outbox).toHaveLength(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'without anything run that only stands in the directory where it works',
+    async () => {
+      await using sup = supervisorHome(RAW);
+      const mark = `${sup.home.path}/mark`;
+      for (const name of ['claude', 'codex', 'bun']) {
+        chmodSync(sup.home.put(`app/bin/${name}`, `#!/bin/sh\necho ${name} >> "${mark}"\n`), 0o755);
+      }
+      sup.env.PATH = `bin:./bin:${sup.env.PATH}`;
+      const cwd = `${sup.home.path}/app`;
+      const story = await sup.run('[[answer all is well]]', { cwd });
+      const missing = await sup.run('do it', { cwd, client: 'codex' });
+      expect(existsSync(mark)).toBe(false);
+      expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'all is well' });
+      expect(onlyTurn(missing)).toMatchObject({
+        state: 'error',
+        error: 'Cannot start "codex": there is no such program on the PATH',
+      });
     },
     TIMEOUT_MS,
   );
