@@ -11,6 +11,24 @@ const PRIVATE_FILE = { mode: 0o600 } as const;
 const PRIVATE_DIRECTORY = { mode: 0o700, recursive: true } as const;
 /** Where everything of ours is, for a command of ours that the client may run: it has to find itself refused there. */
 const OWN_VARIABLES = ['SELF_GENERATION_HOME'];
+/**
+ * Where tools of ordinary builds are, and the user's keys by way of their agent; unlike the model alone, a sub-agent runs
+ * commands. Named one by one, since what begins like these may be a token (`CARGO_REGISTRY_TOKEN`, `NPM_CONFIG_…`).
+ */
+const FOR_BUILDS = [
+  ...['SHELL', 'SSH_AUTH_SOCK'],
+  ...['JAVA_HOME', 'JDK_HOME', 'MAVEN_HOME', 'M2_HOME', 'GRADLE_HOME', 'GRADLE_USER_HOME', 'SDKMAN_DIR'],
+  ...['ANDROID_HOME', 'ANDROID_SDK_ROOT', 'ANDROID_NDK_HOME', 'KOTLIN_HOME', 'DOTNET_ROOT', 'DEVELOPER_DIR'],
+  ...['GOPATH', 'GOROOT', 'GOBIN', 'GOCACHE', 'GOMODCACHE', 'GOTOOLCHAIN', 'GOPRIVATE'],
+  ...['CARGO_HOME', 'CARGO_TARGET_DIR', 'RUSTUP_HOME', 'RUSTUP_TOOLCHAIN'],
+  ...['VIRTUAL_ENV', 'CONDA_PREFIX', 'CONDA_DEFAULT_ENV', 'CONDA_EXE', 'PYENV_ROOT', 'PYENV_VERSION'],
+  ...['PIPX_HOME', 'POETRY_HOME', 'UV_CACHE_DIR', 'PIP_CACHE_DIR'],
+  ...['NVM_DIR', 'NVM_BIN', 'FNM_DIR', 'VOLTA_HOME', 'N_PREFIX', 'PNPM_HOME', 'COREPACK_HOME', 'BUN_INSTALL'],
+  ...['DENO_DIR', 'DENO_INSTALL', 'ASDF_DIR', 'ASDF_DATA_DIR', 'MISE_DATA_DIR', 'MISE_CONFIG_DIR'],
+  ...['RBENV_ROOT', 'RBENV_VERSION', 'GEM_HOME', 'GEM_PATH', 'COMPOSER_HOME', 'PUB_CACHE', 'FLUTTER_ROOT'],
+  ...['CC', 'CXX', 'PKG_CONFIG_PATH', 'CMAKE_PREFIX_PATH', 'CCACHE_DIR', 'HOMEBREW_PREFIX', 'NIX_PROFILES'],
+  ...['REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'PIP_CERT', 'NIX_SSL_CERT_FILE', 'CARGO_HTTP_CAINFO'],
+];
 
 /** Writes what the client finds at its start: its prompt, its private directory, empty files for what it says. */
 export function writeTurnFiles(files: TurnFiles, command: TurnCommand): void {
@@ -49,7 +67,7 @@ export function clientEnvironment(
   command: TurnCommand,
   env: Environment,
 ): Environment {
-  const names = [...PASSED_ON, ...OWN_VARIABLES, ...command.passedOn];
+  const names = [...PASSED_ON, ...FOR_BUILDS, ...OWN_VARIABLES, ...command.passedOn];
   const isPassedOn = (name: string) =>
     names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
   const marker = markerOf(turn);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TurnCommand } from '../../../src/clients/runs/run-client.ts';
 import { type TurnFiles, turnFiles } from '../../../src/core/runs/run-files.ts';
 import { statePaths } from '../../../src/core/state-paths.ts';
-import { writeTurnFiles } from '../../../src/subagents/supervisor/turn-command.ts';
+import { clientEnvironment, writeTurnFiles } from '../../../src/subagents/supervisor/turn-command.ts';
 
 const COMMAND: TurnCommand = {
   program: 'gemini',
@@ -62,5 +62,35 @@ describe('writeTurnFiles()', () => {
     const files = filesOf(1);
     writeTurnFiles(files, command);
     expect(existsSync(files.kept)).toBe(false);
+  });
+});
+
+describe('clientEnvironment()', () => {
+  const TURN = { runId: 'a'.repeat(32), number: 2 };
+
+  test('holds what builds need and the client asks for, the marker, and nothing else of the caller', () => {
+    const needed = {
+      ...{ PATH: '/bin', HOME: '/home/dev', SHELL: '/bin/zsh', SSH_AUTH_SOCK: '/run/agent' },
+      ...{
+        JAVA_HOME: '/jdk',
+        GOPATH: '/go',
+        GOROOT: '/goroot',
+        CARGO_HOME: '/cargo',
+        RUSTUP_HOME: '/rustup',
+      },
+      ...{ VIRTUAL_ENV: '/venv', PYENV_ROOT: '/pyenv', NVM_DIR: '/nvm', SELF_GENERATION_HOME: '/state' },
+    };
+    const secret = {
+      ...{ CARGO_REGISTRY_TOKEN: 'x', NPM_TOKEN: 'x', GITHUB_TOKEN: 'x', DATABASE_URL: 'x', GOPROXY: 'x' },
+      ...{ SSH_AGENT_PID: '1', JAVA_TOOL_OPTIONS: 'x', LD_PRELOAD: 'x', BASH_ENV: 'x', NODE_OPTIONS: 'x' },
+    };
+    const command = { ...COMMAND, env: { SHELL: '/bin/sh' }, passedOn: ['GEMINI_*'] };
+    expect(clientEnvironment(TURN, command, { ...needed, ...secret, GEMINI_API_KEY: 'k' })).toEqual({
+      ...needed,
+      SHELL: '/bin/sh',
+      GEMINI_API_KEY: 'k',
+      SELF_GENERATION_INTERNAL: '1',
+      SELF_GENERATION_RUN: `${TURN.runId}/2`,
+    });
   });
 });
