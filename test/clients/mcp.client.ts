@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import { CLIENT_NAMES } from '../../src/core/client-name.ts';
 import { type Json, parseJson } from '../../src/core/guards.ts';
 import { requesterKey } from '../../src/core/runs/requester-key.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
@@ -14,8 +14,8 @@ import { BINARY } from '../support/program.ts';
 import { treeBelow } from '../support/tree.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
+import { USAGE } from './mcp-users.ts';
 import { enterNamespace } from './namespace.ts';
-import type { ToolCall } from './one-shot-dialects.ts';
 import { type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
 import { makeWorkspace, marksOf, type Workspace } from './one-shot-workspace.ts';
 
@@ -37,73 +37,6 @@ const TOOLS = [
   'agents_list',
   'subagents',
 ];
-
-type Usage = {
-  /** What the user has set up besides; nothing that would be in the way. */
-  readonly files: Readonly<Record<string, string>>;
-  /** Not in the environment of a plain user. */
-  readonly without: readonly string[];
-  readonly args: readonly string[];
-  /** As the client calls itself when it connects. */
-  readonly connectsAs: string;
-  readonly call: (tool: string, input: Json) => ToolCall;
-  /** How a tool is called in a request, whether it is offered or only named. */
-  readonly nameOf: (tool: string) => string;
-};
-
-const USAGE: Readonly<Record<ClientName, Usage>> = {
-  claude: {
-    files: { '.claude/settings.json': '{}\n', '.claude.json': '{}' },
-    without: [],
-    args: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation'],
-    connectsAs: 'claude-code',
-    call: (tool, input) => ({ name: `mcp__self-generation__${tool}`, input }),
-    nameOf: (tool) => `mcp__self-generation__${tool}`,
-  },
-  codex: {
-    files: {
-      '.codex/config.toml':
-        '# mine\n[features]\nplugins = false\nunbounded_connection_retries = false\n[analytics]\nenabled = false\n',
-      '.codex/hooks.json': '{}',
-    },
-    without: [],
-    // Only looks are called: with those, no approval is asked for.
-    args: ['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model', '-'],
-    connectsAs: 'codex-mcp-client',
-    call: (tool, input) => ({ name: tool, namespace: 'mcp__self_generation', input }),
-    nameOf: (tool) => tool,
-  },
-  gemini: {
-    files: {
-      '.gemini/settings.json':
-        '{\n  // mine\n  "security": { "auth": { "selectedType": "gemini-api-key" } }\n}\n',
-    },
-    without: ['NODE_OPTIONS', 'GEMINI_SANDBOX'],
-    args: [
-      '--skip-trust',
-      '--output-format',
-      'json',
-      '--model',
-      'gemini-2.5-flash',
-      '--approval-mode',
-      'yolo',
-    ],
-    connectsAs: 'gemini-cli-mcp-client',
-    call: (tool, input) => ({ name: `mcp_self-generation_${tool}`, input }),
-    nameOf: (tool) => `mcp_self-generation_${tool}`,
-  },
-  opencode: {
-    files: {
-      '.config/opencode/opencode.json': '{\n  "$schema": "https://opencode.ai/config.json", // mine\n}\n',
-      '.opencode/opencode.json': '{ "$schema": "https://opencode.ai/config.json" }\n',
-    },
-    without: ['OPENCODE_PERMISSION'],
-    args: ['run', '--format', 'json', '--model', 'scripted/some-model'],
-    connectsAs: 'opencode',
-    call: (tool, input) => ({ name: `self-generation_${tool}`, input }),
-    nameOf: (tool) => `self-generation_${tool}`,
-  },
-};
 
 const asText = (request: ModelRequest | undefined) =>
   textsOf(request?.body).join('\n') + JSON.stringify(request?.body ?? {});
