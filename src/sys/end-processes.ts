@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessIdentity } from '../core/runs/turn.ts';
 import { identityOf, isSameProcess } from './process-identity.ts';
-import { descendantsOf, inSession, type Marker, withMarker } from './process-tree.ts';
+import { descendantsOf, inSession, type Marker, withMarker, writersOf } from './process-tree.ts';
 
 export type Ending = {
   /** The process that the others come from, when it is known. */
@@ -14,6 +14,8 @@ export type Ending = {
   readonly graceMs: number;
   /** By which processes are found that have left the group. */
   readonly marker: Marker | null;
+  /** Files that nobody else writes to: who has one of them open to write is one of them, whatever else it has left. */
+  readonly files?: readonly string[];
 };
 
 const POLL_MS = 50;
@@ -59,13 +61,14 @@ class Known {
 
   /** Those that live, with what has come to them since. */
   look(): ProcessIdentity[] {
-    const { marker } = this.#ending;
+    const { marker, files = [] } = this.#ending;
     const group = this.#group();
     const living = this.#living();
     const found = [
       ...descendantsOf(...living.map(({ pid }) => pid)),
       ...(group === null ? [] : inSession(group)),
       ...(marker === null ? [] : withMarker(marker)),
+      ...writersOf(files),
     ];
     for (const pid of found) {
       const identity = pid === process.pid ? undefined : identityOf(pid);

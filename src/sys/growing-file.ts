@@ -15,6 +15,8 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_BYTES_MAX = 1024 * 1024;
 /** What has been read leaves strings behind, which a runtime collects late when nothing else asks for memory. */
 const COLLECT_BYTES = 24 * 1024 * 1024;
+/** Between two looks at everything else. */
+const ROUND_BYTES = 4 * 1024 * 1024;
 const LINE_END = 0x0a;
 
 /**
@@ -71,6 +73,18 @@ export class GrowingFile {
   /** Hands over the last line, which nothing has ended; for when nobody writes any more. */
   readRest(onLine: (line: string) => void): void {
     if (this.#readUntil > this.#offset) this.#endLine(onLine, this.#readUntil);
+  }
+
+  /**
+   * Hands over what is in the file by now, but no more than so many bytes of it, and its last line. Whoever goes on
+   * writing meanwhile is not waited for: that may be without end.
+   */
+  async readRemaining(onLine: (line: string) => void, bytesMax: number): Promise<void> {
+    const end = Math.min(this.bytes(), this.#readUntil + bytesMax);
+    while (this.#readUntil < end && this.read(onLine, Math.min(ROUND_BYTES, end - this.#readUntil))) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.readRest(onLine);
   }
 
   close(): void {

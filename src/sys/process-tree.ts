@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { type ProcessStat, statOf } from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */
@@ -32,6 +33,56 @@ export function inSession(id: number): number[] {
     const stat = statOf(pid);
     return stat !== undefined && (stat.session === id || stat.group === id);
   });
+}
+
+/** The processes that have one of these files open to write to it. Empty where the system does not tell. */
+export function writersOf(files: readonly string[]): number[] {
+  const wanted = new Set(files.flatMap((path) => fileId(path) ?? []));
+  if (wanted.size === 0) return [];
+  const names = new Set(files.map((path) => basename(path)));
+  return processIds().filter((pid) =>
+    openFiles(pid, names).some((name) => {
+      const id = fileId(`/proc/${pid}/fd/${name}`);
+      return id !== undefined && wanted.has(id) && isForWriting(pid, name);
+    }),
+  );
+}
+
+/** By their numbers. To look at more than the name of a file may take for ever when a network is between. */
+function openFiles(pid: number, names: ReadonlySet<string>): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).filter((name) => names.has(openName(pid, name)));
+  } catch {
+    return []; // It has just ended, or it is not ours.
+  }
+}
+
+function openName(pid: number, name: string): string {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/fd/${name}`)).replace(/ \(deleted\)$/, '');
+  } catch {
+    return ''; // It has just been closed.
+  }
+}
+
+/** Which file it is, whatever its name has become. */
+function fileId(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function isForWriting(pid: number, name: string): boolean {
+  try {
+    const [, flags = '0'] =
+      /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${name}`, 'utf8')) ?? [];
+    return (Number.parseInt(flags, 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
+  } catch {
+    return false;
+  }
 }
 
 const NUL = Buffer.from([0]);

@@ -31,6 +31,27 @@ describe('GrowingFile', () => {
     file.close();
   });
 
+  test('reads what there is to its end, and no further when somebody writes on and on', async () => {
+    using home = temporaryHome();
+    const path = home.put('out', 'one\ntwo\nthr');
+    const file = new GrowingFile(path, { chunkBytes: 4 });
+    const lines: string[] = [];
+    const take = (line: string) => {
+      lines.push(line);
+      if (lines.length > 100) throw new Error('It never ends');
+      appendFileSync(path, 'more\nand\nmore\n');
+    };
+    await file.readRemaining(take, ALL);
+    expect(lines.slice(0, 2)).toEqual(['one', 'two']);
+    expect(lines.length).toBeLessThan(5);
+    file.close();
+    const few = new GrowingFile(path, { chunkBytes: 4 });
+    const first: string[] = [];
+    await few.readRemaining((line) => first.push(line), 4);
+    expect(first).toEqual(['one']);
+    few.close();
+  });
+
   test('splits at line feeds alone, and puts characters together, wherever a write or a read ends', () => {
     fc.assert(
       fc.property(

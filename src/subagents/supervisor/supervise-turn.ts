@@ -19,7 +19,7 @@ import { TurnEffects } from './turn-effects.ts';
 import { endingOf, endingWithout } from './turn-ending.ts';
 import { readMemory } from './turn-memory.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
-import { TurnWatch } from './turn-watch.ts';
+import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
 const GRACE_MS = 5000;
 const STDERR_BYTES_MAX = 16 * 1024;
@@ -166,14 +166,13 @@ class TurnSupervisor {
   }
 
   /** What can be said of a client whose end nobody saw: what it wrote. */
-  #concludeUnseen(found: 'gone' | 'other boot'): Try {
+  async #concludeUnseen(found: 'gone' | 'other boot'): Promise<Try> {
     const { reader, output } = this.#openOutput();
     try {
       const take = (line: string) => {
         for (const event of reader.read(line)) this.#effects.onEvent(event);
       };
-      while (output.read(take, Number.MAX_SAFE_INTEGER));
-      output.readRest(take);
+      await output.readRemaining(take, OUTPUT_BYTES_MAX);
     } finally {
       output.close();
     }
@@ -236,6 +235,7 @@ class TurnSupervisor {
       polite: runClient(this.#run.client).capabilities.politeSignal,
       graceMs: GRACE_MS,
       marker: markerOf(turn),
+      files: [this.#files.output, this.#files.errors],
     });
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../../core/runs/run.ts';
+import { turnFiles } from '../../core/runs/run-files.ts';
 import type { Ending, Turn } from '../../core/runs/turn.ts';
 import { loadRunSettings } from '../../store/run-config.ts';
 import { reword } from '../../store/runs/outbox.ts';
@@ -93,12 +94,14 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
     if (error instanceof NotOurs) throw error;
     const { world } = supervision;
     logRunFailure(row.turn.runId, error, world.paths, world.now());
+    const files = turnFiles(world.paths, row.turn.runId, row.turn.number);
     await endProcesses({
       leader: row.turn.process,
       group: null,
       polite: 'SIGTERM',
       graceMs: GRACE_MS,
       marker: markerOf(row.turn),
+      files: [files.output, files.errors],
     });
     const words = `the supervisor failed: ${error instanceof Error ? error.message : String(error)}`;
     const { stop, usage } = row.turn;

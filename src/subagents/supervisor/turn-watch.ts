@@ -60,7 +60,7 @@ const STORE_MS = 1000;
 /** Of output, between two looks at everything else. */
 const ROUND_BYTES = 4 * 1024 * 1024;
 /** Of one turn. What goes on beyond that is no work but a loop. */
-const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+export const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 /** Follows a client: reads what it says, looks at the clocks and for a stop four times a second, stores how far it is. */
 export class TurnWatch {
@@ -121,7 +121,7 @@ export class TurnWatch {
     }
   }
 
-  /** Reads what is left when nobody writes any more, and gives how the client ended, if anybody saw it. */
+  /** Reads what is left, whoever may still write, and gives how the client ended, if anybody saw it. */
   async drain(waitMs: number): Promise<Exit | null> {
     if (this.#exit === undefined && this.#watching.client.exited !== null) {
       await Promise.race([
@@ -129,11 +129,7 @@ export class TurnWatch {
         new Promise((resolve) => setTimeout(resolve, waitMs)),
       ]);
     }
-    const { output } = this.#watching;
-    while (output.read((line) => this.#take(line), ROUND_BYTES)) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    output.readRest((line) => this.#take(line));
+    await this.#watching.output.readRemaining((line) => this.#take(line), OUTPUT_BYTES_MAX);
     this.#storeNews('all'); // What has been looked at is not looked at again, should we die here.
     return this.#exit ?? null;
   }

@@ -138,6 +138,23 @@ describe('a program that a client leaves behind', () => {
   );
 });
 
+describe('a program that a client leaves behind, in a session of its own and with an empty environment,', () => {
+  test(
+    'is found by the output that it still has, and ended',
+    async () => {
+      await using sup = supervisorHome(RAW);
+      const note = `${sup.home.path}/escaped`;
+      const story = await sup.run(`[[escape ${note}]] [[until ${note}]]`);
+      const pid = Number(readFileSync(note, 'utf8'));
+      const isThere = identityOf(pid) !== undefined;
+      if (isThere) process.kill(pid, 'SIGKILL');
+      expect({ pid, isThere }).toEqual({ pid, isThere: false });
+      expect(onlyTurn(story)).toMatchObject({ state: 'success', notes: [] });
+    },
+    TIMEOUT_MS,
+  );
+});
+
 describe('a limit', () => {
   test(
     'of time counts from the start of the client, and keeps what it had said',
