@@ -1,13 +1,32 @@
 import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import { addRunEvent } from '../store/runs/run-events.ts';
 import { getRun } from '../store/runs/runs.ts';
+import { withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
+import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunsWorld } from './features.ts';
-import { isInsideRun } from './requester.ts';
+import { isInsideRun, RUN_VARIABLE } from './requester.ts';
+import { logRunFailure } from './runs-log.ts';
 
-/** What is refused inside a run; undefined outside of one. `action`: as a caller knows it. */
+const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;
+
+/** What is refused inside a run, and written down; undefined outside of one. `action`: as a caller knows it. */
 export function refusalInside(action: string, world: RunsWorld): Refusal | undefined {
   if (!isInsideRun(world)) return undefined;
+  noteRefusal(action, world);
   return { status: 'forbidden', error: `${action} is not allowed from sub-agent sessions` };
+}
+
+/** Whether it can be written down or not, it stays refused. Where there is no database, there is no run. */
+function noteRefusal(action: string, { env, paths, now }: RunsWorld): void {
+  if (!pathExists(paths.runsDatabase)) return;
+  const runId = RUN_ID.exec(env[RUN_VARIABLE] ?? '')?.[0] ?? null;
+  const event = { runId, turn: null, atMs: now().getTime(), actor: 'command', type: 'refused' };
+  try {
+    withRuns(paths, (db) => addRunEvent({ ...event, detail: `${action}: inside a run` }, db));
+  } catch (error) {
+    logRunFailure(runId ?? '', error, paths, now());
+  }
 }
 
 export type OwnRun =

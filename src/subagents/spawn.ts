@@ -15,8 +15,8 @@ import { startSupervisors } from './advance.ts';
 import { callersModel } from './callers-model.ts';
 import { checkpoint } from './checkpoint.ts';
 import { releaseWarning } from './client-release.ts';
-import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
-import { isInsideRun } from './requester.ts';
+import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
+import { refusalInside } from './own-run.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
 import { agentDirFor } from './workplace/agent-login.ts';
 
@@ -31,11 +31,6 @@ const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
 const OF_ANOTHER_SESSION =
   'another session has started this run and is told its result: wait for it, or read its log, to have it here';
-
-const FROM_INSIDE: Refusal = {
-  status: 'forbidden',
-  error: 'sessions_spawn is not allowed from sub-agent sessions',
-};
 
 /**
  * Writes the run down and answers. Only after the caller has had its answer the supervisor is started; if this process
@@ -54,7 +49,8 @@ type Caller = { readonly requester: Requester; readonly world: RunsWorld };
 
 function spawn(request: SpawnRequest, repetition: Repetition, { requester, world }: Caller): SpawnAnswer {
   const askedAtMs = world.now().getTime();
-  if (isInsideRun(world)) return FROM_INSIDE;
+  const inside = refusalInside('sessions_spawn', world);
+  if (inside !== undefined) return inside;
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return { status: 'error', error: config.error };
   const { settings } = config;

@@ -5,6 +5,7 @@ import { cleanText } from '../../core/text.ts';
 import { listRuns, type RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import type { Refusal, RunFeatures, RunsWorld } from '../../subagents/features.ts';
+import { refusalInside } from '../../subagents/own-run.ts';
 import {
   type CliContext,
   EXIT_FAILED,
@@ -41,7 +42,10 @@ export type RunTools = {
   readonly read: (bytesMax: number) => Promise<string>;
 };
 
-/** Runs a command that needs to know who asks. Whatever is due is done first. `action`: what it wants to do. */
+/**
+ * Runs a command that needs to know who asks. Whatever is due is done first. `action`: what it wants to do. Inside a run
+ * there is nothing to be had: not what others were told to do, nor what waits for whoever started them (R43).
+ */
 export function withRunsHere(
   { context, features }: RunTools,
   { json }: JsonFlag,
@@ -51,6 +55,8 @@ export function withRunsHere(
   return withState(context, action, async ({ paths }) => {
     const { env, platform, cwd, executablePath, isCompiled, now } = context;
     const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
+    const inside = refusalInside('subagents', world);
+    if (inside !== undefined) return refuse(inside, '', { isJson: json === true, context });
     features.kick(world);
     const requester = features.requesterHere(world);
     const isJson = json === true;
@@ -96,7 +102,11 @@ export function complain(error: string, exitCode: number, { isJson, context }: R
 }
 
 /** The same for what was refused. `says`: what stands before the reason. */
-export function refuse(refusal: Refusal, says: string, { isJson, context }: RunsHere): void {
+export function refuse(
+  refusal: Refusal,
+  says: string,
+  { isJson, context }: Pick<RunsHere, 'isJson' | 'context'>,
+): void {
   context.setExitCode(exitCodeOf(refusal));
   if (isJson) printJson(refusal, context);
   else context.stderr(`⚠️ ${says}${visible(refusal.error)}\n`);

@@ -124,7 +124,7 @@ describe('subagents spawn', () => {
     expect(await shelf.call(['spawn', 'task'], { env })).toEqual({
       code: 4,
       stdout: '',
-      stderr: '⚠️ Spawn failed: sessions_spawn is not allowed from sub-agent sessions\n',
+      stderr: '⚠️ subagents is not allowed from sub-agent sessions\n',
     });
   });
 

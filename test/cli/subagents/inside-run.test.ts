@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'bun:test';
+import { waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
+import { runEvents } from '../../../src/store/runs/run-events.ts';
+import { newShelf } from './shelf.ts';
+
+describe('inside a run', () => {
+  const calls = [
+    ...[[], ['list'], ['log', '1'], ['info', '1'], ['inbox'], ['inbox', '--peek'], ['dismiss', 'all']],
+    ...[
+      ['spawn', 'x'],
+      ['stop', 'all'],
+      ['send', '1', 'x'],
+      ['wait', '1'],
+      ['retry', '1'],
+    ],
+  ];
+  for (const words of calls) {
+    test(`"subagents ${words.join(' ')}" is refused, tells nothing, and is written down`, async () => {
+      using shelf = newShelf();
+      const turn = shelf.start({ label: 'unit tests' });
+      shelf.end(turn, { result: 'All pass.' }, {});
+      const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${turn.runId}/1` };
+      expect(await shelf.call(words, { env })).toEqual({
+        code: 4,
+        stdout: '',
+        stderr: '⚠️ subagents is not allowed from sub-agent sessions\n',
+      });
+      expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([{ state: 'pending' }]);
+      expect(shelf.write((db) => runEvents(turn.runId, 10, db))).toMatchObject([
+        { type: 'refused', actor: 'command', detail: 'subagents: inside a run' },
+      ]);
+    });
+  }
+
+  test('the refusal is a document where one is expected', async () => {
+    using shelf = newShelf();
+    const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: 'a/1' };
+    const { code, stdout, stderr } = await shelf.call(['list', '--json'], { env });
+    expect({ code, stderr }).toEqual({ code: 4, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      status: 'forbidden',
+      error: 'subagents is not allowed from sub-agent sessions',
+    });
+  });
+});
