@@ -1,13 +1,11 @@
-import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Run } from '../core/runs/run.ts';
 import { runDirectory } from '../core/runs/run-files.ts';
-import { isTerminal } from '../core/runs/turn.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { dueArchives, setArchived } from '../store/runs/archive.ts';
+import { getRun } from '../store/runs/runs.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
-import { turnsOf } from '../store/runs/turns.ts';
-import type { Sqlite } from '../store/sqlite.ts';
 import { checkpoint } from './checkpoint.ts';
 import { logRunFailure } from './runs-log.ts';
 
@@ -18,42 +16,80 @@ const NAMES_TRIED_MAX = 1000;
 const ARCHIVED = /^(turn-\d+\.[a-z]+)\.deleted\./;
 const TURN_FILE = /^turn-\d+\.(?:prompt|jsonl|stderr)$/;
 const TURN_HOME = /^(?:turn-\d+\.)?home$/;
+/** Beside the directory of a run: its clients' own directories are to be removed, once it is archived. */
+const HOMES_MARK = /^([A-Za-z0-9_-]{1,64})\.homes$/;
 
 /**
  * Puts the files of a run away and enters it; false when there is something to do or to tell for it again. Every step can
- * be repeated, after a crash at any place, and by two processes at once. @throws Error from the system, or what SQLite throws; then it
- * is not entered.
+ * be repeated, after a crash at any place, and by two processes at once. Until it is entered, its session can go on.
+ * @throws Error from the system, or what SQLite throws; then it is not entered.
  */
 export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
   const directory = runDirectory(paths, run.id);
-  const isIdle = (db: Sqlite) => turnsOf(run.id, db).every(({ state }) => isTerminal(state));
-  if (readRuns(paths, isIdle) !== true) return false;
-  // The clients' own directories may be large, so they go before anybody has to wait for the database.
-  for (const entry of entriesOf(directory)) {
-    if (TURN_HOME.test(entry)) rmSync(join(directory, entry), { recursive: true, force: true });
-  }
-  return withRuns(paths, (db) =>
+  const isEntered = withRuns(paths, (db) =>
     db.transaction(() => {
       // What is entered here counts only after the renames: if those fail, or we do, it is undone.
       if (!setArchived(run.id, now.getTime(), db)) return false;
+      if (homesIn(directory).length > 0) writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
       renameFiles(directory, now);
       checkpoint('within-archive', process.env);
       return true;
     }),
   );
+  checkpoint('after-archive', process.env);
+  if (isEntered) removeHomes(run.id, paths, now);
+  return isEntered;
+}
+
+/**
+ * Removes the clients' own directories of an archived run. They hold what a session needs to go on, and may be large: so
+ * they go only now, and while nobody has to wait for the database. Never throws: the mark stays for the next one.
+ */
+function removeHomes(runId: string, paths: StatePaths, now: Date): void {
+  try {
+    for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });
+    rmSync(homesMark(runId, paths), { force: true });
+  } catch (error) {
+    logRunFailure(runId, error, paths, now);
+  }
+}
+
+/** Those that were left by whoever archived a run and did not come to it. */
+function removeHomesLeft(paths: StatePaths, now: Date): void {
+  const marked = entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? []);
+  if (marked.length === 0) return;
+  const isArchived = (id: string) =>
+    readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs ?? null) !== null;
+  for (const id of marked) if (isArchived(id)) removeHomes(id, paths, now);
+}
+
+function homesIn(directory: string): string[] {
+  return entriesOf(directory).flatMap((entry) => (TURN_HOME.test(entry) ? [join(directory, entry)] : []));
+}
+
+function homesMark(runId: string, paths: StatePaths): string {
+  return `${runDirectory(paths, runId)}.homes`;
 }
 
 /** Archives what is due and gives how many that were. Never throws: a run that cannot be archived stays due. */
 export function archiveDue(paths: StatePaths, now: Date): number {
-  let count = 0;
-  for (const run of dueRuns(paths, now)) {
-    try {
-      if (archiveRun(run, paths, now)) count++;
-    } catch (error) {
-      logRunFailure(run.id, error, paths, now);
-    }
+  const due = dueRuns(paths, now);
+  const count = due.filter((run) => isArchivedNow(run, paths, now)).length;
+  try {
+    if (due.length > 0) removeHomesLeft(paths, now);
+  } catch (error) {
+    logRunFailure('', error, paths, now);
   }
   return count;
+}
+
+function isArchivedNow(run: Run, paths: StatePaths, now: Date): boolean {
+  try {
+    return archiveRun(run, paths, now);
+  } catch (error) {
+    logRunFailure(run.id, error, paths, now);
+    return false;
+  }
 }
 
 function dueRuns(paths: StatePaths, now: Date): Run[] {

@@ -167,19 +167,21 @@ describe('archiveRun()', () => {
     inHome(({ db, paths }) => {
       const run = endedRun(db, paths);
       expect(archiveRun(run, paths, LATER)).toBe(false);
-      expect(namesOf(paths, run)).toEqual(expect.arrayContaining(BEFORE.slice(1)));
+      expect(namesOf(paths, run)).toEqual(BEFORE);
     }));
 
   test('enters nothing when the files cannot be renamed', () =>
     inHome(({ db, paths }) => {
       const run = deliveredRun(db, paths);
-      const { output } = turnFiles(paths, run.id, 1);
+      const { output, home } = turnFiles(paths, run.id, 1);
       for (let number = 1; number <= 1000; number++) {
         writeFileSync(`${output}${SUFFIX}${number === 1 ? '' : `.${number}`}`, '');
       }
       expect(() => archiveRun(run, paths, LATER)).toThrow('too many names are taken');
       expect(runOf(run.id, db).archivedAtMs).toBeNull();
       expect(readFileSync(output, 'utf8')).toBe('output 1');
+      // A message may be sent to it now: its session has to be there.
+      expect(existsSync(`${home}/.gemini/settings.json`)).toBe(true);
     }));
 
   test('enters a run that was never started', () =>

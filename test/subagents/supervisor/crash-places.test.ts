@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
-import { runDirectory } from '../../../src/core/runs/run-files.ts';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { runDirectory, turnFiles } from '../../../src/core/runs/run-files.ts';
 import { isTerminal } from '../../../src/core/runs/turn.ts';
 import { listRuns } from '../../../src/store/runs/runs.ts';
 import { withRuns } from '../../../src/store/runs/runs-db.ts';
@@ -97,6 +97,32 @@ describe('whoever is killed', () => {
       expect(take('first')).toBeUndefined();
       expect(take('second')).toBeUndefined();
       expect(listed(here)).toMatchObject([{ delivery: 'acked' }]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "after it archived a run has left the clients' own directories, which the next one that archives removes",
+    async () => {
+      await using here = runsHome();
+      const { paths } = here.home;
+      const archived = async (task: string, crashAt?: string) => {
+        const { runId } = here.spawn({ task });
+        await here.ended(runId);
+        const { kept } = turnFiles(paths, runId, 1);
+        mkdirSync(kept, { recursive: true });
+        await act(here, 'deliver');
+        await act(here, 'deliver');
+        withRuns(paths, (db) => db.run('UPDATE runs SET archive_at = 1 WHERE archived_at IS NULL'));
+        await act(here, 'advance', crashAt === undefined ? {} : { crashAt });
+        return kept;
+      };
+      const first = await archived('one', 'after-archive');
+      expect(listed(here)[0]?.run.archivedAtMs).toBeGreaterThan(0);
+      expect(existsSync(first)).toBe(true);
+      const second = await archived('two');
+      expect([first, second].map((kept) => existsSync(kept))).toEqual([false, false]);
+      expect(readdirSync(paths.runs)).toHaveLength(2);
     },
     TIMEOUT_MS,
   );
