@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { TextEdit } from './edit-file.ts';
 import { BOM, parseDocument, reparse } from './json-document.ts';
@@ -13,6 +15,7 @@ import {
   removeNode,
   replaceNode,
 } from './json-text.ts';
+import { mergeEntry } from './merge-entry.ts';
 
 /** One entry of an object in a client's settings: `mcpServers.self-generation`. All else keeps its bytes. */
 
@@ -79,9 +82,27 @@ function withEntry(document: Document, { holder, name, wanted }: JsonEntry): str
   const standing = propertyValue(object, name);
   if (standing === undefined) return appendTo(document, object, { key: name, value: wanted });
   const current = jsonOf(standing);
-  const renewed = isRecord(current) ? { ...current, ...wanted } : wanted;
-  if (JSON.stringify(renewed) === JSON.stringify(current)) return document.text;
-  return replaceNode(document, standing, renewed);
+  if (!isRecord(current)) return replaceNode(document, standing, wanted);
+  return withValues(document, [holder, name], mergeEntry(current, wanted)).text;
+}
+
+/** Value by value: comments in the object stay, and so does what is as it has to be. */
+function withValues(document: Document, path: readonly string[], values: Json): Document {
+  let result = document;
+  for (const [key, value] of Object.entries(values)) {
+    const object = path.reduce<Node | undefined>(
+      (node, one) => node && propertyValue(node, one),
+      result.root,
+    );
+    if (object === undefined) return result;
+    const standing = propertyValue(object, key);
+    if (standing === undefined) result = reparse(appendTo(result, object, { key, value }));
+    else if (standing.type === 'object' && isRecord(value))
+      result = withValues(result, [...path, key], value);
+    else if (!isDeepStrictEqual(jsonOf(standing), value))
+      result = reparse(replaceNode(result, standing, value));
+  }
+  return result;
 }
 
 /** Why the entry cannot be put there without guessing what the file's author means, or undefined. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { TextEdit } from './edit-file.ts';
 import type { TextRemoval } from './json-entry.ts';
+import { mergeEntry } from './merge-entry.ts';
 
 /**
  * One table in a TOML file: `[mcp_servers.self-generation]`, between two comments. The text is cut and pasted by lines,
@@ -18,7 +19,10 @@ export type TomlTable = {
 const BEGIN = '# >>> self-generation: written by "install --mcp", removed by "uninstall" >>>';
 const END = '# <<< self-generation <<<';
 
-/** The text with the table as it has to be, at its end. Never throws on bad text. */
+/**
+ * The text with the table as it has to be: where it stands, or else at the end. What else the user or the client has put
+ * into it stays. Never throws on bad text.
+ */
 export function setTomlTable(text: string | undefined, table: TomlTable): TextEdit {
   const before = text ?? '';
   const parsed = parseToml(before);
@@ -30,12 +34,14 @@ export function setTomlTable(text: string | undefined, table: TomlTable): TextEd
       reason: `a server of another program is called "${table.name}"; rename or remove it`,
     };
   }
-  if (isRecord(current) && holds(current, table.wanted)) return { kind: 'unchanged' };
+  const merged = isRecord(current) ? mergeEntry(current, table.wanted) : table.wanted;
+  if (isDeepStrictEqual(current, merged)) return { kind: 'unchanged' };
+  const meant = withTable(parsed.value, table, merged);
   const rest = current === undefined ? before : withoutTable(before, parsed.value, table);
-  if (rest === undefined) return byHand(table);
-  const after = rest + blockAfter(rest, table);
-  const wanted = withTable(parsed.value, table, table.wanted);
-  return meansSame(after, wanted) ? { kind: 'edited', text: after } : byHand(table);
+  const appended = rest === undefined ? undefined : rest + blockAfter(rest, { ...table, wanted: merged });
+  const edited = isRecord(current) ? withKeys(before, table, { current, merged }) : undefined;
+  const after = [edited, appended].find((one) => one !== undefined && meansSame(one, meant));
+  return after === undefined ? byHand(table) : { kind: 'edited', text: after };
 }
 
 /** The text without the table, if it is ours. Never throws on bad text. */
@@ -99,10 +105,6 @@ function withoutEmptyTables(value: Json): Json {
   );
 }
 
-function holds(current: Json, wanted: Json): boolean {
-  return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(current[key], value));
-}
-
 function byHand({ holder, name, wanted }: TomlTable): TextEdit {
   const lines = tableText({ holder, name, wanted }, '\n').trim().replaceAll('\n', '; ');
   return { kind: 'refused', reason: `the table cannot be added there; write it by hand: ${lines}` };
@@ -110,12 +112,12 @@ function byHand({ holder, name, wanted }: TomlTable): TextEdit {
 
 /** An empty line before it, unless it is the first thing in the file. */
 function blockAfter(text: string, table: TomlTable): string {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const eol = eolOf(text);
   const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol;
   return `${gap}${BEGIN}${eol}${tableText(table, eol)}${END}${eol}`;
 }
 
-/** Strings, lists of strings and tables of strings are written the same in TOML and in JSON, but for tables. */
+/** All but tables is written the same in TOML and in JSON. */
 function tableText(
   { holder, name, wanted }: Pick<TomlTable, 'holder' | 'name' | 'wanted'>,
   eol: string,
@@ -125,6 +127,7 @@ function tableText(
 }
 
 function valueText(value: unknown): string {
+  if (typeof value === 'boolean' || typeof value === 'number') return String(value);
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
   if (!isRecord(value)) return stringText(String(value));
   const pairs = Object.entries(value).map(([key, one]) => `${stringText(key)} = ${valueText(one)}`);
@@ -134,6 +137,67 @@ function valueText(value: unknown): string {
 /** As in JSON; of the control characters TOML forbids one more. */
 function stringText(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f');
+}
+
+type Entries = { readonly current: Json; readonly merged: Json };
+
+/** The text with other values of the table's keys where they stand; undefined where its lines are not found. */
+function withKeys(text: string, table: TomlTable, { current, merged }: Entries): string | undefined {
+  const path = [table.holder, table.name];
+  let result: string | undefined = text;
+  for (const [key, value] of Object.entries(merged)) {
+    const before = current[key];
+    if (result === undefined || isDeepStrictEqual(before, value)) continue;
+    const below = [...path, key];
+    if (!isRecord(value) || !isRecord(before) || sectionOf(splitLines(result), below) === undefined) {
+      result = withKey(result, path, { key, value });
+      continue;
+    }
+    for (const [name, one] of Object.entries(value)) {
+      if (result !== undefined && !isDeepStrictEqual(before[name], one))
+        result = withKey(result, below, { key: name, value: one });
+    }
+  }
+  return result;
+}
+
+/** The text with one key set in the table with this header, in its place or as the first. */
+function withKey(
+  text: string,
+  path: readonly string[],
+  { key, value }: { readonly key: string; readonly value: unknown },
+): string | undefined {
+  const lines = splitLines(text);
+  const section = sectionOf(lines, path);
+  if (section === undefined) return undefined;
+  const line = `${/^[\w-]+$/.test(key) ? key : stringText(key)} = ${valueText(value)}${eolOf(text)}`;
+  for (let from = section.from, to = from + 1; from < section.to; to++) {
+    if (to > section.to) return undefined;
+    const parsed = parseToml(lines.slice(from, to).join(''));
+    if (parsed.kind === 'refused') continue; // A value on several lines.
+    if (Object.hasOwn(parsed.value, key)) return [...lines.slice(0, from), line, ...lines.slice(to)].join('');
+    from = to;
+  }
+  const header = lines[section.from - 1] ?? '';
+  const end = header.endsWith('\n') ? '' : eolOf(text);
+  return [...lines.slice(0, section.from), end, line, ...lines.slice(section.from)].join('');
+}
+
+/** The lines below a header, up to the next one. */
+function sectionOf(lines: readonly string[], path: readonly string[]) {
+  const paths = lines.map((line) => headerPath(line.trim()));
+  const from = paths.findIndex((one) => isDeepStrictEqual(one, path)) + 1;
+  if (from === 0) return undefined;
+  const next = paths.findIndex((one, index) => index >= from && one !== undefined);
+  return { from, to: next < 0 ? lines.length : next };
+}
+
+function splitLines(text: string): string[] {
+  return text.split(/(?<=\n)/);
+}
+
+function eolOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n';
 }
 
 /** The text without the table, by the first way that leaves everything else as it means now. */
@@ -146,7 +210,7 @@ function withoutTable(text: string, value: Json, table: TomlTable): string | und
 
 /** The text without the last block between our comments. */
 function cutBetweenMarks(text: string): string | undefined {
-  const lines = text.split(/(?<=\n)/);
+  const lines = splitLines(text);
   const begin = lines.findLastIndex((line) => line.trim() === BEGIN);
   const end = lines.findIndex((line, index) => index > begin && line.trim() === END);
   if (begin < 0 || end < 0) return undefined;
@@ -159,7 +223,7 @@ function cutBetweenMarks(text: string): string | undefined {
  * comments away when it writes the file, so the headers count. Undefined when there is nothing to cut.
  */
 function cutTable(text: string, table: TomlTable): string | undefined {
-  const lines = text.split(/(?<=\n)/);
+  const lines = splitLines(text);
   const kept: string[] = [];
   let isInside = false;
   let pending: string[] = []; // Comments and empty lines in the table: they may belong to what follows.

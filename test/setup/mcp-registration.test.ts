@@ -56,6 +56,9 @@ function removed(changes: { env?: Env; purge?: boolean; dryRun?: boolean } = {})
   return report;
 }
 
+/** How Gemini CLI is told to hand a key on. */
+const HANDED_ON = `\${OPENAI_API_KEY:-}`;
+
 /** Each client's file below the home, and our entry as that client has to read it. */
 const FILES: Readonly<
   Record<ClientName, { name: string; entry: (text: string) => unknown; wanted: () => object }>
@@ -77,7 +80,11 @@ const FILES: Readonly<
   gemini: {
     name: '.gemini/settings.json',
     entry: (text) => at(parse(text), 'mcpServers'),
-    wanted: () => ({ command: binary(), args: ['mcp'] }),
+    wanted: () => ({
+      command: binary(),
+      args: ['mcp'],
+      env: expect.objectContaining({ OPENAI_API_KEY: HANDED_ON }),
+    }),
   },
   opencode: {
     name: '.config/opencode/opencode.json',
@@ -281,6 +288,49 @@ describe('install() with MCP', () => {
     );
     expect((await installed()).mcp.registered).toHaveLength(4);
     expect(entryOf('gemini')).toEqual({ ...FILES.gemini.wanted(), trust: true });
+  });
+
+  test('keeps the variables and comments that the user has put into an entry', async () => {
+    await installed({ mcp: CLIENT_NAMES });
+    const mine = { PROXY: 'http://proxy', GEMINI_API_KEY: 'of the user' };
+    const entry = { command: binary(), args: ['mcp', '--old'], env: mine };
+    const text = JSON.stringify({ mcpServers: { 'self-generation': entry } }, null, 2);
+    for (const client of ['claude', 'gemini'] as const)
+      writeFileSync(inHome(FILES[client].name), text.replace('"args"', '// of the user\n      "args"'));
+    const environment = { type: 'local', command: [binary(), 'mcp', '--old'], environment: mine };
+    writeFileSync(
+      inHome(FILES.opencode.name),
+      JSON.stringify({ mcp: { 'self-generation': { ...environment, enabled: false } } }),
+    );
+    await installed();
+    expect(entryOf('claude')).toMatchObject({ type: 'stdio', args: ['mcp'], env: mine });
+    const named = { ...mine, OPENAI_API_KEY: HANDED_ON };
+    expect(entryOf('gemini')).toMatchObject({ args: ['mcp'], env: named });
+    expect(read('claude')).toContain('// of the user');
+    expect(read('gemini')).toContain('// of the user');
+    expect(entryOf('opencode')).toEqual({ ...environment, command: [binary(), 'mcp'], enabled: false });
+    expect((await installed()).upToDate).toBe(true);
+  });
+
+  test('keeps what the user and Codex have put into the table of Codex', async () => {
+    await installed({ mcp: ['codex'] });
+    const theirs =
+      'enabled = false # for now\nstartup_timeout_sec = 20\n[mcp_servers.self-generation.tools.subagents]\napproval_mode = "approve"\n';
+    const old = read('codex')
+      .replace('args = ["mcp"]', 'args = [\n  "mcp",\n  "--old",\n]')
+      .replace(/^env_vars = \[/m, 'env_vars = ["MINE", ');
+    writeFileSync(inHome(FILES.codex.name), old.replace(/(?=# <<<)/, theirs));
+    await installed();
+    expect(entryOf('codex')).toEqual({
+      ...FILES.codex.wanted(),
+      env_vars: expect.arrayContaining(['MINE', 'OPENAI_API_KEY']),
+      enabled: false,
+      startup_timeout_sec: 20,
+      tools: { subagents: { approval_mode: 'approve' } },
+    });
+    expect(read('codex')).toContain(theirs);
+    removed();
+    expect(read('codex')).toBe('');
   });
 
   test('goes where CLAUDE_CONFIG_DIR, CODEX_HOME and XDG_CONFIG_HOME point, and uninstall knows it without them', async () => {

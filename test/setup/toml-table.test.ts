@@ -119,6 +119,19 @@ describe('setTomlTable() and removeTomlTable()', () => {
     expect(parse(renewed.text)).toEqual({ a: 1, b: { c: 2 }, mcp_servers: { 'self-generation': WANTED } });
   });
 
+  test.each([
+    ['in a table of their own', '[mcp_servers.self-generation.env]\nMINE = "1" # mine\n'],
+    ['inline', 'env = { MINE = "1" }\n'],
+    ['with dots', 'env.MINE = "1"\n'],
+  ])('keep variables of the user that stand %s', (_, env) => {
+    const head = `[mcp_servers.self-generation]\r\ntimeout = 1.5\ncommand = ${JSON.stringify(WANTED.command)}\n`;
+    const renewed = setTomlTable(`${head}${env}[z]\nlast = true\n`, TABLE);
+    if (renewed.kind !== 'edited') throw new Error(JSON.stringify(renewed));
+    const table = { ...WANTED, timeout: 1.5, env: { ...WANTED.env, MINE: '1' } };
+    expect(parse(renewed.text)).toEqual({ z: { last: true }, mcp_servers: { 'self-generation': table } });
+    expect(setTomlTable(renewed.text, TABLE)).toEqual({ kind: 'unchanged' });
+  });
+
   test('refuse rather than cut lines that only look like the table', () => {
     const note = "note = '''\n[mcp_servers.self-generation]\nmine\n[z]\n'''\n";
     const table = `[mcp_servers.self-generation]\ncommand = ${JSON.stringify(WANTED.command)}\n`;
