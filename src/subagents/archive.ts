@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Run } from '../core/runs/run.ts';
 import { runDirectory } from '../core/runs/run-files.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { dueArchives, setArchived } from '../store/runs/archive.ts';
+import { dueArchives, postponeArchive, setArchived } from '../store/runs/archive.ts';
 import { getRun } from '../store/runs/runs.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -13,6 +13,8 @@ import { logRunFailure } from './runs-log.ts';
 
 const ARCHIVED_AT_ONCE_MAX = 100;
 const NAMES_TRIED_MAX = 1000;
+/** After it failed, until it is tried again. */
+const AGAIN_MS = 600_000;
 const ARCHIVED = /^(turn-\d+\.[a-z]+)\.deleted\./;
 const TURN_FILE = /^turn-\d+\.(?:prompt|jsonl|stderr)$/;
 const TURN_HOME = /^(?:turn-\d+\.)?home$/;
@@ -71,7 +73,7 @@ function homesMark(runId: string, paths: StatePaths): string {
   return `${runDirectory(paths, runId)}.homes`;
 }
 
-/** Archives what is due and gives how many that were. Never throws: a run that cannot be archived stays due. */
+/** Archives what is due and gives how many that were. Never throws: a run that cannot be archived comes up again later. */
 export function archiveDue(paths: StatePaths, now: Date): number {
   const due = dueRuns(paths, now);
   const count = due.filter((run) => isArchivedNow(run, paths, now)).length;
@@ -88,7 +90,16 @@ function isArchivedNow(run: Run, paths: StatePaths, now: Date): boolean {
     return archiveRun(run, paths, now);
   } catch (error) {
     logRunFailure(run.id, error, paths, now);
+    postpone(run, paths, now);
     return false;
+  }
+}
+
+function postpone(run: Run, paths: StatePaths, now: Date): void {
+  try {
+    withRuns(paths, (db) => postponeArchive(run.id, now.getTime() + AGAIN_MS, db));
+  } catch (error) {
+    logRunFailure(run.id, error, paths, now);
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Run } from '../../src/core/runs/run.ts';
 import { turnFiles } from '../../src/core/runs/run-files.ts';
 import type { StatePaths } from '../../src/core/state-paths.ts';
@@ -40,7 +40,7 @@ function runOf(runId: string, db: Sqlite): Run {
 /** Everything that waits is handed out and settled. */
 function deliver(db: Sqlite, nowMs: number): void {
   const listener = { requester: A, session: null, owner: 'o', isPerson: true };
-  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 99, quietMs: 1 }, db);
+  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 999, quietMs: 1 }, db);
   acknowledge('o', nowMs, db);
 }
 
@@ -99,6 +99,24 @@ describe('archiveDue()', () => {
       expect([bad, good].map(({ id }) => runOf(id, db).archivedAtMs)).toEqual([null, LATER_MS]);
       expect(readFileSync(`${paths.home}/logs/runs.log`, 'utf8')).toContain(bad.id);
       chmodSync(directory, 0o600);
+    }));
+
+  test('comes to the others however many cannot be archived, and tries those again later', () =>
+    inHome(({ db, paths }) => {
+      const bad = db.transaction(() => Array.from({ length: 100 }, () => ended(db).runId));
+      for (const id of bad) {
+        mkdirSync(paths.runs, { recursive: true });
+        writeFileSync(turnFiles(paths, id, 1).directory, '');
+      }
+      deliver(db, NOW_MS + 2000);
+      const good = endedRun(db, paths);
+      deliver(db, NOW_MS + 3000);
+      expect(archiveDue(paths, LATER)).toBe(0);
+      expect(archiveDue(paths, LATER)).toBe(1);
+      expect(runOf(good.id, db).archivedAtMs).toBe(LATER_MS);
+      for (const id of bad) rmSync(turnFiles(paths, id, 1).directory);
+      expect(archiveDue(paths, LATER)).toBe(0);
+      expect(archiveDue(paths, new Date(LATER_MS + HOUR_MS))).toBe(100);
     }));
 
   test('does nothing when there is no database', () =>

@@ -38,6 +38,16 @@ export function dueArchives(nowMs: number, limit: number, db: Sqlite): Run[] {
     .map(readRun);
 }
 
+/** Puts a run off that could not be archived: those that cannot be at all are not to keep the others from it. */
+export function postponeArchive(runId: string, untilMs: number, db: Sqlite): void {
+  db.run(
+    'UPDATE runs SET archive_at = ? WHERE id = ? AND archived_at IS NULL AND archive_at < ?',
+    untilMs,
+    runId,
+    untilMs,
+  );
+}
+
 /**
  * Enters that the run's files have been put away. To be called after that; repeatable: the first time stays. False when
  * it is not archived now, because somebody sent it a message meanwhile: then it comes up again when that is done.
