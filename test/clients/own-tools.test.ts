@@ -51,6 +51,38 @@ describe('offeredTools()', () => {
     });
   }
 
+  const GEMINI: readonly OwnTool[] = [
+    { name: 'google_web_search', policyName: 'web_search' },
+    { name: 'grep_search', policyName: 'read' },
+    { name: 'read_file', policyName: 'read' },
+    { name: 'replace', policyName: 'edit' },
+    { name: 'run_shell_command', policyName: 'exec' },
+    { name: 'web_fetch', policyName: 'web_fetch' },
+    { name: 'write_file', policyName: 'write' },
+  ];
+  const elsewhere: [deny: string, claude: string | null, gemini: string | null][] = [
+    ['WebFetch', 'WebFetch', 'web_fetch'],
+    ['WebSearch', null, 'google_web_search'],
+    ['run_shell_command', 'Bash', 'run_shell_command'],
+    ['exec_command', 'Bash', 'run_shell_command'],
+    ['Write', 'Write', 'write_file'],
+    ['write_file', 'Write', 'write_file'],
+    ['replace', null, 'replace'],
+    ['Grep', 'Grep', 'grep_search'],
+    ['grep_search', 'Grep', 'grep_search'],
+    ['run_*', 'Bash', 'run_shell_command'],
+  ];
+  for (const [deny, claude, gemini] of elsewhere) {
+    test(`leaves no client with ${deny}, which is what one of them calls it`, () => {
+      const without = (tools: readonly OwnTool[]) => {
+        const left = offeredTools({ ...NO_POLICY, deny: [deny] }, tools);
+        return tools.map(({ name }) => name).filter((name) => !left.includes(name));
+      };
+      expect(without(TOOLS)).toEqual(claude === null ? [] : [claude]);
+      expect(without(GEMINI)).toEqual(gemini === null ? [] : [gemini]);
+    });
+  }
+
   test('never offers more because more is denied, or because a list of what is allowed is shorter', () => {
     fc.assert(
       fc.property(names, names, fc.option(names), fc.nat(), (deny, more, allow, kept) => {

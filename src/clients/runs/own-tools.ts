@@ -7,12 +7,12 @@ export const MCP_SERVER_NAME = 'self-generation';
 export type OwnTool = { readonly name: string; readonly policyName: ToolName };
 
 /**
- * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `WebFetch`, as the
- * client calls it, means what others call `web_fetch`, and must not be left with it.
+ * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `Grep`, as the
+ * client calls it, has not denied all that reads, and must not be left with it.
  */
 export function offeredTools(policy: ToolPolicy, tools: readonly OwnTool[]): string[] {
   const isOffered = ({ name, policyName }: OwnTool) => {
-    const names = new Set([policyName, ...expandNames([name])]);
+    const names = new Set([policyName, name.toLowerCase()]);
     const isDenied = [...names].some((one) => !isToolAllowed({ ...policy, allow: null }, one));
     return !isDenied && [...names].some((one) => isToolAllowed(policy, one));
   };

@@ -34,18 +34,65 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const ALIASES: Readonly<Record<string, string>> = {
-  bash: 'exec',
-  shell: 'exec',
-  'apply-patch': 'apply_patch',
+/** As the clients call tools, so that who denies one as he knows it is understood in every client. */
+const SPELLINGS: Readonly<Partial<Record<ToolName, readonly string[]>>> = {
+  read: ['read_file', 'read_many_files', 'readfile'],
+  write: ['write_file', 'writefile'],
+  edit: ['replace', 'multiedit'],
+  apply_patch: ['apply-patch', 'applypatch', 'patch'],
+  exec: [
+    'bash',
+    'shell',
+    'exec_command',
+    'shell_command',
+    'local_shell',
+    'run_shell_command',
+    'unified_exec',
+  ],
+  process: ['write_stdin', 'bashoutput', 'killshell'],
+  web_search: ['websearch', 'google_web_search'],
+  web_fetch: ['webfetch'],
+  task: ['agent', 'spawn_agent'],
+  todo: ['todowrite', 'todoread', 'write_todos', 'update_plan'],
+  skill: ['activate_skill'],
 };
 
-/** Whether the policy lets the tool through. `mcp` stands for every tool of an MCP server. */
+/** Some clients have these beside what they are a part of: who allows one must not get the whole of it. */
+const PARTS = ['glob', 'grep', 'list', 'view_image', 'notebookedit'];
+const SPELLINGS_OF_PARTS: Readonly<Record<string, string>> = {
+  grep_search: 'grep',
+  search_file_content: 'grep',
+  list_directory: 'list',
+  ls: 'list',
+};
+
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(SPELLINGS).flatMap(([name, others]) => others.map((one) => [one, name] as const)),
+  ...Object.entries(SPELLINGS_OF_PARTS),
+]);
+
+/** Tools that only the seed of this program had; naming one is no mistake. */
+const NOT_HERE = ['gateway', 'cron'];
+
+/**
+ * Whether the policy lets the tool through, under whatever name. `mcp` stands for every tool of an MCP server. A pattern
+ * denies what any client calls so; it allows no more than what goes by that name itself.
+ */
 export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
-  const names = tool.startsWith('mcp__') ? [tool, 'mcp'] : [tool];
-  const isIn = (list: readonly string[]) =>
-    expandNames(list).some((pattern) => names.some((name) => matches(pattern, name)));
-  return !isIn(policy.deny) && (policy.allow === null || isIn(policy.allow));
+  const own = tool.toLowerCase();
+  const name = ALIASES.get(own) ?? own;
+  const names = own.startsWith('mcp__') ? [own, 'mcp'] : [own, name];
+  const others = [...ALIASES].flatMap(([spelling, meant]) => (meant === name ? [spelling] : []));
+  const isIn = (list: readonly string[], known: readonly string[]) =>
+    expandNames(list).some((pattern) => known.some((one) => matches(pattern, one)));
+  return !isIn(policy.deny, [...names, ...others]) && (policy.allow === null || isIn(policy.allow, names));
+}
+
+/** Those that mean nothing here, so that they neither deny nor allow anything; as they were written, each once. */
+export function unknownNames(names: readonly string[]): string[] {
+  const known = new Set<string>([...TOOL_NAMES, ...PARTS, ...NOT_HERE]);
+  const isKnown = (name: string) => known.has(name) || name.includes('*') || name.startsWith('mcp__');
+  return [...new Set(names)].filter((name) => !expandNames([name]).every(isKnown));
 }
 
 /** One policy that lets through what each of these does: a later stage never widens. */
@@ -62,7 +109,7 @@ export function combinePolicies(stages: readonly ToolPolicy[]): ToolPolicy {
 export function expandNames(names: readonly string[]): string[] {
   const expanded = names.flatMap((name) => {
     const lower = name.trim().toLowerCase();
-    return GROUPS[lower] ?? [ALIASES[lower] ?? lower];
+    return Object.hasOwn(GROUPS, lower) ? (GROUPS[lower] ?? []) : [ALIASES.get(lower) ?? lower];
   });
   return [...new Set(expanded)].filter((name) => name !== '');
 }
