@@ -6,7 +6,7 @@ import { claimOrphans, claimTurns, unclaim } from '../store/runs/lane.ts';
 import { waitingRequesters } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { activeWatches, type Watch } from '../store/runs/turns.ts';
-import { isSameProcess } from '../sys/process-identity.ts';
+import { isGone, isJudged } from '../sys/process-identity.ts';
 import { startDetached } from '../sys/start-detached.ts';
 import { archiveDue } from './archive.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -83,9 +83,10 @@ function claim(orphans: readonly Watch[], isWaiting: boolean, { paths, now }: Ru
 }
 
 /** Nobody looks after it: whoever did is gone, or never came. */
-function isOrphan({ state, owner, claimedAtMs, queuedAtMs }: Watch, nowMs: number): boolean {
+function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: Watch, nowMs: number): boolean {
   if (state === 'queued') return false;
-  if (owner !== null) return !isSameProcess(owner);
+  if (process !== null && !isJudged(process)) return false;
+  if (owner !== null) return isGone(owner);
   const waitingMs = nowMs - (claimedAtMs ?? queuedAtMs);
   return waitingMs > TAKE_OVER_MS || waitingMs < 0; // A clock that was set back must not keep it waiting.
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { ProcessIdentity } from '../core/runs/turn.ts';
 import { isAlive } from './process.ts';
@@ -28,16 +28,44 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
   return { pid, start: startAsPsSays(pid), boot: currentBoot() };
 }
 
-/** Whether this very process lives, and not a later one with its id. */
+/** Whether this very process is seen to live, and not a later one with its id. */
 export function isSameProcess(identity: ProcessIdentity): boolean {
   const now = identityOf(identity.pid);
-  return now !== undefined && now.start === identity.start && now.boot === identity.boot;
+  return now !== undefined && now.start === identity.start && isSeenFromHere(identity);
 }
 
-/** Which start of the system this is; empty where the system does not say. */
+/** Whether the process has certainly ended: of one that cannot be seen from here nothing is known. */
+export function isGone(identity: ProcessIdentity): boolean {
+  return isJudged(identity) && !isSameProcess(identity);
+}
+
+/** Whether it can be said from here if the process lives. */
+export function isJudged(identity: ProcessIdentity): boolean {
+  return isOtherBoot(identity) || isSeenFromHere(identity);
+}
+
+/**
+ * Whether its id means here what it meant where it was written down. In a container or a sandbox with process ids of its
+ * own it means another process, or none, also when the state directory is the same.
+ */
+function isSeenFromHere({ boot }: ProcessIdentity): boolean {
+  const [thenBoot, thenNamespace] = partsOf(boot);
+  const [nowBoot, nowNamespace] = partsOf(currentBoot());
+  if (thenBoot !== nowBoot) return false;
+  return thenNamespace === '' || nowNamespace === '' || thenNamespace === nowNamespace;
+}
+
+/**
+ * Which start of the system this is and, on Linux, which namespace of process ids: `<boot>/<namespace>`. Empty where the
+ * system does not say.
+ */
 export function currentBoot(): string {
   try {
-    if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    if (process.platform === 'linux') {
+      const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+      const namespace = currentNamespace();
+      return namespace === '' ? boot : `${boot}/${namespace}`;
+    }
     if (process.platform === 'darwin') return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
   } catch {
     // A system without these files does not say.
@@ -47,8 +75,22 @@ export function currentBoot(): string {
 
 /** Whether the process was seen before the system was last started: then nothing of it lives. */
 export function isOtherBoot({ boot }: ProcessIdentity): boolean {
-  const now = currentBoot();
-  return boot !== '' && now !== '' && boot !== now;
+  const [then] = partsOf(boot);
+  const [now] = partsOf(currentBoot());
+  return then !== '' && now !== '' && then !== now;
+}
+
+function partsOf(boot: string): readonly [boot: string, namespace: string] {
+  const at = boot.indexOf('/');
+  return at < 0 ? [boot, ''] : [boot.slice(0, at), boot.slice(at + 1)];
+}
+
+function currentNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
+  } catch {
+    return ''; // A system that does not say has one for all.
+  }
 }
 
 /** How long the system has been up, in milliseconds: a clock that nobody sets, and that outlives a process. */

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
+import type { ProcessIdentity } from '../../src/core/runs/turn.ts';
 import { endProcesses } from '../../src/sys/end-processes.ts';
-import { currentBoot, identityOf, isOtherBoot, isSameProcess } from '../../src/sys/process-identity.ts';
+import {
+  currentBoot,
+  identityOf,
+  isGone,
+  isJudged,
+  isOtherBoot,
+  isSameProcess,
+} from '../../src/sys/process-identity.ts';
 import { descendantsOf, withMarker } from '../../src/sys/process-tree.ts';
 import { startDetached } from '../../src/sys/start-detached.ts';
 import { temporaryHome } from '../support/home.ts';
@@ -39,6 +47,25 @@ describe('identityOf()', () => {
     expect(await exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(isSameProcess(identity)).toBe(false);
     home[Symbol.dispose]();
+  });
+
+  test('says nothing of a process whose id is of another namespace', () => {
+    const here = identityOf(process.pid);
+    if (here === undefined) throw new Error('It has no identity');
+    const [boot] = here.boot.split('/');
+    const elsewhere = { ...here, boot: `${boot}/1` };
+    const judge = (identity: ProcessIdentity) => ({
+      isSame: isSameProcess(identity),
+      isJudged: isJudged(identity),
+      isGone: isGone(identity),
+      isOtherBoot: isOtherBoot(identity),
+    });
+    expect(judge(elsewhere)).toEqual({ isSame: false, isJudged: false, isGone: false, isOtherBoot: false });
+    const living = { isSame: true, isJudged: true, isGone: false, isOtherBoot: false };
+    expect([here, { ...here, boot: boot ?? '' }].map(judge)).toEqual([living, living]);
+    const gone = { isSame: false, isJudged: true, isGone: true };
+    expect(judge({ ...here, start: '1' })).toEqual({ ...gone, isOtherBoot: false });
+    expect(judge({ ...here, boot: 'another/1' })).toEqual({ ...gone, isOtherBoot: true });
   });
 
   test('is undefined for what is no process id', () => {

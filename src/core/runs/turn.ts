@@ -52,7 +52,7 @@ export type ProcessIdentity = {
   readonly pid: number;
   /** When it started, in the system's own unit; empty where the system does not say. */
   readonly start: string;
-  /** Of the system's start; empty where the system does not say. */
+  /** Of the system's start, and behind a slash of the namespace of process ids; empty where the system does not say. */
   readonly boot: string;
 };
 

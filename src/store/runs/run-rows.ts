@@ -66,6 +66,7 @@ export function readWatch(row: Row) {
     queuedAtMs: Number(row.queued_at),
     claimedAtMs: number(row.claimed_at),
     owner: readIdentity(row.owner_pid, row.owner_start, row.owner_boot),
+    process: readIdentity(row.pid, row.pid_start, row.pid_boot),
     version: Number(row.version),
   };
 }
@@ -82,7 +83,6 @@ export function readTurn(row: Row): Turn {
     deadlineAtMs: number(row.deadline_at),
     stop: readStop(row),
     launchedAtMs: number(row.launched_at),
-    process: readIdentity(row.pid, row.pid_start, row.pid_boot),
     offsetBytes: Number(row.offset_bytes),
     usage: readUsage(row),
     result: text(row.result),

@@ -92,14 +92,15 @@ export function activeTurns(db: Sqlite): Turn[] {
 /** What can be seen of an active turn without reading what it was asked: whether somebody looks after it. */
 export type Watch = Pick<
   Turn,
-  'runId' | 'number' | 'state' | 'owner' | 'claimedAtMs' | 'queuedAtMs' | 'version'
+  'runId' | 'number' | 'state' | 'owner' | 'process' | 'claimedAtMs' | 'queuedAtMs' | 'version'
 >;
 
 /** As activeTurns(), for those who look at every one of them again and again. */
 export function activeWatches(db: Sqlite): Watch[] {
   return db
     .all(
-      `SELECT run_id, number, state, owner_pid, owner_start, owner_boot, claimed_at, queued_at, version
+      `SELECT run_id, number, state, owner_pid, owner_start, owner_boot, pid, pid_start, pid_boot,
+         claimed_at, queued_at, version
        FROM turns WHERE ${IS_ACTIVE} ORDER BY position`,
     )
     .map(readWatch);

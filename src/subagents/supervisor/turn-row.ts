@@ -1,7 +1,7 @@
 import { isTerminal, type ProcessIdentity, type Turn } from '../../core/runs/turn.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../../store/runs/turns.ts';
 import type { Sqlite } from '../../store/sqlite.ts';
-import { isOtherBoot, isSameProcess } from '../../sys/process-identity.ts';
+import { isGone, isJudged } from '../../sys/process-identity.ts';
 
 /** The turn has ended, or another supervisor looks after it: this one has nothing more to say. */
 export class NotOurs extends Error {}
@@ -94,8 +94,10 @@ function changesTo(turn: Turn, changes: Changes): TurnChanges {
   return typeof changes === 'function' ? changes(turn) : changes;
 }
 
-function isLookedAfter({ owner }: Turn, by: ProcessIdentity): boolean {
-  return owner !== null && !isSame(owner, by) && !isOtherBoot(owner) && isSameProcess(owner);
+/** Or may be: whether a client in another namespace of process ids runs can only be seen from there. */
+function isLookedAfter({ owner, process }: Turn, by: ProcessIdentity): boolean {
+  if (process !== null && !isJudged(process)) return true;
+  return owner !== null && !isSame(owner, by) && !isGone(owner);
 }
 
 function isSame(one: ProcessIdentity | null, other: ProcessIdentity): boolean {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { Turn } from '../../../src/core/runs/turn.ts';
 import { isTerminal } from '../../../src/core/runs/turn.ts';
 import { withRuns } from '../../../src/store/runs/runs-db.ts';
-import { activeTurns } from '../../../src/store/runs/turns.ts';
-import { type Story, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
+import { activeTurns, changeTurn } from '../../../src/store/runs/turns.ts';
+import { onlyTurn, type Story, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Supervisors and clients that are killed at any moment: every run ends once, is announced once, leaves no process. */
 
@@ -247,6 +247,51 @@ describe('a supervisor that is killed', () => {
     TIMEOUT_MS,
   );
 });
+
+describe('a turn whose supervisor cannot be seen', () => {
+  test(
+    'because it is in another namespace of process ids is left alone',
+    async () => {
+      const apart = ['unshare', '--map-root-user', '--pid', '--fork', '--mount-proc'];
+      if (!canRun([...apart, 'true'])) {
+        return void console.warn('NOT TESTED HERE: namespaces: none can be made');
+      }
+      await using sup = supervisorHome({ announce: { mode: 'raw' } });
+      const file = `${sup.home.path}/go`;
+      const { turn } = sup.accept(`[[until ${file}]]`);
+      const supervisor = sup.supervise(turn);
+      await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.state === 'running');
+      const { owner } = onlyTurn(sup.story(turn.runId));
+      const from = (program: string, ...words: string[]) =>
+        Bun.spawn([...apart, process.execPath, `${import.meta.dir}/${program}`, ...words], {
+          env: sup.env,
+          cwd: sup.home.path,
+          stdio: ['ignore', 'inherit', 'inherit'],
+        }).exited;
+      expect(await from('act.main.ts', 'advance')).toBe(0);
+      expect(await from('supervise.main.ts', turn.runId, '1')).toBe(0);
+      expect(onlyTurn(sup.story(turn.runId))).toMatchObject({ state: 'running', owner });
+      // Also when nobody is known to look after it: its client is not seen from there.
+      supervisor.kill('SIGKILL');
+      await supervisor.exited;
+      withRuns(sup.home.paths, (db) => changeTurn(onlyTurn(sup.story(turn.runId)), { owner: null }, db));
+      expect(await from('supervise.main.ts', turn.runId, '1')).toBe(0);
+      expect(onlyTurn(sup.story(turn.runId))).toMatchObject({ state: 'running', owner: null });
+      sup.home.put('go', '');
+      await sup.supervise(turn).exited;
+      expect(onlyTurn(sup.story(turn.runId)).state).toBe('success');
+    },
+    TIMEOUT_MS,
+  );
+});
+
+function canRun(command: string[]): boolean {
+  try {
+    return Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore' }).exitCode === 0;
+  } catch {
+    return false; // There is no such program.
+  }
+}
 
 describe('two supervisors of one turn', () => {
   test(
