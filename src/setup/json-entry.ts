@@ -6,7 +6,6 @@ import { BOM, parseDocument, reparse } from './json-document.ts';
 import {
   appendTo,
   type Document,
-  isAlone,
   jsonOf,
   keyOf,
   place,
@@ -50,8 +49,11 @@ export function setJsonEntry(text: string | undefined, entry: JsonEntry, fresh: 
   return { kind: 'edited', text: bom + reparse(after).text };
 }
 
-/** The text without the entry, if it is ours, and without the object that held nothing else. Never throws on bad text. */
-export function removeJsonEntry(text: string, entry: JsonEntry): TextRemoval {
+/**
+ * The text without the entry, if it is ours. An object in which nothing else is left, not even a comment, goes with it,
+ * unless it stood in the `original`. Never throws on bad text.
+ */
+export function removeJsonEntry(text: string, entry: JsonEntry, original?: string): TextRemoval {
   const bom = text.startsWith(BOM) ? BOM : '';
   const bare = text.slice(bom.length);
   if (bare.trim() === '') return { kind: 'unchanged' };
@@ -61,10 +63,24 @@ export function removeJsonEntry(text: string, entry: JsonEntry): TextRemoval {
     (one) => keyOf(one) === entry.name,
   );
   if (property === undefined || !entry.isOurs(jsonOf(property.children?.[1]))) return { kind: 'unchanged' };
-  const holder = property.parent?.parent;
-  const after = reparse(removeNode(bare, isAlone(property) && holder !== undefined ? holder : property));
+  const without = reparse(removeNode(bare, property));
+  const holder = hadHolder(original, entry) ? undefined : blankProperty(without, entry.holder);
+  const after = holder === undefined ? without : reparse(removeNode(without.text, holder));
   const isEmptied = EMPTY.test(after.text);
   return { kind: isEmptied ? 'emptied' : 'edited', text: bom + after.text };
+}
+
+function hadHolder(original: string | undefined, { holder }: JsonEntry): boolean {
+  const parsed = parseDocument(original?.startsWith(BOM) ? original.slice(BOM.length) : (original ?? ''));
+  return parsed.kind === 'parsed' && propertyValue(parsed.root, holder) !== undefined;
+}
+
+/** The property, when nothing but white space stands in its object. */
+function blankProperty({ text, root }: Document, key: string): Node | undefined {
+  const object = propertyValue(root, key);
+  if (object?.type !== 'object') return undefined;
+  const inside = text.slice(object.offset + 1, object.offset + object.length - 1);
+  return inside.trim() === '' ? object.parent : undefined;
 }
 
 /** What stands there; undefined when nothing does, or when the text cannot be read. */

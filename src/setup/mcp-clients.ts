@@ -27,7 +27,8 @@ export type McpFile = {
   /** The client's own directory, by which it is seen that there is one. */
   readonly directory: string;
   readonly set: (text: string | undefined) => TextEdit;
-  readonly remove: (text: string) => TextRemoval;
+  /** `original`: what stood there before install, where that is known. */
+  readonly remove: (text: string, original?: string) => TextRemoval;
   /** What stands there under our name. */
   readonly read: (text: string) => unknown;
   /** Whether an entry starts our program. */
@@ -85,7 +86,7 @@ export function mcpFile(client: ClientName, owner: McpOwner, path?: string): Mcp
     directory,
     isOurs,
     set: (text) => setJsonEntry(text, entry, fresh),
-    remove: (text) => removeJsonEntry(text, entry),
+    remove: (text, original) => removeJsonEntry(text, entry, original),
     read: (text) => readJsonEntry(text, entry),
   };
 }

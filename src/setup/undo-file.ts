@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
 import type { TextRemoval } from './json-entry.ts';
-import { type SettingsRecord, sha256 } from './manifest.ts';
+import { type SettingsBefore, type SettingsRecord, sha256 } from './manifest.ts';
 import { readSettings } from './place.ts';
 import type { SetupStep } from './steps.ts';
 
@@ -19,19 +19,25 @@ export type FilePlan = { readonly path: string; readonly textNow: string | undef
  */
 export function planUndo(
   { path, before, writtenSha256 }: { readonly path: string } & Partial<SettingsRecord>,
-  remove: (text: string) => TextRemoval,
+  remove: (text: string, original?: string) => TextRemoval,
 ): FilePlan {
   const textNow = readSettings(path);
   if (textNow === undefined) return { kind: 'leave', path, textNow };
+  const original = originalOf(before);
   if (writtenSha256 === sha256(textNow)) {
     if (before?.kind === 'absent') return { kind: 'delete', path, textNow };
-    const original = before?.kind === 'saved' ? readSettings(before.backup) : undefined;
-    const isIntact = original !== undefined && before?.kind === 'saved' && sha256(original) === before.sha256;
-    if (isIntact && remove(original).kind === 'unchanged') {
+    if (original !== undefined && remove(original).kind === 'unchanged') {
       return { kind: 'write', path, textNow, text: original, change: 'restored' };
     }
   }
-  return planEdit({ path, textNow }, remove(textNow), before?.kind === 'absent');
+  return planEdit({ path, textNow }, remove(textNow, original), before?.kind === 'absent');
+}
+
+/** The copy from before install; undefined when there is none, or it is not what was copied. */
+function originalOf(before: SettingsBefore | undefined): string | undefined {
+  if (before?.kind !== 'saved') return undefined;
+  const text = readSettings(before.backup);
+  return text !== undefined && sha256(text) === before.sha256 ? text : undefined;
 }
 
 function planEdit(at: { path: string; textNow: string }, result: TextRemoval, wasAbsent: boolean): FilePlan {

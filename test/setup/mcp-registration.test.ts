@@ -290,6 +290,34 @@ describe('install() with MCP', () => {
     expect(entryOf('gemini')).toEqual({ ...FILES.gemini.wanted(), trust: true });
   });
 
+  test.each(['claude', 'gemini', 'opencode'] as const)(
+    'uninstall keeps comments that the user of %s has put beside our entry',
+    async (client) => {
+      const path = inHome(FILES[client].name);
+      putFile(path, '{\n  "theme": "dark"\n}\n');
+      await installed({ mcp: [client] });
+      const holder = `"${holderOf(client)}": {`;
+      writeFileSync(path, read(client).replace(holder, `${holder}\n    // servers of mine go here`));
+      removed();
+      expect(read(client)).toContain('// servers of mine go here');
+      expect(parse(read(client))).toEqual({ theme: 'dark', [holderOf(client)]: {} });
+    },
+  );
+
+  test('uninstall takes away an object that install made, and leaves an empty one that was there', async () => {
+    const path = inHome(FILES.gemini.name);
+    for (const [text, left] of [
+      ['{"theme": "dark"}', { theme: 'light' }],
+      ['{"theme": "dark", "mcpServers": {}}', { theme: 'light', mcpServers: {} }],
+    ] as const) {
+      putFile(path, text);
+      await installed({ mcp: ['gemini'] });
+      writeFileSync(path, read('gemini').replace('dark', 'light'));
+      removed();
+      expect(parse(read('gemini'))).toEqual(left);
+    }
+  });
+
   test('keeps the variables and comments that the user has put into an entry', async () => {
     await installed({ mcp: CLIENT_NAMES });
     const mine = { PROXY: 'http://proxy', GEMINI_API_KEY: 'of the user' };
