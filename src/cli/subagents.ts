@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { parseSeconds } from '../core/runs/durations.ts';
+import { THINKING_LEVELS } from '../core/runs/run-settings-values.ts';
 import type { RunFeatures } from '../subagents/features.ts';
 import { runFeatures } from '../subagents/run-features.ts';
 import { readInput } from '../sys/read-input.ts';
@@ -103,7 +104,7 @@ function spawnCommand(tools: RunTools): Command {
     .addOption(new Option('--cli <C>', 'the client that it runs in').choices([...CLIENT_NAMES]))
     .option('--agent <ID>', 'as which agent of the settings')
     .option('--model <M>', 'as the client names its models')
-    .option('--thinking <T>', 'how much it thinks: off, minimal, low, medium, high, xhigh or max')
+    .addOption(new Option('--thinking <T>', 'how much it thinks').choices([...THINKING_LEVELS]))
     .option('--timeout <S>', 'stop it after so many seconds, or 10m, 2h; 0: never', readSeconds)
     .option('--label <L>', 'what it is called')
     .addOption(new Option('--cleanup <HOW>', 'what becomes of it afterwards').choices(['delete', 'keep']))
