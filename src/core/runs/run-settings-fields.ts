@@ -132,10 +132,6 @@ export const RUN_FIELDS: readonly RunField[] = [
       expected: BOOLEAN,
       description: 'false announces a failed run also when the model would not',
     }),
-    field('continueOnStop', false, isBoolean, {
-      expected: BOOLEAN,
-      description: 'true lets a session go on once when a result is waiting',
-    }),
   ]),
   ...inSection('budget', [
     ...limits('run', 'one run'),

@@ -35,7 +35,6 @@ export type RunSettings = {
     readonly mode: 'turn' | 'inline' | 'raw';
     readonly timeoutSeconds: number;
     readonly skipOnFailure: boolean;
-    readonly continueOnStop: boolean;
   };
   readonly budget: {
     readonly run: BudgetLimit;

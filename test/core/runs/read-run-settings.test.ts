@@ -33,7 +33,7 @@ test('readRunSettings() gives the defaults when nothing is set', () => {
       contextFiles: ['AGENTS.md', 'TOOLS.md'],
       agents: [],
       tools: { deny: [], allow: null, isStrict: true },
-      announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true, continueOnStop: false },
+      announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true },
       budget: {
         run: { tokens: null, usd: null },
         requester: { tokens: null, usd: null },
