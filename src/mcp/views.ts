@@ -25,7 +25,7 @@ export function sessionView(listing: RunListing, paths: StatePaths) {
     key: run.childKey,
     kind: 'subagent',
     status: turn.state,
-    label: run.label === null ? null : inertText(run.label, NAME_LENGTH_MAX),
+    label: labelOf(run),
     displayName: nameOf(listing),
     runId: run.id,
     number: run.number,
@@ -74,7 +74,7 @@ export function infoView(listing: RunListing, { queuePosition, events, nowMs, pa
   const { run, turn, usage, delivery } = listing;
   return {
     status: turn.state,
-    label: run.label === null ? null : inertText(run.label, NAME_LENGTH_MAX),
+    label: labelOf(run),
     task: messageText(run.task).text,
     run: run.id,
     number: run.number,
@@ -102,7 +102,7 @@ export function infoView(listing: RunListing, { queuePosition, events, nowMs, pa
     cwd: run.cwd,
     worktree: run.worktree,
     enforcementGaps: run.gaps,
-    warning: run.warning,
+    warning: run.warning === null ? null : lineText(run.warning),
     events: events.map(({ atMs, actor, type, detail }) => ({
       at: isoTime(atMs),
       actor,
@@ -114,7 +114,15 @@ export function infoView(listing: RunListing, { queuePosition, events, nowMs, pa
 
 /** What a run is called: by its label, else by its task. */
 export function nameOf({ run }: Pick<RunListing, 'run'>): string {
-  return inertText(redactSecrets(cutText(run.label ?? run.task, SCANNED_MAX)), NAME_LENGTH_MAX);
+  return nameText(run.label ?? run.task);
+}
+
+function labelOf({ label }: RunListing['run']): string | null {
+  return label === null ? null : nameText(label);
+}
+
+function nameText(text: string): string {
+  return inertText(redactSecrets(cutText(text, SCANNED_MAX)), NAME_LENGTH_MAX);
 }
 
 export type MessageView = {

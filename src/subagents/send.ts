@@ -1,3 +1,4 @@
+import { redactSecrets } from '../core/redact.ts';
 import type { Requester, RunWithTurn } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import { isTerminal } from '../core/runs/turn.ts';
@@ -16,6 +17,7 @@ const MESSAGE_LENGTH_MAX = 256 * 1024;
 /** Messages that wait for a run; whoever sends more does not read the answers. */
 const WAITING_MAX = 20;
 const NAME_LENGTH_MAX = 72;
+const NAME_SCANNED_MAX = 4096;
 
 /**
  * One more turn in the run's session: now when the run has ended, else when its current turn has. Nothing is started
@@ -57,7 +59,8 @@ export function sendToRun(
 }
 
 function sendRefusal({ run, turn }: RunWithTurn, settings: RunSettings, db: Sqlite): Refusal | undefined {
-  const name = `#${run.number} (${cutText(oneLine(run.label ?? run.task), NAME_LENGTH_MAX)})`;
+  const title = redactSecrets(cutText(run.label ?? run.task, NAME_SCANNED_MAX));
+  const name = `#${run.number} (${cutText(oneLine(title), NAME_LENGTH_MAX)})`;
   if (run.archivedAtMs !== null) {
     return error(`Subagent ${name} is archived: its session cannot go on. Use retry to run its task again.`);
   }

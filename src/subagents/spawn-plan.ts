@@ -1,6 +1,7 @@
 import type { RunClient } from '../clients/runs/run-client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { fingerprint } from '../core/fingerprint.ts';
+import { redactSecrets } from '../core/redact.ts';
 import { agentRefusal, allowlistOf, normalizeAgentId } from '../core/runs/agent-ids.ts';
 import { chooseModel } from '../core/runs/model-choice.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
@@ -41,6 +42,8 @@ export type SpawnPlan =
 
 const TASK_LENGTH_MAX = 1024 * 1024;
 const LABEL_LENGTH_MAX = 200;
+/** Cut only then: half a secret is not recognised. */
+const LABEL_SCANNED_MAX = 4096;
 const ECHO_LENGTH_MAX = 80;
 const TIMEOUT_SECONDS_MAX = 30 * 86_400;
 const MS_PER_SECOND = 1000;
@@ -179,7 +182,8 @@ function timeoutSeconds({ runTimeoutSeconds }: SpawnRequest, settings: RunSettin
 }
 
 function labelOf({ label }: SpawnRequest): string | null {
-  return cutText(oneLine(label ?? ''), LABEL_LENGTH_MAX) || null;
+  const scanned = cutText(label ?? '', LABEL_SCANNED_MAX);
+  return cutText(oneLine(redactSecrets(scanned)), LABEL_LENGTH_MAX) || null;
 }
 
 function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {

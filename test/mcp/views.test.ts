@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { LogEntry } from '../../src/core/runs/run-log.ts';
-import { lineText, messageText, messageViews } from '../../src/mcp/views.ts';
+import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import { statePaths } from '../../src/core/state-paths.ts';
+import { infoView, lineText, messageText, messageViews } from '../../src/mcp/views.ts';
+import { madeRun, madeTurn } from '../support/made-run.ts';
 
 const said = (count: number, length = 10): LogEntry[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -40,6 +43,22 @@ describe('messageViews()', () => {
     expect(messages.at(-1)?.text).toStartWith('49 ');
     expect(messages.every(({ text }) => text.length <= 4001)).toBe(true);
   });
+});
+
+test('infoView() shows no secret, wherever in the run it stands', () => {
+  const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789';
+  const words = `fix it with ${secret}`;
+  const run = { ...madeRun(), label: words, task: words, warning: words };
+  const turn = madeTurn({ error: words, notes: [words] });
+  const listing = { run, turn, delivery: 'none', usage: NO_USAGE } as const;
+  const event = { atMs: 1, actor: 'supervisor', type: 'noted', detail: words };
+  const events = [{ ...event, runId: run.id, turn: 1 }];
+  const paths = statePaths({ HOME: '/home/dev' }, 'linux');
+  if (paths === undefined) throw new Error('There is no home');
+  const parts = { queuePosition: undefined, events, nowMs: 2, paths };
+  const shown = JSON.stringify(infoView(listing, parts));
+  expect(shown).toContain('fix it with');
+  expect(shown).not.toContain(secret);
 });
 
 describe('texts of clients', () => {

@@ -169,6 +169,8 @@ describe('planSpawn() takes', () => {
       (label) => planned(label === undefined ? {} : { label }).run.label,
     );
     expect(labels).toEqual([null, null, 'a b', 'x'.repeat(200)]);
+    const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789';
+    expect(planned({ label: `${'x'.repeat(180)} ${secret}` }).run.label).not.toContain('sk-ant-api03-abc');
   });
 
   test('no tool by which a sub-agent would have sub-agents, whatever is allowed; deny beats allow', () => {

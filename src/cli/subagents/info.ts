@@ -15,6 +15,8 @@ import {
   nameOf,
   runJson,
   runtimeMs,
+  safeLine,
+  safeText,
   statusWords,
   transcriptPath,
   visibleLine,
@@ -83,7 +85,7 @@ function printInfo(known: Known, { context }: RunsHere): void {
       outcome,
       result: turn.result,
       notes: turn.notes,
-      warning: run.warning,
+      warning: safeText(run.warning),
       model: run.model,
       thinking: run.thinking,
       runTimeoutSeconds: run.runTimeoutMs / 1000,
@@ -102,7 +104,12 @@ function printInfo(known: Known, { context }: RunsHere): void {
         endedAt: isoTime(endedAtMs),
         usage,
       })),
-      events: events.map(({ atMs, actor, type, detail }) => ({ at: isoTime(atMs), actor, type, detail })),
+      events: events.map(({ atMs, actor, type, detail }) => ({
+        at: isoTime(atMs),
+        actor,
+        type,
+        detail: safeText(detail),
+      })),
     },
     context,
   );
@@ -130,7 +137,7 @@ function seedRows({ listing, queuePosition, transcript }: Known, nowMs: number):
   return [
     ['Status', statusWords(listing, queuePosition)],
     ['Label', nameOf(run)],
-    ['Task', visibleLine(run.task)],
+    ['Task', safeLine(run.task)],
     ['Run', run.id],
     ['Session', visibleLine(run.childKey)],
     ['SessionId', run.sessionId === null ? 'n/a' : visibleLine(run.sessionId)],
@@ -170,7 +177,7 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
     ['Delivery', `${delivery}${handedOut}`],
     ['Worktree', worktreeWords(listing)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
-    ...(run.warning === null ? [] : [['Warning', visibleLine(run.warning)] as const]),
+    ...(run.warning === null ? [] : [['Warning', safeLine(run.warning)] as const]),
     ...turn.notes.map((note) => ['Note', visibleLine(note)] as const),
   ];
 }
@@ -203,7 +210,7 @@ function eventLines(events: readonly RunEvent[]): string[] {
   if (events.length === 0) return [];
   const lines = events.map(
     ({ atMs, actor, type, detail }) =>
-      `  ${new Date(atMs).toISOString()} ${visibleLine(`${actor}: ${type} ${detail}`)}`,
+      `  ${new Date(atMs).toISOString()} ${safeLine(`${actor}: ${type} ${detail}`)}`,
   );
   return ['Events:', ...lines];
 }

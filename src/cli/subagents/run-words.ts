@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { redactSecrets } from '../../core/redact.ts';
 import { formatAge, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
@@ -19,7 +20,7 @@ const SHORT_ID_LENGTH = 8;
 
 /** What a run is called: by its label, else by its task, cut. */
 export function nameOf({ label, task }: Run): string {
-  const line = visibleLine(label ?? task);
+  const line = safeLine(label ?? task);
   return line.length > LABEL_LENGTH_MAX ? `${cutText(line, LABEL_LENGTH_MAX)}…` : line;
 }
 
@@ -31,6 +32,16 @@ export function shortId(runId: string): string {
 /** A text of somebody else on one line of a terminal. */
 export function visibleLine(text: string): string {
   return visible(cutText(text, LINE_SCANNED_MAX)).replace(/\s+/g, ' ').trim();
+}
+
+/** As visibleLine(), for what may hold a secret: what was asked for, and what clients say. */
+export function safeLine(text: string): string {
+  return visibleLine(redactSecrets(cutText(text, LINE_SCANNED_MAX)));
+}
+
+/** The same as a value of JSON, all of it. */
+export function safeText<T extends string | null>(text: T): T | string {
+  return text === null ? text : redactSecrets(text);
 }
 
 /** Its state, and what else has to be known about it: `queued (2nd)`, `error (announce skipped)`. */
@@ -110,8 +121,8 @@ export function runJson(
   return {
     number: run.number,
     status: turn.state,
-    label: run.label,
-    task: run.task,
+    label: safeText(run.label),
+    task: safeText(run.task),
     runId: run.id,
     childSessionKey: run.childKey,
     sessionId: run.sessionId,

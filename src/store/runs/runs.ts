@@ -1,3 +1,4 @@
+import { redactSecrets } from '../../core/redact.ts';
 import type { AnnounceState } from '../../core/runs/announcement.ts';
 import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
@@ -148,7 +149,7 @@ export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void 
   if (changes.sessionId !== undefined) columns.session_id = changes.sessionId;
   if (changes.modelObserved !== undefined) columns.model_observed = changes.modelObserved;
   if (changes.modelResolved !== undefined) columns.model_resolved = changes.modelResolved;
-  if (changes.warning !== undefined) columns.warning = changes.warning;
+  if (changes.warning !== undefined) columns.warning = withoutSecrets(changes.warning);
   if (changes.cwd !== undefined) columns.cwd = changes.cwd;
   if (changes.worktree !== undefined) {
     columns.worktree = changes.worktree === null ? null : JSON.stringify(changes.worktree);
@@ -182,7 +183,7 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     policy: JSON.stringify(run.policy),
     gaps: JSON.stringify(run.gaps),
     agent_dir: run.agentDir,
-    warning: run.warning,
+    warning: withoutSecrets(run.warning),
     archive_after_ms: run.archiveAfterMs,
     created_at: run.createdAtMs,
   };
@@ -193,6 +194,11 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     ...Object.values(columns),
     run.requester.key,
   );
+}
+
+/** Warnings quote what clients say. */
+function withoutSecrets(text: string | null): string | null {
+  return text === null ? null : redactSecrets(text);
 }
 
 function knownRun(runId: string, db: Sqlite): RunWithTurn {

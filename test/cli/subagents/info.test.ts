@@ -12,6 +12,19 @@ import { NOW_MS, newShelf } from './shelf.ts';
 const ID = '1a2b3c4d000000000000000000000000';
 
 describe('subagents info', () => {
+  test('shows no secret, wherever in the run it stands, and keeps the task as it was given', async () => {
+    using shelf = newShelf();
+    const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789';
+    const words = `fix it with ${secret}`;
+    shelf.start({ id: ID, label: words, task: words, warning: words });
+    for (const call of [['info', '1'], ['info', '1', '--json'], ['list', '--json'], ['list']]) {
+      const { stdout } = await shelf.call(call);
+      expect(stdout).toContain('fix it with');
+      expect(stdout).not.toContain(secret);
+    }
+    expect(shelf.write((db) => getRun(ID, db)?.run.task)).toBe(words);
+  });
+
   test('shows what the seed names in its order, then all else that is known', async () => {
     using shelf = newShelf();
     const turn = shelf.start({
