@@ -123,11 +123,16 @@ export function statOf(pid: number): ProcessStat | undefined {
   }
 }
 
-function startAsPsSays(pid: number): string {
+/**
+ * When the process started, as `ps` says it where there is no /proc: in words that are the same for everybody, in whatever
+ * time zone and language they live.
+ */
+export function startAsPsSays(pid: number): string {
   return process.platform === 'win32' ? '' : ask('ps', ['-o', 'lstart=', '-p', String(pid)]);
 }
 
 function ask(program: string, args: readonly string[]): string {
-  const { stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: ASK_TIMEOUT_MS });
+  const env = { ...process.env, TZ: 'UTC', LC_ALL: 'C' };
+  const { stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: ASK_TIMEOUT_MS, env });
   return typeof stdout === 'string' ? stdout.trim() : '';
 }

@@ -73,6 +73,18 @@ describe('identityOf()', () => {
   });
 });
 
+test('startAsPsSays() says the same in every time zone', () => {
+  if (process.platform === 'win32') return;
+  const program = `import { startAsPsSays } from '${import.meta.dir}/../../src/sys/process-identity.ts';
+    console.log(startAsPsSays(${process.pid}));`;
+  const said = ['UTC', 'Asia/Seoul', 'America/New_York'].map((zone) => {
+    const env = { ...process.env, TZ: zone };
+    return Bun.spawnSync([process.execPath, '-e', program], { env }).stdout.toString().trim();
+  });
+  expect(said[0]).toMatch(/\d\d:\d\d:\d\d \d{4}$/);
+  expect(new Set(said).size).toBe(1);
+});
+
 describe('startDetached()', () => {
   test('starts a session of its own with files for its input and output, and only the given environment', async () => {
     using home = temporaryHome();
