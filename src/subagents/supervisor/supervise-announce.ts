@@ -19,8 +19,8 @@ import { budgetShares, judgeBudget } from './turn-budget.ts';
 
 /** What a turn that ends has to tell, and whether its client is asked to put that into words. */
 
-/** After the announce step's own time, for ending its client. */
-const STEP_MARGIN_MS = 5000;
+/** After the announce step's own time: for a client that does not end, for ending it, and for its working tree. */
+const STEP_MARGIN_MS = 30_000;
 
 export type Announcing =
   /** The requester stopped it, and needs no word of that. */
@@ -44,9 +44,14 @@ export function announcingOf(
   const announcement = { id: randomUUID(), ...words, readyAtMs: nowMs };
   const { mode, timeoutSeconds } = settings.announce;
   if (mode === 'turn' && wasWatched && isAffordable(run, turn, ending, supervision)) {
+    const untilThen = { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] };
     return {
       kind: 'step',
-      announcement: { ...announcement, readyAtMs: nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS },
+      announcement: {
+        ...announcement,
+        ...rawAnnouncement(endedTurn(run, turn, untilThen, supervision)),
+        readyAtMs: nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS,
+      },
       prompt: announcePrompt({
         run,
         lastReply: ending.result === null ? null : redactSecrets(ending.result),
@@ -105,6 +110,12 @@ function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervi
   const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
   const shares = budgetShares(scope, { budget: settings.budget, stored: NO_USAGE }, db);
   return judgeBudget(shares, NO_USAGE).kind !== 'exceeded';
+}
+
+/** For words that are told before anybody could look whether something in the working tree would be lost. */
+function worktreeNotes({ worktree }: Run): string[] {
+  if (worktree === null) return [];
+  return [`its worktree, if anything in it is new: ${worktree.path} (branch ${worktree.branch})`];
 }
 
 function endedTurn(run: Run, turn: Turn, ending: Ending, { world, settings }: Supervision): EndedTurn {

@@ -83,6 +83,31 @@ describe('a turn in a working tree of its own', () => {
   }
 
   test(
+    'is named by the words that are told when the announce step takes too long, and the step has time enough',
+    async () => {
+      await using sup = supervisorHome();
+      const root = await repository(sup);
+      const { turn } = sup.accept('[[write new-file]] [[announce hang]]', {
+        cwd: root,
+        worktreeMode: 'always',
+      });
+      const supervisor = sup.supervise(turn);
+      await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
+      const { run, turns, outbox } = sup.story(turn.runId);
+      expect(String(outbox[0]?.notes)).toMatch(
+        new RegExp(`worktree\\b.*: \\S+${ending(run.worktree?.path ?? '')} `),
+      );
+      expect(turns[0]?.notes).toEqual([]);
+      expect(Number(outbox[0]?.ready_at) - (turns[0]?.endedAtMs ?? 0)).toBeGreaterThanOrEqual(75_000);
+      sup.stop(turn.runId);
+      await supervisor.exited;
+      const { notes } = sup.story(turn.runId).outbox[0] ?? {};
+      expect(String(notes)).toMatch(/^- worktree kept: .*$/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'is refused where there is no repository, before anything is started',
     async () => {
       await using sup = supervisorHome();
