@@ -7,6 +7,7 @@ import { checkApplied } from './check-applied.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkMcp } from './check-mcp.ts';
 import { checkRegistration } from './check-registration.ts';
+import { checkRuns } from './check-runs.ts';
 import {
   checkConfig,
   checkDatabase,
@@ -85,6 +86,7 @@ function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
           : skipped('hooks', 'this is not the compiled program'),
     },
     { name: 'MCP server', look: () => checkMcp({ paths, env, platform, run, install }) },
+    { name: 'background runs', look: () => checkRuns(paths, options.now) },
     { name: 'hook failures', look: () => checkHookLog(paths, options.now) },
     { name: 'last seen', look: () => checkHeartbeats(paths) },
   ];

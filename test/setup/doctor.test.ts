@@ -337,6 +337,7 @@ describe('examine()', () => {
       `client: Claude Code 2.1.328 at ${join(root, 'bin', 'claude')}`,
       `registration: 9 of 9 hooks in ${settingsPath()}`,
       'hooks: all 9 ran; a sub-agent is told of a recorded error',
+      'background runs: none yet; the first one makes the database',
       'hook failures: none in the last 7 days',
       `last seen: SubagentStart ${NOW.toISOString()}`,
     ]);

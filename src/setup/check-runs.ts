@@ -1,0 +1,149 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { inertText } from '../core/inert-text.ts';
+import type { Turn } from '../core/runs/turn.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { loadRunConfig } from '../store/run-config.ts';
+import { waitingAnnouncements } from '../store/runs/outbox.ts';
+import { listRuns } from '../store/runs/runs.ts';
+import { readRuns } from '../store/runs/runs-db.ts';
+import { activeTurns } from '../store/runs/turns.ts';
+import { type Sqlite, sqliteErrorCode } from '../store/sqlite.ts';
+import { isGone } from '../sys/process-identity.ts';
+import { type Check, counted, failed, ok, warning } from './check.ts';
+import { treesLeft } from './runs-left.ts';
+
+const NAME = 'background runs';
+const MS_PER_DAY = 86_400_000;
+/** A supervisor that has not come by then does not come any more. */
+const SUPERVISOR_COMES_MS = 60_000;
+const UNDELIVERED_MS = MS_PER_DAY;
+const LOG_DAYS = 7;
+const FAILURES_SHOWN = 3;
+const LENGTH_MAX = 300;
+
+type Undelivered = { readonly count: number; readonly oldestMs: number; readonly places: readonly string[] };
+type Found = {
+  readonly integrity: string;
+  readonly runs: number;
+  readonly active: readonly Turn[];
+  readonly undelivered: Undelivered;
+};
+
+/** What is wrong with sub-agents in the background; one line that all is well otherwise. Changes nothing. */
+export function checkRuns(paths: StatePaths, now: Date): Check | Check[] {
+  if (!existsSync(paths.runsDatabase)) return ok(NAME, 'none yet; the first one makes the database');
+  let found: Found | undefined;
+  try {
+    found = readRuns(paths, inspect);
+  } catch (error) {
+    return unreadable(error, paths);
+  }
+  if (found === undefined) {
+    if (statSync(paths.runsDatabase).size === 0) return ok(NAME, 'none yet');
+    return failed(NAME, `${paths.runsDatabase} cannot be opened`, 'Make it yours: chown, chmod 600');
+  }
+  if (found.integrity !== 'ok') return damaged(found.integrity, paths);
+  const problems = [
+    checkSettings(paths),
+    checkOwners(found.active, now),
+    checkUndelivered(found.undelivered, now),
+    checkLog(paths, now),
+  ].filter((check) => check !== undefined);
+  return problems.length > 0 ? problems : ok(NAME, summary(found, paths));
+}
+
+function inspect(db: Sqlite): Found {
+  const integrity = db.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
+  const listings = listRuns({ includeArchived: true, limit: Number.MAX_SAFE_INTEGER }, db);
+  const waiting = [...new Set(listings.map(({ run }) => run.requester.key))].flatMap((requester) =>
+    waitingAnnouncements(requester, db),
+  );
+  const ids = new Set(waiting.map(({ runId }) => runId));
+  const places = listings.flatMap(({ run }) => (ids.has(run.id) ? [`"${shown(run.requester.cwd)}"`] : []));
+  return {
+    integrity: integrity.join('; '),
+    runs: listings.length,
+    active: activeTurns(db),
+    undelivered: {
+      count: waiting.length,
+      oldestMs: Math.min(...waiting.map(({ createdAtMs }) => createdAtMs)),
+      places: [...new Set(places)],
+    },
+  };
+}
+
+function unreadable(error: unknown, paths: StatePaths): Check {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
+  if (/NOTADB|CORRUPT/.test(sqliteErrorCode(cause) ?? '')) return damaged(message, paths);
+  const isNewer = cause === undefined;
+  const remedy = isNewer
+    ? 'Install the newest version of self-generation'
+    : 'Close what holds it, or make it yours (chown, chmod 600), and run doctor again';
+  return failed(NAME, shown(message), remedy);
+}
+
+function damaged(findings: string, { runsDatabase }: StatePaths): Check {
+  const remedy = `Move it away, with its -wal and -shm, and the next sub-agent makes a new one: mv "${runsDatabase}" "${runsDatabase}.broken"`;
+  return failed(NAME, `${runsDatabase} is damaged: ${shown(findings)}`, remedy);
+}
+
+function checkSettings(paths: StatePaths): Check | undefined {
+  const config = loadRunConfig(paths);
+  if (config.kind === 'usable') return undefined;
+  const detail = `no sub-agent is started: ${shown(config.error)}`;
+  return failed(NAME, detail, `Correct ${paths.config}; "self-generation config" lists the settings`);
+}
+
+function checkOwners(active: readonly Turn[], now: Date): Check | undefined {
+  const orphans = active.filter(({ state, owner, claimedAtMs, queuedAtMs }) => {
+    if (state === 'queued') return false;
+    if (owner !== null) return isGone(owner);
+    return now.getTime() - (claimedAtMs ?? queuedAtMs) > SUPERVISOR_COMES_MS;
+  });
+  if (orphans.length === 0) return undefined;
+  const detail = `${counted(orphans.length, 'sub-agent')} without the process that looks after it: ${orphans.map(({ runId }) => runId).join(', ')}`;
+  return warning(NAME, detail, 'Another one takes over with: self-generation subagents list');
+}
+
+function checkUndelivered({ count, oldestMs, places }: Undelivered, now: Date): Check | undefined {
+  if (count === 0 || now.getTime() - oldestMs < UNDELIVERED_MS) return undefined;
+  const since = new Date(oldestMs).toISOString();
+  const detail = `${counted(count, 'announcement')} of sub-agents not delivered, the oldest since ${since}`;
+  return warning(NAME, detail, `Read them: "self-generation subagents inbox" in ${places.join(' and in ')}`);
+}
+
+function checkLog(paths: StatePaths, now: Date): Check | undefined {
+  const path = join(dirname(paths.hookLog), 'runs.log');
+  if (!existsSync(path)) return undefined;
+  const since = new Date(now.getTime() - LOG_DAYS * MS_PER_DAY).toISOString();
+  const recent = readFileSync(path, 'utf8')
+    .split('\n')
+    .map(parseJson)
+    .filter(isRecord)
+    .map((entry) => ({ ts: readString(entry, 'ts') ?? '', message: readString(entry, 'message') ?? '' }))
+    .filter(({ ts }) => ts >= since);
+  if (recent.length === 0) return undefined;
+  const newest = recent.slice(-FAILURES_SHOWN).map(({ ts, message }) => `${shown(ts)} ${shown(message)}`);
+  const detail = `${counted(recent.length, 'failure')} in the last ${LOG_DAYS} days; newest: ${newest.join(' | ')}`;
+  return warning(NAME, detail, `All of them: ${path}`);
+}
+
+function summary({ runs, active, undelivered }: Found, paths: StatePaths): string {
+  const busy = new Set(active.map(({ runId }) => runId));
+  const kept = treesLeft(paths).filter(({ path }) => !busy.has(path.slice(path.lastIndexOf('/') + 1)));
+  return [
+    counted(runs, 'run'),
+    `${busy.size} at work or waiting`,
+    ...(undelivered.count === 0 ? [] : [`${counted(undelivered.count, 'announcement')} not delivered yet`]),
+    ...(kept.length === 0
+      ? []
+      : [`${counted(kept.length, 'working tree')} kept: ${kept.map(({ path }) => path).join(', ')}`]),
+    'integrity ok',
+  ].join(', ');
+}
+
+function shown(text: string): string {
+  return inertText(text, LENGTH_MAX);
+}
