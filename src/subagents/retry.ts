@@ -1,3 +1,4 @@
+import { isAbsolute, join, relative, sep } from 'node:path';
 import type { Requester, Run } from '../core/runs/run.ts';
 import { isTerminal } from '../core/runs/turn.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
@@ -24,6 +25,14 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   return spawnAgain(requestOf(run), requester, world);
 }
 
+/** A worktree is made anew, from where the first was made: the same directory of the repository. */
+function placeOf({ worktree, cwd }: Run): string {
+  if (worktree === null) return cwd;
+  const inside = relative(worktree.path, cwd);
+  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+  return isInside ? join(worktree.repository, inside) : worktree.repository;
+}
+
 function requestOf(run: Run): SpawnRequest {
   const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
   return {
@@ -33,8 +42,7 @@ function requestOf(run: Run): SpawnRequest {
     cleanup,
     worktree: worktreeMode,
     runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
-    // A worktree is made anew, from where the first was made.
-    cwd: run.worktree?.repository ?? run.cwd,
+    cwd: placeOf(run),
     idempotencyKey: `retry ${run.id}`,
     ...(label === null ? {} : { label }),
     ...(model.requested === null ? {} : { model: model.requested }),
