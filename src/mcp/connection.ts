@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientName } from '../core/client-name.ts';
 import type { Requester } from '../core/runs/run.ts';
-import { acknowledgeDelivery, takeDelivery } from '../subagents/deliver.ts';
-import type { RunsWorld } from '../subagents/features.ts';
+import { acknowledgeDelivery, holdTurn, takeDelivery } from '../subagents/deliver.ts';
+import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { requesterHere } from '../subagents/requester.ts';
 
 /** Two clients cut an answer that is much longer than this. */
@@ -45,12 +45,22 @@ export class Connection {
 
   /** What waits for this requester, in words, to go with an answer; the next call says that it arrived. */
   takeNews(): string | undefined {
-    // Each has a holder of its own: a call that comes in meanwhile says nothing about it.
-    const owner = `mcp:${this.#id}:${++this.#parcels}`;
+    const owner = this.#newOwner();
     const reader = { owner, isPerson: false, lengthMax: PARCEL_LENGTH_MAX };
     const delivery = takeDelivery(this.requester, reader, this.world);
     if (delivery !== undefined) this.#onTheWay.push(owner);
     return delivery?.text;
+  }
+
+  /** The reply of this turn goes with an answer: it is not told once more, unless that answer does not arrive. */
+  holdTurn(turn: TurnName): void {
+    const owner = this.#newOwner();
+    if (holdTurn(turn, this.requester, owner, this.world)) this.#onTheWay.push(owner);
+  }
+
+  /** Each parcel has a holder of its own: a call that comes in meanwhile says nothing about it. */
+  #newOwner(): string {
+    return `mcp:${this.#id}:${++this.#parcels}`;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Requester } from '../core/runs/run.ts';
 import { findTarget } from '../core/runs/run-target.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
-import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest } from '../subagents/features.ts';
+import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest, TurnName } from '../subagents/features.ts';
 import { runFeatures } from '../subagents/run-features.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
@@ -25,6 +25,8 @@ export type ToolCall = {
   readonly signal: AbortSignal;
   /** Tells the client that it is worth waiting. */
   readonly progress: (message: string) => void;
+  /** The reply of this turn stands in the answer, so that it need not be told as well. */
+  readonly holdTurn: (turn: TurnName) => void;
 };
 
 const RUNS_MAX = 10_000;
@@ -121,6 +123,7 @@ export async function sendMessage(
     return answered({ status: 'timeout', ...name, note: `It is still ${state}. ${later}` });
   }
   if (turn.state === 'success') {
+    if (!call.signal.aborted) call.holdTurn(name);
     return answered({ status: 'ok', ...name, reply: messageText(turn.result ?? '').text });
   }
   const reason = turn.error === null ? turn.state : messageText(turn.error).text;

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { VERSION } from '../core/version.ts';
-import type { RunsWorld } from '../subagents/features.ts';
+import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { runFeatures } from '../subagents/run-features.ts';
 import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
 import { callTool } from './call-tool.ts';
@@ -102,7 +102,14 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   }
   runFeatures.kick(world);
   const { requester } = connection;
-  const answer = await callTool(tool, given, { world, requester, signal, progress }).catch(
+  const holdTurn = (turn: TurnName) => {
+    try {
+      connection.holdTurn(turn);
+    } catch (error) {
+      complain('note that a reply was given', error); // Then it is told once more.
+    }
+  };
+  const answer = await callTool(tool, given, { world, requester, signal, progress, holdTurn }).catch(
     (error: unknown): Answer => failed(wordsOf(error)),
   );
   const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;

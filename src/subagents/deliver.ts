@@ -5,19 +5,13 @@ import type { Announcement } from '../core/runs/announcement.ts';
 import { inboxMark } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import {
-  acknowledge,
-  hasWaiting,
-  leaseOwners,
-  passOn,
-  returnAnnouncements,
-  takeAnnouncements,
-} from '../store/runs/outbox.ts';
+import { leaseOwners, leaseTurn, passOn } from '../store/runs/leases.ts';
+import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { identityOf, isSameProcess } from '../sys/process-identity.ts';
 import { checkpoint } from './checkpoint.ts';
-import type { RunsWorld } from './features.ts';
+import type { RunsWorld, TurnName } from './features.ts';
 import { isInsideRun } from './requester.ts';
 
 /** What is told to a requester, whichever way: one text, and what it was made of. */
@@ -75,6 +69,20 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   }
   if (isOver) unmarkInbox(key, paths, nowMs);
   return undefined;
+}
+
+/**
+ * What a turn has to tell is told by an answer that holds its reply: until this owner asks again, or says so, nobody
+ * else is given it. False when that is not this session's to hear, or was told already.
+ */
+export function holdTurn(
+  turn: TurnName,
+  { session }: Requester,
+  owner: string,
+  { paths, now }: RunsWorld,
+): boolean {
+  const untilMs = now().getTime() + LEASE_MS;
+  return withRuns(paths, (db) => leaseTurn(turn, { owner, untilMs, session }, db));
 }
 
 /** A name for what this process is handed once: should the process end before it has said it, all can see that it has. */

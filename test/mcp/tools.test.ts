@@ -210,8 +210,13 @@ describe('sessions_spawn', () => {
       timeoutSeconds: 60,
     });
     expect(sent.value).toMatchObject({ status: 'ok', reply: 'the work is done' });
+    // The reply was the answer: it is not told as well.
+    expect(sent.news).toBeUndefined();
+    expect(outbox(home).at(-1)).toMatchObject({ state: 'leased', attempts: 1 });
     const again = await connected.call('subagents', { action: 'stop', target: 'last' });
     expect(again.value).toMatchObject({ status: 'done', alreadyFinished: [{ number: 1 }] });
+    expect(again.news).toBeUndefined();
+    expect(outbox(home).at(-1)).toMatchObject({ state: 'acked', attempts: 1 });
     const retried = await connected.call('subagents', { action: 'retry', target: '1' });
     expect(retried.value).toMatchObject({ status: 'accepted', number: 2 });
     const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 60 });

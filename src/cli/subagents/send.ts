@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { isTerminal } from '../../core/runs/turn.ts';
+import { acknowledgeDelivery, holdTurn } from '../../subagents/deliver.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import {
@@ -44,7 +46,11 @@ export function send(words: readonly string[], flags: SendFlags, tools: RunTools
       here,
     );
     const [run] = runs;
+    // What is told here need not be told once more; if this ends before it is, it will be.
+    const owner = `send:${randomUUID()}`;
+    const isHeld = run?.turn.state === 'success' && holdTurn(answer, here.requester, owner, here.world);
     tell(run ?? listing, here);
+    if (isHeld) acknowledgeDelivery(here.requester.key, owner, here.world);
   });
 }
 

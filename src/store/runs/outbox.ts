@@ -137,30 +137,6 @@ export function returnAnnouncements(owner: string, db: Sqlite): void {
   );
 }
 
-/** Who holds what is handed out to this requester. */
-export function leaseOwners(requester: string, db: Sqlite): string[] {
-  return db
-    .all(
-      `SELECT DISTINCT lease_owner FROM outbox WHERE requester = ? AND ${IS_WAITING} AND lease_owner IS NOT NULL`,
-      requester,
-    )
-    .map((row) => String(row.lease_owner));
-}
-
-/** What one holds is held by another until then. What was given to somebody else meanwhile stays there. */
-export function passOn(
-  holder: string,
-  { owner, untilMs }: { readonly owner: string; readonly untilMs: number },
-  db: Sqlite,
-): void {
-  db.run(
-    `UPDATE outbox SET lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?`,
-    owner,
-    untilMs,
-    holder,
-  );
-}
-
 /** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
 export function waitingAnnouncements(requester: string, db: Sqlite): Announcement[] {
   return db

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { NewAnnouncement } from '../../../src/core/runs/announcement.ts';
 import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { claimTurns } from '../../../src/store/runs/lane.ts';
@@ -19,7 +20,12 @@ function shelfWithSession(): { shelf: Shelf; turn: Turn } {
 }
 
 /** What the supervisor does with the run's next turn, all at once. */
-function answer(shelf: Shelf, runId: string, ending: Partial<Ending>): void {
+function answer(
+  shelf: Shelf,
+  runId: string,
+  ending: Partial<Ending>,
+  announcement: Partial<NewAnnouncement> | null = null,
+): void {
   const lane = { maxConcurrent: 100, maxPerRequester: 100, maxPerClient: {} };
   const owner = identityOf(process.pid) ?? null;
   const turn = shelf.write((db) => {
@@ -27,7 +33,7 @@ function answer(shelf: Shelf, runId: string, ending: Partial<Ending>): void {
     return claimed && changeTurn(claimed, { state: 'running', owner, startedAtMs: NOW_MS }, db);
   });
   if (turn === undefined) throw new Error(`Run "${runId}" has no turn that waits`);
-  shelf.end(turn, ending);
+  shelf.end(turn, ending, announcement);
 }
 
 describe('subagents send', () => {
@@ -98,6 +104,21 @@ describe('subagents send', () => {
       status: 'success',
       result: 'Done.',
     });
+  });
+
+  test('has told what it replied, so that nobody else is told; not so what went wrong', async () => {
+    for (const [ending, state] of [
+      [{ result: 'Done.' }, 'acked'],
+      [{ outcome: 'error', error: 'broken' }, 'pending'],
+    ] as const) {
+      const { shelf, turn } = shelfWithSession();
+      using _ = shelf;
+      const sending = shelf.call(['send', '1', 'go on']);
+      answer(shelf, turn.runId, ending, {});
+      await sending;
+      const rows = shelf.write((db) => db.all('SELECT turn, state FROM outbox ORDER BY turn'));
+      expect(rows).toEqual([{ turn: 2, state }]);
+    }
   });
 
   test('refuses what has no session any more', async () => {
