@@ -65,7 +65,7 @@ export function endingColumns(ending: Ending, before: Usage): Columns {
     ended_at: ending.endedAtMs,
     result: ending.result === null ? null : redactSecrets(ending.result),
     error: ending.error === null ? null : redactSecrets(ending.error),
-    notes: JSON.stringify(ending.notes),
+    notes: JSON.stringify(ending.notes.map(redactSecrets)),
     exit_code: ending.exit?.code ?? null,
     exit_signal: ending.exit?.signal ?? null,
     ...usageColumns({

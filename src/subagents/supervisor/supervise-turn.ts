@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { TurnReader } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
+import { redactSecrets } from '../../core/redact.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { type TurnFiles, turnFiles } from '../../core/runs/run-files.ts';
 import type { Ending, Stop, Turn } from '../../core/runs/turn.ts';
@@ -27,6 +28,7 @@ const STDERR_BYTES_MAX = 16 * 1024;
 const EXIT_WAIT_MS = 2000;
 /** The model that was asked for, and then the client's own. Never a third. */
 const TRIES_MAX = 2;
+const WARNING_LENGTH_MAX = 1000;
 
 export type TurnEnd = {
   readonly ending: Ending;
@@ -55,7 +57,9 @@ function isRetried({ end, isModelRefused }: Try, row: TurnRow, supervision: Supe
   const model = run.model.resolved;
   if (!isModelRefused || model === null || row.refresh().stop !== null) return false;
   const words = `the model "${model}" was refused, so ${run.client} used its own: ${ending.error}`;
-  const warning = cutText(oneLine(run.warning === null ? words : `${run.warning}; ${words}`), 1000);
+  // A secret that was cut in two would not be seen as one.
+  const safe = redactSecrets(oneLine(run.warning === null ? words : `${run.warning}; ${words}`));
+  const warning = cutText(safe, WARNING_LENGTH_MAX);
   db.transaction(() => {
     changeRun(run.id, { modelResolved: null, warning }, db);
     row.change({ launchedAtMs: null, process: null, offsetBytes: 0, reader: {}, usage: NO_USAGE });
@@ -220,6 +224,7 @@ class TurnSupervisor {
     const reader: TurnReader = runClient(this.#run.client).reader({
       session,
       before: usageBefore(turn, this.#supervision),
+      model: this.#run.model.resolved,
     });
     const memory = readMemory(readerState(turn.runId, turn.number, db));
     if (memory !== undefined) reader.restore(memory.reader);

@@ -163,11 +163,16 @@ describe('endTurn()', () => {
       } as const;
       const changed = changeTurn(turn, { usage: known }, db);
       if (changed === undefined) throw new Error('Cannot change the turn');
-      const words = { result: 'api_key=sk-abcdefghij0123456789abcdefghij', error: 'password: hunter2secret' };
+      const words = {
+        result: 'api_key=sk-abcdefghij0123456789abcdefghij',
+        error: 'password: hunter2secret',
+        notes: ['said: password: hunter3secret', 'all went well'],
+      };
       const end = endTurn(changed, ending({ ...words, usage: { ...NO_USAGE, outputTokens: 4 } }), null, db);
       expect(end?.usage).toEqual({ ...known, outputTokens: 4 });
       expect(end?.result).not.toContain('0123456789');
       expect(end?.error).not.toContain('hunter2secret');
+      expect(end?.notes).toEqual(['said: password: [REDACTED]', 'all went well']);
     }));
 });
 

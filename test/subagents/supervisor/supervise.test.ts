@@ -208,6 +208,31 @@ describe('a disk that becomes full', () => {
   );
 });
 
+describe('a price in the settings', () => {
+  test(
+    'counts while the client works, also for one that does not say which model answers',
+    async () => {
+      const cost = { input: 10, output: 0, cacheRead: 0, cacheWrite: 0 };
+      const providers = { acme: { models: [{ id: 'large', cost }] } };
+      await using sup = supervisorHome({ ...RAW, models: { providers } });
+      const part = { id: 'prt_1', reason: 'tool-calls', cost: 0, tokens: { input: 100_000, output: 0 } };
+      const line = JSON.stringify({ type: 'step_finish', sessionID: 'ses_1', part });
+      const script = `#!/bin/sh\ncat > /dev/null\necho '${line}'\nexec sleep 1000\n`;
+      chmodSync(sup.home.put('bin/opencode', script), 0o755);
+      sup.env.PATH = `${sup.home.path}/bin:${sup.env.PATH}`;
+      const model = { requested: null, resolved: 'acme/large' };
+      const { turn } = sup.accept('do it', { client: 'opencode', model });
+      const supervisor = sup.supervise(turn);
+      const usage = () => sup.story(turn.runId).turns[0]?.usage;
+      await sup.until('its tokens are known', () => usage()?.inputTokens === 100_000);
+      expect(usage()).toMatchObject({ model: 'acme/large', costUsd: 1 });
+      sup.stop(turn.runId);
+      await supervisor.exited;
+    },
+    TIMEOUT_MS,
+  );
+});
+
 describe('a model that is refused', () => {
   test(
     "is followed by the client's own, once, with a warning in the run and in the notes",
@@ -230,6 +255,18 @@ describe('a model that is refused', () => {
       expect(story.run.warning).toContain('"opus-99" was refused');
       expect(String(story.outbox[0]?.notes)).toContain('"opus-99" was refused');
       expect(startsIn(note)).toEqual(['work opus-99', 'work fake-default']);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is warned of without the secrets in what the client says, also where the warning is cut',
+    async () => {
+      await using sup = supervisorHome(RAW);
+      const model = { requested: null, resolved: `opus-${'x'.repeat(800)} sk-ant-${'a1B2c3D4'.repeat(30)}` };
+      const { run } = await sup.run('[[only-default]]', { model });
+      expect(run.warning).not.toContain('a1B2c3D4');
+      expect(run.warning).toContain('was refused');
     },
     TIMEOUT_MS,
   );
