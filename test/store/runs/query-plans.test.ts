@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
-import { dueArchives, setArchived } from '../../../src/store/runs/archive.ts';
+import { dueArchives, postponeArchive, setArchived } from '../../../src/store/runs/archive.ts';
 import { spent } from '../../../src/store/runs/budget.ts';
 import { claimOrphans, claimTurns, queuePosition } from '../../../src/store/runs/lane.ts';
+import { leaseOwners, leaseTurn, passOn } from '../../../src/store/runs/leases.ts';
 import {
   acknowledge,
   dismissAnnouncements,
@@ -150,6 +151,10 @@ function doAll(db: Sqlite): void {
   waitingAnnouncements(A, db);
   const options = { nowMs: NOW_MS, leaseMs: 1, limit: 9, quietMs: 1 };
   takeAnnouncements({ requester: A, session: 's', owner: 'o', isPerson: false }, options, db);
+  leaseOwners(A, db);
+  leaseTurn({ runId: 'r', turn: 1 }, { owner: 'o', untilMs: NOW_MS, session: null }, db);
+  passOn('h', { owner: 'o', untilMs: NOW_MS }, db);
+  postponeArchive('r', NOW_MS, db);
   acknowledge('o', NOW_MS, db);
   dismissAnnouncements(['a'], A, NOW_MS, db);
   dismissAnnouncements('all', A, NOW_MS, db);
