@@ -7,6 +7,7 @@ import type { Sqlite } from '../store/sqlite.ts';
 import { withMarker } from '../sys/process-tree.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunName, RunsWorld, StopAnswer, StopTarget } from './features.ts';
+import { giveUpUnseen } from './give-up.ts';
 import { ownRun, refusalInside } from './own-run.ts';
 import { RUN_VARIABLE } from './requester.ts';
 import { waitForRuns } from './wait.ts';
@@ -37,11 +38,14 @@ export async function stopRuns(
   if (request.kind === 'refused') return request.refusal;
   const turns = request.requested.flatMap(({ result }) => result.turns);
   const names = turns.map(({ runId, number: turn }) => ({ runId, turn }));
-  const { runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
-  return answerOf(
-    request.requested,
-    runs.map(({ turn }) => turn),
-  );
+  const { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
+  const ended = runs.map(({ turn }) => turn);
+  const givenUp = kind === 'timeout' ? giveUpUnseen(names, world) : [];
+  return answerOf(request.requested, [...ended.filter(isNoneOf(givenUp)), ...givenUp]);
+}
+
+function isNoneOf(turns: readonly Turn[]): (turn: Turn) => boolean {
+  return ({ runId, number }) => !turns.some((one) => one.runId === runId && one.number === number);
 }
 
 /** One transaction, whatever the target. */
@@ -97,6 +101,8 @@ function outcomeOf(result: StopResult, turns: readonly Turn[], living: readonly 
     return { reason: `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later` };
   }
   if (living.length > 0) return { reason: `processes outlived SIGKILL: ${living.join(', ')}` };
+  const lost = turns.find(({ kind, state }) => kind !== 'announce' && state === 'lost');
+  if (lost !== undefined) return { reason: lost.error ?? 'nobody knows whether it has ended' };
   // The announce step only puts into words what has ended before; and a turn may end by itself before it is stopped.
   const isStopped = turns.some(({ kind, state }) => kind !== 'announce' && state === 'stopped');
   return isStopped ? 'stopped' : 'already-finished';
