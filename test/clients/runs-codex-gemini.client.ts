@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
@@ -355,7 +355,10 @@ suite('codex', () => {
   });
 
   test('lets commands write in the project and nowhere else, or not at all', async () => {
-    const elsewhere = join(process.env.HOME ?? '/root', '.self-generation-client-test');
+    // Anybody may write there, and the sandbox counts it to no directory for temporary files.
+    const elsewhere = `/var/tmp/self-generation-client-test-${process.pid}`;
+    await writeFile(elsewhere, '');
+    await rm(elsewhere);
     const commands = `sleep 0.2; touch here.txt; touch '${elsewhere}'; git init -q .; ls -A`;
     try {
       const writing = await run({ script: answers([command(commands)]) });
