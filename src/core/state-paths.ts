@@ -13,6 +13,8 @@ export type StatePaths = {
   /** Notes of what sub-agents were given, until a writer takes them in. */
   readonly given: string;
   readonly hookLog: string;
+  /** Failures around background runs. */
+  readonly runsLog: string;
   /** Hook scripts that the user applied from suggestions. */
   readonly scripts: string;
   /** One file per client event; its content is the time at which the event last came in. */
@@ -49,6 +51,7 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     spool: `${home}/spool`,
     given: `${home}/given`,
     hookLog: `${home}/logs/hooks.log`,
+    runsLog: `${home}/logs/runs.log`,
     scripts: `${home}/hooks/auto`,
     heartbeats: `${home}/heartbeats`,
     backups: `${home}/backups`,

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Turn } from '../core/runs/turn.ts';
@@ -115,7 +114,7 @@ function checkUndelivered({ count, oldestMs, places }: Undelivered, now: Date): 
 }
 
 function checkLog(paths: StatePaths, now: Date): Check | undefined {
-  const path = join(dirname(paths.hookLog), 'runs.log');
+  const path = paths.runsLog;
   if (!existsSync(path)) return undefined;
   const since = new Date(now.getTime() - LOG_DAYS * MS_PER_DAY).toISOString();
   const recent = readFileSync(path, 'utf8')

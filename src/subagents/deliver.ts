@@ -9,7 +9,7 @@ import { leaseOwners, leaseTurn, passOn } from '../store/runs/leases.ts';
 import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
-import { identityOf, isSameProcess } from '../sys/process-identity.ts';
+import { identityOf, isGone } from '../sys/process-identity.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { RunsWorld, TurnName } from './features.ts';
 import { isInsideRun } from './requester.ts';
@@ -94,7 +94,7 @@ export function newHolder(owner: string): string {
 /** A holder's process that is no more has said nothing: what it had said is its owner's. */
 function hasGone(holder: string): boolean {
   const [, pid, start = '', boot = ''] = /\|[0-9a-f-]{36}\|(\d+)\|([^|]*)\|([^|]*)$/.exec(holder) ?? [];
-  return pid !== undefined && !isSameProcess({ pid: Number(pid), start, boot });
+  return pid !== undefined && isGone({ pid: Number(pid), start, boot });
 }
 
 /** What this reader was handed has been said; whether it arrived, its owner's next call says. */

@@ -9,18 +9,13 @@ const MESSAGE_LENGTH_MAX = 1000;
 
 export type RunsLogEntry = { readonly ts: string; readonly run: string; readonly message: string };
 
-/** Where supervisors note what went wrong. */
-export function runsLogPath(paths: StatePaths): string {
-  return `${paths.home}/logs/runs.log`;
-}
-
 /**
  * Notes what went wrong around a run, one JSON line each; nobody watches a supervisor. The log and its predecessor have
  * at most 256 KiB each. Never throws.
  */
 export function logRunFailure(run: string, failure: unknown, paths: StatePaths, now: Date): void {
   try {
-    const path = runsLogPath(paths);
+    const path = paths.runsLog;
     const words = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
     const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
     const entry: RunsLogEntry = { ts: now.toISOString(), run, message };

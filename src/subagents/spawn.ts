@@ -8,9 +8,8 @@ import type { Turn } from '../core/runs/turn.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { loadRunConfig } from '../store/run-config.ts';
 import { claimTurns, queuePosition } from '../store/runs/lane.ts';
-import { getRun, insertRun, type NewRun, type SpawnLimits } from '../store/runs/runs.ts';
+import { insertRun, type NewRun, runsIn, type SpawnLimits } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
-import { activeTurns } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
@@ -167,11 +166,7 @@ function limitWarnings({ undelivered, budgetWarnings }: Granted): string[] {
 /** Said, not refused: what they write may be in different places. */
 function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
-  const ids = [...new Set(activeTurns(db).map(({ runId }) => runId))];
-  const neighbours = ids.flatMap((id) => {
-    const other = getRun(id, db)?.run;
-    return other?.cwd === run.cwd && mayWrite(other) ? [other] : [];
-  });
+  const neighbours = runsIn(run.cwd, 'queued', db).filter(mayWrite);
   if (neighbours.length === 0) return undefined;
   const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
   const more = neighbours.length > named.length ? ', …' : '';

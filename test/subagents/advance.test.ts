@@ -5,7 +5,6 @@ import { withRuns } from '../../src/store/runs/runs-db.ts';
 import { activeTurns, changeTurn } from '../../src/store/runs/turns.ts';
 import { advance, lookAfterRuns } from '../../src/subagents/advance.ts';
 import type { RunsWorld } from '../../src/subagents/features.ts';
-import { runsLogPath } from '../../src/subagents/runs-log.ts';
 import { spawnRun } from '../../src/subagents/spawn.ts';
 import { supervise } from '../../src/subagents/supervisor/supervise.ts';
 import { currentBoot } from '../../src/sys/process-identity.ts';
@@ -37,8 +36,7 @@ async function bench() {
     },
     later: (ms: number): RunsWorld => ({ ...world, now: () => new Date(Date.now() + ms) }),
     calls,
-    log: () =>
-      existsSync(runsLogPath(runs.home.paths)) ? readFileSync(runsLogPath(runs.home.paths), 'utf8') : '',
+    log: () => (existsSync(runs.home.paths.runsLog) ? readFileSync(runs.home.paths.runsLog, 'utf8') : ''),
     [Symbol.asyncDispose]: () => runs[Symbol.asyncDispose](),
   };
 }

@@ -143,6 +143,18 @@ export function countRuns(requester: string, db: Sqlite): { active: number; done
   return { active, done: Math.max(0, kept - active) };
 }
 
+/** The runs that are at work in a directory, in the order in which they came; `queued`: also those that only wait. */
+export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Run[] {
+  const started = which === 'started' ? "AND turns.state <> 'queued'" : '';
+  return db
+    .all(
+      `SELECT runs.* FROM ${ACTIVE_TURNS} AND runs.cwd = ? ${started}
+       GROUP BY runs.id ORDER BY MIN(turns.position)`,
+      cwd,
+    )
+    .map(readRun);
+}
+
 /** Enters what became known of a run on the way. */
 export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
   const columns: Record<string, Value> = {};

@@ -40,18 +40,17 @@ export function announcingOf(
   const { run, turn, ending } = ended;
   if (ending.outcome === 'stopped' && turn.stop?.reason === 'requested') return { kind: 'nothing' };
   const nowMs = world.now().getTime();
-  const words = rawAnnouncement(endedTurn(run, turn, ending, supervision));
-  const announcement = { id: randomUUID(), ...words, readyAtMs: nowMs };
+  const telling = (told: Ending, readyAtMs: number): NewAnnouncement => ({
+    id: randomUUID(),
+    ...rawAnnouncement(endedTurn(run, turn, told, supervision)),
+    readyAtMs,
+  });
   const { mode, timeoutSeconds } = settings.announce;
   if (mode === 'turn' && wasWatched && isAffordable(run, turn, ending, supervision)) {
     const untilThen = { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] };
     return {
       kind: 'step',
-      announcement: {
-        ...announcement,
-        ...rawAnnouncement(endedTurn(run, turn, untilThen, supervision)),
-        readyAtMs: nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS,
-      },
+      announcement: telling(untilThen, nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS),
       prompt: announcePrompt({
         run,
         lastReply: ending.result === null ? null : redactSecrets(ending.result),
@@ -60,11 +59,7 @@ export function announcingOf(
   }
   const isSkipped = mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);
   // What is dropped at once was never ready.
-  return {
-    kind: 'said',
-    announcement: { ...announcement, readyAtMs: nowMs + (isSkipped ? 1 : 0) },
-    isSkipped,
-  };
+  return { kind: 'said', announcement: telling(ending, nowMs + (isSkipped ? 1 : 0)), isSkipped };
 }
 
 /** Adds the turn in which the client puts its result into words, in the slot that its run has. */

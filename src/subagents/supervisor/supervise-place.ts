@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Run } from '../../core/runs/run.ts';
-import { changeRun, getRun } from '../../store/runs/runs.ts';
-import { activeTurns } from '../../store/runs/turns.ts';
+import { changeRun, runsIn } from '../../store/runs/runs.ts';
 import { prepareWorktree } from '../workplace/worktree.ts';
 import type { Supervision } from './supervision.ts';
 
@@ -36,7 +35,5 @@ function withoutWorktree(run: Run, { repository, path }: NonNullable<Run['worktr
 
 /** Whether another run is at work in the same directory. */
 function isShared(run: Run, { db }: Supervision): boolean {
-  const others = new Set(activeTurns(db).flatMap((turn) => (turn.state === 'queued' ? [] : [turn.runId])));
-  others.delete(run.id);
-  return [...others].some((id) => getRun(id, db)?.run.cwd === run.cwd);
+  return runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);
 }

@@ -14,7 +14,7 @@ import {
   waitingRequesters,
 } from '../../../src/store/runs/outbox.ts';
 import { addRunEvent, runEvents } from '../../../src/store/runs/run-events.ts';
-import { changeRun, countRuns, listRuns } from '../../../src/store/runs/runs.ts';
+import { changeRun, countRuns, listRuns, runsIn } from '../../../src/store/runs/runs.ts';
 import { issueToken, readToken } from '../../../src/store/runs/tokens.ts';
 import {
   activeTurns,
@@ -134,6 +134,8 @@ function doAll(db: Sqlite): void {
   countRuns(A, db);
   queuePosition(turn.runId, db);
   activeTurns(db);
+  runsIn('/home/dev/shop', 'queued', db);
+  runsIn('/home/dev/shop', 'started', db);
   claimOrphans(activeWatches(db).slice(-1), NOW_MS, db);
   changeTurn(turn, { offsetBytes: 1 }, db);
   changeRun(turn.runId, { warning: 'w' }, db);
