@@ -107,7 +107,6 @@ function printForgotten(id: number, { deleted, erased, copies }: Done, context: 
   const parts = [
     { count: deleted.errors, kind: 'error' },
     { count: deleted.events, kind: 'event' },
-    { count: deleted.openErrors, kind: 'open error' },
     { count: deleted.summaries, kind: 'mention', of: ' in summaries of sessions' },
     { count: deleted.contexts, kind: 'note', of: ' of what an agent was given' },
     { count: deleted.analyses, kind: 'answer', of: ' of an analysis' },

@@ -80,7 +80,6 @@ export function printStory(story: ErrorStory, context: CliContext): void {
     ['id', String(story.id)],
     ['project', oneLine(story.project) || 'none'],
     ['tool', story.tool && oneLine(story.tool)],
-    ['files', story.files.map(oneLine).join(', ') || null],
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
     ['solved', timesOf(story.solved, { last: story.lastSolved })],
     ['told', timesOf(story.told, { 'last used': story.lastUsed })],

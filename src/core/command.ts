@@ -1,4 +1,4 @@
-import { cutText, oneLine } from './text.ts';
+import { cutText } from './text.ts';
 
 /**
  * What a shell command does, coarse enough to see that a later one does the same thing again: `npm test` after
@@ -144,10 +144,6 @@ const WITH_SUBCOMMAND = new Set([
 ]);
 /** Their next word is the real subcommand. */
 const SUBCOMMAND_PREFIX = new Set(['run', 'run-script', 'exec', 'x', 'compose', 'dlx', 'tool']);
-/** Of these, a run without targets covers a run with some. */
-const RUNS_ALL_WITHOUT_TARGETS =
-  /(?:^|[ :-])(?:test|tests|check|lint|build|typecheck|pytest|jest|vitest|mocha|tsc|eslint|ruff|mypy|rspec|phpunit|tox|nox|ctest|biome|prettier|clippy|vet|fmt)(?:$|[ :-])/;
-
 /** Reads a Bash tool's command. */
 export function parseCommand(text: string): Command {
   const script = cutText(text, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' ');
@@ -164,25 +160,15 @@ export function parseCommand(text: string): Command {
   };
 }
 
-/** Whether the success of `later` shows that what failed in `earlier` works now. */
-export function coversCommand(later: Command, earlier: Command): boolean {
-  if (earlier.family === '' || later.family !== earlier.family || later.hidesFailure) return false;
-  if (earlier.targets.every((target) => later.targets.includes(target))) {
-    return earlier.targets.length > 0 || later.targets.length === 0;
-  }
-  return later.targets.length === 0 && RUNS_ALL_WITHOUT_TARGETS.test(later.family);
+/** Programs and subcommands of a shell command, such as `npm run build && npm test`; empty when it only looks. */
+export function commandFamily(text: string): string {
+  return parseCommand(text).family;
 }
 
 /** Whether one of its parts is our own program: what that says is no error of the project. */
-export function isOwnCommand(command: Command | null): boolean {
-  for (const part of command?.family.split(' && ') ?? []) if (part === 'self-generation') return true;
+export function isOwnCommand(family: string | null): boolean {
+  for (const part of family?.split(' && ') ?? []) if (part === 'self-generation') return true;
   return false;
-}
-
-/** The command in a few words for a person: family and the first targets. */
-export function describeCommand(command: Command): string {
-  const words = [command.family || command.program, ...command.targets.slice(0, 3)];
-  return cutText(oneLine(words.join(' ')).replace(/["`\\]/g, ''), 80);
 }
 
 /** `endedBy`: the operator behind the words; `''` at the end, `cut` where reading stopped before it. */
@@ -273,14 +259,4 @@ function endParts(parts: Words[], endedBy: '' | 'cut'): Words[] {
   const last = parts.at(-1);
   if (last !== undefined && (endedBy === 'cut' || /^[;\n)]$/.test(last.endedBy))) last.endedBy = endedBy;
   return parts;
-}
-
-/** Programs, and subcommands of some, that only look: what they did between an error and its end did not help. */
-const READING =
-  /^(?:cat|bat|tree|stat|file|du|df|ps|jq|diff|cmp|man|tldr|id|uname|hostname|lsof|top|free|git|git (?:status|log|diff|show|rev-parse|blame|describe|ls-files|grep|reflog|shortlog)|(?:npm|pnpm|yarn) (?:ls|list|view|info|outdated|why|root|bin)|docker (?:ps|images|logs|inspect)|kubectl (?:get|describe|logs))$/;
-
-/** Whether a command family (as in Command.family) changes nothing, so that it cannot be what solved an error. */
-export function onlyReads(family: string): boolean {
-  for (const part of family.split(' && ')) if (!READING.test(part)) return false;
-  return true;
 }

@@ -11,12 +11,6 @@ const KOREAN = {
   knownErrorText: (error: string) => `- 에러: ${error}`,
   knownErrorFix: (fix: string) => `- 해결 방법: ${fix}`,
   knownErrorAdvice: '이 정보를 참고하여 해결을 시도하세요.',
-  fileError: (error: string) => `⚠️ 이 파일 관련 과거 에러: ${error}`,
-  fileErrorFix: (fix: string) => `   해결 방법: ${fix}`,
-  fileErrorPath: (tools: string) => `   해결 경로: ${tools}`,
-  bashError: (error: string) => `💡 이 세션에서 Bash 에러 발생 이력: ${error}`,
-  bashErrorFix: (fix: string) => `   이전 해결: ${fix}`,
-  bashErrorPath: (tools: string) => `   이전 해결 경로: ${tools}`,
   analysisHeading: '[Self-Generation] AI 패턴 분석 결과:',
   analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
   applyAdvice: '사용자가 승인하면 터미널에서 `self-generation apply <id>`를 실행하라고 알려주세요.',
@@ -33,13 +27,6 @@ const KOREAN = {
   previousErrors: (count: number, errors: string) => `- 미해결 에러 ${count}건: ${errors}`,
   resumeErrors: (errors: string) => `- [RESUME] 미해결 에러 상세: ${errors}`,
   previousTools: (tools: string) => `- 주요 도구: ${tools}`,
-  edited: (files: string) => `${files} 수정`,
-  ran: (commands: string) => `${commands} 실행`,
-  read: (files: string) => `${files} 확인`,
-  followedBy: (steps: string, success: string) => `${steps} 후 ${success}`,
-  passed: (command: string) => `${command} 통과`,
-  succeeded: (tool: string) => `${tool} 성공`,
-  unchangedRetry: (success: string) => `변경 없이 다시 시도하여 ${success}`,
 };
 
 const ENGLISH: Messages = {
@@ -50,12 +37,6 @@ const ENGLISH: Messages = {
   knownErrorText: (error) => `- Error: ${error}`,
   knownErrorFix: (fix) => `- Fix: ${fix}`,
   knownErrorAdvice: 'This may help to solve it again.',
-  fileError: (error) => `⚠️ Past error with this file: ${error}`,
-  fileErrorFix: (fix) => `   Fix: ${fix}`,
-  fileErrorPath: (tools) => `   Path to the fix: ${tools}`,
-  bashError: (error) => `💡 Bash error earlier in this session: ${error}`,
-  bashErrorFix: (fix) => `   Earlier fix: ${fix}`,
-  bashErrorPath: (tools) => `   Earlier path to the fix: ${tools}`,
   analysisHeading: '[Self-Generation] Results of the pattern analysis:',
   analysisAdvice: 'Please tell the user about these suggestions.',
   applyAdvice: 'Who agrees applies it with `self-generation apply <id>` in a terminal of his own.',
@@ -72,13 +53,6 @@ const ENGLISH: Messages = {
   previousErrors: (count, errors) => `- Unresolved errors (${count}): ${errors}`,
   resumeErrors: (errors) => `- [RESUME] Unresolved errors in full: ${errors}`,
   previousTools: (tools) => `- Main tools: ${tools}`,
-  edited: (files) => `edited ${files}`,
-  ran: (commands) => `ran ${commands}`,
-  read: (files) => `read ${files}`,
-  followedBy: (steps, success) => `${steps}, then ${success}`,
-  passed: (command) => `${command} passed`,
-  succeeded: (tool) => `${tool} succeeded`,
-  unchangedRetry: (success) => `tried again without a change: ${success}`,
 };
 
 /** The texts of one language. */

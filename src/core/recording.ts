@@ -1,6 +1,4 @@
-import type { Command } from './command.ts';
 import type { Json } from './guards.ts';
-import type { Language } from './messages.ts';
 
 /** Where and when something happened. All texts in a recording are already redacted and bounded. */
 export type Origin = {
@@ -15,17 +13,32 @@ export type Origin = {
   readonly agentType: string | null;
 };
 
-export type ToolError = {
+/** A call as it is kept, whether it worked or not. */
+export type CallRecord = {
   readonly tool: string;
-  /** Normalised: the form under which it is recognised again. */
-  readonly error: string;
-  readonly errorRaw: string;
   readonly toolUseId: string | null;
-  readonly command: Command | null;
+  /** Programs and subcommands of a shell command: `npm run build && npm test`. */
+  readonly command: string | null;
+  /** The shell command, or the input of a tool that is neither the shell's nor called on a file, as JSON. */
+  readonly line: string | null;
+  /** Where the shell stood, relative to the project: empty at its root. */
+  readonly directory: string | null;
+  /** What the agent said before the call. */
+  readonly remark: string | null;
   /** The file that the tool was called on, relative to the project. */
   readonly file: string | null;
-  /** Files of the project that the error text names. */
-  readonly mentionedFiles: readonly string[];
+};
+
+export type ToolError = CallRecord & {
+  /** The form under which it is recognised again. */
+  readonly error: string;
+  /** The telling line as it was printed. */
+  readonly said: string;
+  readonly errorRaw: string;
+  /** Why nobody else would gain from knowing; null when somebody might. */
+  readonly noise: string | null;
+  /** Its exit code said that it had worked. */
+  readonly isHidden?: true;
 };
 
 /**
@@ -43,24 +56,19 @@ export type Recording =
       /** The skill that was proposed to the user. */
       readonly skillHint?: string;
     }
-  | {
+  | (CallRecord & {
       readonly kind: 'tool-use';
       readonly at: Origin;
-      readonly tool: string;
       readonly meta: Json;
-      readonly toolUseId: string | null;
-      readonly command: Command | null;
-      readonly file: string | null;
-      readonly language: Language;
-    }
+      /** It was started in the background or stopped: that it returned does not mean that it worked. */
+      readonly isUnfinished?: true;
+    })
   | {
       readonly kind: 'tool-errors';
       readonly at: Origin;
       readonly errors: readonly ToolError[];
       /** The knowledge base row whose fix the agent was told. */
       readonly shownKbId: number | null;
-      /** The client reports some failures twice: of the call, and in the summary of its batch. This is the latter. */
-      readonly isSummary?: true;
     }
   | {
       readonly kind: 'suggestions-shown';

@@ -17,3 +17,8 @@ export function isFileTool(tool: string): boolean {
 export function isAgentTool(tool: string): boolean {
   return tool === 'Agent' || tool === 'Task';
 }
+
+/** Whether the tool runs a shell command. */
+export function isShellTool(tool: string): boolean {
+  return tool === 'Bash' || tool === 'PowerShell';
+}

@@ -9,9 +9,9 @@ const REJECTED = /^<tool_use_error>([\s\S]*?)(?:<\/tool_use_error>|$)/;
 export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context: HookContext): Decision {
   const errors = event.calls.flatMap((call) => {
     const rejection = REJECTED.exec(call.response)?.[1]?.trim();
-    return rejection ? [toolError(call, rejection, context.project)] : [];
+    return rejection ? [toolError({ ...call, cwd: event.cwd }, rejection, context.project)] : [];
   });
   if (errors.length === 0) return NOTHING;
   const at = originOf(event, context);
-  return { recording: { kind: 'tool-errors', at, errors, shownKbId: null, isSummary: true } };
+  return { recording: { kind: 'tool-errors', at, errors, shownKbId: null } };
 }

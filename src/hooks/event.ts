@@ -14,6 +14,8 @@ type ToolCall = {
   readonly tool: string;
   readonly input: Json;
   readonly toolUseId: string | null;
+  /** What the agent said before the call: only the transcript has it. */
+  readonly remark: string | null;
 };
 
 /** An event of the client, checked once; nothing behind this looks at raw JSON. */
@@ -25,6 +27,8 @@ export type HookEvent = Common &
         readonly name: 'PostToolUse';
         /** It was started in the background or stopped: that it returned does not mean that it worked. */
         readonly isUnfinished: boolean;
+        /** The beginning of what it printed: a pipe may hide a failure from its exit code. */
+        readonly output: string;
       } & ToolCall)
     | ({
         readonly name: 'PostToolUseFailure';
@@ -67,6 +71,7 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
         ...common,
         name: 'PostToolUse',
         isUnfinished: isUnfinished(value, call),
+        output: printedOf(readRecord(value, 'tool_response')),
         ...call,
       }));
     case 'PostToolUseFailure': {
@@ -118,6 +123,14 @@ function isUnfinished(value: Json, { input }: ToolCall): boolean {
   return isBackground || response.interrupted === true;
 }
 
+const OUTPUT_LENGTH_MAX = 2000;
+
+/** What a command printed; empty for other tools, and for what is too long to be a message of failure. */
+function printedOf(response: Json): string {
+  const printed = [readString(response, 'stdout'), readString(response, 'stderr')].filter(Boolean).join('\n');
+  return printed.length > OUTPUT_LENGTH_MAX ? '' : printed;
+}
+
 function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEvent | undefined {
   const call = toolCall(value);
   return call && build(call);
@@ -130,6 +143,7 @@ function toolCall(value: Json): ToolCall | undefined {
     tool,
     input: readRecord(value, 'tool_input'),
     toolUseId: readName(value, 'tool_use_id') || null,
+    remark: readString(value, 'remark') ?? null,
   };
 }
 

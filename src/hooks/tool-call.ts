@@ -1,28 +1,77 @@
-import { type Command, parseCommand } from '../core/command.ts';
+import { commandFamily } from '../core/command.ts';
 import { type Json, readString } from '../core/guards.ts';
-import { normalizeError } from '../core/normalize-error.ts';
 import { relativeFile } from '../core/project.ts';
-import type { ToolError } from '../core/recording.ts';
+import type { CallRecord, ToolError } from '../core/recording.ts';
 import { maskSensitivePath, redactSecrets } from '../core/redact.ts';
-import { cleanText, cutText } from '../core/text.ts';
-import { isAgentTool, isFileTool } from '../core/tools.ts';
+import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { isAgentTool, isFileTool, isShellTool } from '../core/tools.ts';
+import { type Failure, readFailure, readHiddenFailure } from '../lessons/failure.ts';
 import type { Project } from './decision.ts';
 
-/** What is kept of a tool call: never its content, always redacted and bounded. */
+/** What is kept of a tool call: always redacted and bounded, and never what a file contains. */
 
-type Call = { readonly tool: string; readonly input: Json; readonly toolUseId: string | null };
+type Call = {
+  readonly tool: string;
+  readonly input: Json;
+  readonly toolUseId: string | null;
+  readonly remark: string | null;
+  /** Where the shell stood. */
+  readonly cwd: string | undefined;
+};
 
 const TEXT_LENGTH_MAX = 512;
-const ERROR_RAW_LENGTH_MAX = 500;
-/** Secrets are looked for in this much of an error, of which 500 characters are stored. */
-const ERROR_SCANNED_MAX = 8192;
+const LINE_LENGTH_MAX = 2000;
+const INPUT_LENGTH_MAX = 300;
+const REMARK_LENGTH_MAX = 240;
+const ERROR_RAW_LENGTH_MAX = 2000;
+/** Secrets, and the telling line, are looked for in so much of the beginning and of the end of an error. */
+const ERROR_HEAD_SCANNED = 6000;
+const ERROR_TAIL_SCANNED = 2000;
 const COMMAND_SCANNED_MAX = 4096;
-const MENTIONED_FILES_MAX = 5;
 const SENSITIVE = '[SENSITIVE_PATH]';
 
-/** REQ-DC-202: the few facts of a call that are worth keeping. Of a Bash command that is its program. */
-export function toolMeta({ tool, input }: Call): Json {
-  if (tool === 'Bash') return { command: toolCommand({ tool, input, toolUseId: null })?.program ?? '' };
+/** What is kept of any call. */
+export function callRecord(call: Call, project: Project): CallRecord {
+  const line = callLine(call);
+  const isShell = isShellTool(call.tool);
+  return {
+    tool: bounded(call.tool),
+    toolUseId: call.toolUseId,
+    command: isShell && line !== null ? commandFamily(line) : null,
+    line,
+    directory: isShell && call.cwd !== undefined ? directoryOf(call.cwd, project) : null,
+    remark: call.remark
+      ? cutText(redactSecrets(oneLine(cutText(call.remark, TEXT_LENGTH_MAX))), REMARK_LENGTH_MAX)
+      : null,
+    file: toolFile(call, project),
+  };
+}
+
+function callLine({ tool, input }: Call): string | null {
+  if (isShellTool(tool)) {
+    const command = readString(input, 'command');
+    return command === undefined
+      ? null
+      : cutText(redactSecrets(cleanText(cutText(command, COMMAND_SCANNED_MAX))), LINE_LENGTH_MAX);
+  }
+  if (isFileTool(tool) || isAgentTool(tool)) return null;
+  const words = cutText(JSON.stringify(input), COMMAND_SCANNED_MAX);
+  return words === '{}' ? null : cutText(redactSecrets(cleanText(words)), INPUT_LENGTH_MAX);
+}
+
+function directoryOf(cwd: string, { spellings }: Project): string {
+  for (const root of spellings) {
+    if (relativeFile(cwd, null) === relativeFile(root, null)) return '';
+    const relative = relativeFile(cwd, root);
+    if (relative.length < cwd.length) return bounded(relative);
+  }
+  return bounded(cwd);
+}
+
+/** REQ-DC-202: the few facts of a call's input that are worth keeping beside. Of a Bash command that is its program. */
+export function toolMeta({ tool, input }: Pick<Call, 'tool' | 'input'>): Json {
+  if (tool === 'Bash')
+    return { command: /^[^ ]*/.exec(commandFamily(readString(input, 'command') ?? ''))?.[0] ?? '' };
   if (isFileTool(tool)) {
     const file = filePath(input);
     return file === undefined ? {} : { file: maskSensitivePath(bounded(file)) };
@@ -39,19 +88,12 @@ export function toolMeta({ tool, input }: Call): Json {
   return {};
 }
 
-/** The command of a Bash call; null for other tools. */
-export function toolCommand({ tool, input }: Call): Command | null {
-  const text = readString(input, 'command');
-  if (tool !== 'Bash' || text === undefined) return null;
-  return parseCommand(redactSecrets(cleanText(cutText(text, COMMAND_SCANNED_MAX))));
-}
-
 /** The file of a file tool's call, relative to the project; null for other tools and for files with secrets. */
-export function toolFile({ tool, input }: Call, project: Project): string | null {
+function toolFile({ tool, input }: Call, project: Project): string | null {
   const file = filePath(input);
   if (!isFileTool(tool) || file === undefined) return null;
-  const shown = maskSensitivePath(bounded(file));
-  return shown === SENSITIVE ? null : fileOfProject(shown, project);
+  // Relative first: what stands above the project may look like a secret.
+  return maskSensitivePath(file) === SENSITIVE ? null : bounded(fileOfProject(file, project));
 }
 
 /** The file relative to the project, whichever of its worktrees it lies in. */
@@ -65,30 +107,34 @@ function fileOfProject(file: string, { spellings }: Project): string {
 
 /** A failed call as it is stored. `error` may be of any length and content. */
 export function toolError(call: Call, error: string, project: Project): ToolError {
-  const scanned = redactSecrets(cleanText(cutText(error, ERROR_SCANNED_MAX)));
-  return {
-    tool: bounded(call.tool),
-    error: normalizeError(scanned),
-    errorRaw: cutText(scanned, ERROR_RAW_LENGTH_MAX),
-    toolUseId: call.toolUseId,
-    command: toolCommand(call),
-    file: toolFile(call, project),
-    mentionedFiles: mentionedFiles(scanned, project),
-  };
+  const record = callRecord(call, project);
+  const text = scanned(error);
+  return errorOf(record, text, readFailure({ tool: call.tool, line: record.line, text }));
 }
 
-const FILE_NAME = /(?:[A-Za-z]:)?[\w@.\-/\\]{1,200}\.[A-Za-z]\w{0,5}\b/g;
-const NOT_OF_THE_PROJECT = /(?:^|\/)(?:node_modules|\.git|site-packages|dist-packages)\//;
+/** The same for a call that worked by its exit code; undefined when nothing shows that it did not. */
+export function hiddenError(
+  call: Call & { readonly output: string },
+  project: Project,
+): ToolError | undefined {
+  if (!isShellTool(call.tool) || call.output === '') return undefined;
+  const record = callRecord(call, project);
+  const text = scanned(call.output);
+  const failure = readHiddenFailure({ tool: call.tool, line: record.line, text });
+  return failure && { ...errorOf(record, text, failure), isHidden: true };
+}
 
-/** Files of the project that an error text names, such as `src/db.ts:10:5`. */
-function mentionedFiles(text: string, project: Project): string[] {
-  const names = text.match(FILE_NAME) ?? [];
-  const files = names
-    .map((name) => fileOfProject(name, project).replace(/^\.\//, ''))
-    .filter((file) => /\//.test(file) || /\.\w{1,4}$/.test(file))
-    .filter((file) => !file.startsWith('/') && !/^[A-Za-z]:/.test(file) && !NOT_OF_THE_PROJECT.test(file))
-    .filter((file) => maskSensitivePath(file) !== SENSITIVE);
-  return [...new Set(files)].slice(0, MENTIONED_FILES_MAX);
+function errorOf(record: CallRecord, text: string, { key, said, noise }: Failure): ToolError {
+  return { ...record, error: key, said, errorRaw: cutText(text, ERROR_RAW_LENGTH_MAX), noise };
+}
+
+/** The beginning and the end of what was printed: what tells often comes last. */
+function scanned(error: string): string {
+  const isLong = error.length > ERROR_HEAD_SCANNED + ERROR_TAIL_SCANNED;
+  const text = isLong
+    ? `${cutText(error, ERROR_HEAD_SCANNED)}\n…\n${error.slice(-ERROR_TAIL_SCANNED)}`
+    : error;
+  return redactSecrets(cleanText(text));
 }
 
 function filePath(input: Json): string | undefined {

@@ -1,22 +1,17 @@
 import { isOwnCommand } from '../core/command.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { toolCommand, toolFile, toolMeta } from './tool-call.ts';
+import { callRecord, hiddenError, toolMeta } from './tool-call.ts';
 
-/** PostToolUse: records the call; the store finds out whether it solved an earlier error. Never says anything. */
+/** PostToolUse: records the call, as a failure where what it printed says so beyond doubt. Never says anything. */
 export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: HookContext): Decision {
-  const command = toolCommand(event);
-  if (isOwnCommand(command)) return NOTHING;
-  return {
-    recording: {
-      kind: 'tool-use',
-      at: originOf(event, context),
-      tool: event.tool,
-      meta: toolMeta(event),
-      toolUseId: event.toolUseId,
-      command: command && event.isUnfinished ? { ...command, hidesFailure: true } : command,
-      file: toolFile(event, context.project),
-      language: context.config.language,
-    },
-  };
+  const call = callRecord(event, context.project);
+  if (isOwnCommand(call.command)) return NOTHING;
+  const at = originOf(event, context);
+  const error = event.isUnfinished ? undefined : hiddenError(event, context.project);
+  if (error !== undefined) {
+    return { recording: { kind: 'tool-errors', at, errors: [error], shownKbId: null } };
+  }
+  const isUnfinished = event.isUnfinished ? ({ isUnfinished: true } as const) : {};
+  return { recording: { kind: 'tool-use', at, ...call, meta: toolMeta(event), ...isUnfinished } };
 }

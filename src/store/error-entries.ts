@@ -35,7 +35,7 @@ export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEnt
     ...values,
     limit,
   );
-  return readEntries(rows, db);
+  return rows.map(readEntry);
 }
 
 /** The errors of these ids, in their order. */
@@ -44,10 +44,7 @@ export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
   const rows = db.sqlite.all('SELECT * FROM error_kb WHERE id IN (SELECT value FROM json_each(?))', list);
   const places = new Map(ids.map((id, place) => [id, place]));
   const place = (row: Row) => places.get(Number(row.id)) ?? 0;
-  return readEntries(
-    rows.toSorted((left, right) => place(left) - place(right)),
-    db,
-  );
+  return rows.toSorted((left, right) => place(left) - place(right)).map(readEntry);
 }
 
 /** Of rows of error_kb; the same words for all who filter. */
@@ -58,22 +55,6 @@ export function filterCondition({ projects, state }: ErrorFilter): { sql: string
   if (state === 'open') conditions.push("typeof(resolution) <> 'text'");
   if (state === 'solved') conditions.push("typeof(resolution) = 'text'");
   return { sql: conditions.join(' AND '), values: [...(projects ?? [])] };
-}
-
-function readEntries(rows: readonly Row[], db: Db): ErrorEntry[] {
-  const entries = rows.map(readEntry);
-  const unknown = entries.filter(({ tool }) => tool === null).map(({ error }) => error);
-  if (unknown.length === 0) return entries;
-  const open = db.sqlite.all(
-    `SELECT error_normalized, COALESCE(project_path, '') AS project, tool FROM open_errors
-     WHERE error_normalized IN (SELECT value FROM json_each(?)) ORDER BY event_id`,
-    JSON.stringify(unknown),
-  );
-  const tools = new Map(open.map((row) => [`${row.project}\n${row.error_normalized}`, String(row.tool)]));
-  return entries.map((entry) => ({
-    ...entry,
-    tool: entry.tool ?? tools.get(`${entry.project}\n${entry.error}`) ?? null,
-  }));
 }
 
 function readEntry(row: Row): ErrorEntry {
@@ -100,7 +81,6 @@ function resolutionDetails(resolution: unknown): Json {
 
 /** Everything that is known of one error. */
 export type ErrorStory = ErrorEntry & {
-  readonly files: readonly string[];
   /** Null when the events of that time are gone. */
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;
@@ -117,17 +97,14 @@ export type ErrorStory = ErrorEntry & {
 /** One error with its whole story; undefined when there is none of this id. */
 export function tellError(id: number, db: Db): ErrorStory | undefined {
   const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
-  const [entry] = row === undefined ? [] : readEntries([row], db);
-  if (row === undefined || entry === undefined) return undefined;
+  if (row === undefined) return undefined;
+  const entry = readEntry(row);
   const details = resolutionDetails(row.resolution);
   const seen = occurrences(entry, db);
   const sequence = parseJson(String(row.tool_sequence ?? '[]'));
   return {
     ...entry,
     tool: entry.tool ?? seen.tool,
-    files: db.sqlite
-      .all('SELECT DISTINCT file FROM error_files WHERE kb_id = ? ORDER BY file', id)
-      .map(({ file }) => String(file)),
     firstSeen: seen.first,
     lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
     lastSolved: entry.fix === null ? null : entry.ts,

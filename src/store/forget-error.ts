@@ -8,7 +8,6 @@ import { sqliteErrorCode } from './sqlite.ts';
 export type Forgotten = {
   readonly errors: number;
   readonly events: number;
-  readonly openErrors: number;
   /** Summaries of sessions that named it; they are kept without it. */
   readonly summaries: number;
   /** Notes of what agents were given that quoted it. */
@@ -32,7 +31,6 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
     );
     return {
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
-      openErrors: sqlite.run('DELETE FROM open_errors WHERE error_normalized = ?', error).changes,
       events: sqlite.run(
         `DELETE FROM events WHERE type = 'tool_error'
            AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,

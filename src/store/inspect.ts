@@ -81,14 +81,10 @@ function countRows(db: Db): DatabaseCounts {
     knownFixes: has('error_kb', 'resolution')
       ? number('SELECT COUNT(*) FROM error_kb WHERE resolution IS NOT NULL')
       : 0,
-    openErrors: hasTable(db, 'open_errors') ? number('SELECT COUNT(*) FROM open_errors') : 0,
+    openErrors: has('error_kb', 'state') ? number("SELECT COUNT(*) FROM error_kb WHERE state = 'open'") : 0,
     firstEvent: has('events', 'ts') ? text('SELECT MIN(ts) FROM events') : null,
     lastEvent: has('events', 'ts') ? text('SELECT MAX(ts) FROM events') : null,
   };
-}
-
-function hasTable(db: Db, name: string): boolean {
-  return db.sqlite.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name) !== undefined;
 }
 
 export type Withheld = { readonly source: 'error' | 'fix'; readonly text: string };

@@ -1,10 +1,9 @@
 import { unreachable } from '../core/guards.ts';
-import type { Recording, ToolError } from '../core/recording.ts';
+import type { CallRecord, Origin, Recording, ToolError } from '../core/recording.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
 import { countShown, isForgotten, recordSeen } from './error-kb.ts';
 import { type EventType, insertEvent } from './events.ts';
-import { openError, resolveErrors } from './open-errors.ts';
 import { summarizeSession } from './session-summary.ts';
 import { type TakenSpool, takeSpool } from './spool.ts';
 import { sqliteErrorCode } from './sqlite.ts';
@@ -64,7 +63,9 @@ export function apply(recording: Recording, db: Db): void {
       applyToolUse(recording, db);
       return;
     case 'tool-errors':
-      for (const error of recording.errors) applyToolError(recording, error, db);
+      for (const error of recording.errors) {
+        if (!isKnownCall(error.toolUseId, db)) applyToolError(recording, error, db);
+      }
       if (recording.shownKbId !== null) countShown(recording.shownKbId, recording.at.ts, db);
       return;
     case 'subagent-stop':
@@ -89,13 +90,22 @@ export function apply(recording: Recording, db: Db): void {
 }
 
 function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): void {
-  const { tool, meta, toolUseId, command, file, at } = recording;
-  const ran = command?.writesFile ? `${command.family} >` : command?.family;
+  if (isKnownCall(recording.toolUseId, db)) return;
+  const { meta, isUnfinished } = recording;
   const { skill } = meta;
   if (typeof skill === 'string') append(recording, 'skill_used', { skillName: skill }, db);
-  const data = { tool, meta, success: true, toolUseId, agentId: at.agentId, command: ran, file };
-  const id = append(recording, 'tool_use', data, db);
-  resolveErrors(id, recording, db);
+  append(
+    recording,
+    'tool_use',
+    { ...callData(recording, recording.at), meta, success: true, isUnfinished },
+    db,
+  );
+}
+
+/** The keys under which a call stands in `events.data`. */
+function callData(call: CallRecord, { agentId }: Origin): Record<string, unknown> {
+  const { tool, toolUseId, command, line, directory, remark, file } = call;
+  return { tool, toolUseId, agentId, command, line, directory, remark, file };
 }
 
 function applyToolError(
@@ -103,34 +113,31 @@ function applyToolError(
   error: ToolError,
   db: Db,
 ): void {
-  const { at, isSummary } = recording;
+  const { at } = recording;
   if (isForgotten(error.error, db)) return;
-  if (isSummary && error.toolUseId !== null && isRecorded(at.sessionId, error.toolUseId, db)) return;
+  const { error: key, said, errorRaw, noise, isHidden } = error;
   const data = {
-    tool: error.tool,
-    error: error.error,
-    errorRaw: error.errorRaw,
-    toolUseId: error.toolUseId,
-    agentId: at.agentId,
+    ...callData(error, at),
     agentType: at.agentType,
-    command: error.command?.family,
-    file: error.file,
+    error: key,
+    said,
+    errorRaw,
+    noise,
+    isHidden,
   };
-  const id = append(recording, 'tool_error', data, db);
-  openError(id, at, error, db);
-  const files = [error.file, ...error.mentionedFiles].filter((file) => file !== null);
-  recordSeen(error.error, { ts: at.ts, projectPath: at.projectPath, errorRaw: error.errorRaw, files }, db);
+  append(recording, 'tool_error', data, db);
+  if (noise === null) recordSeen(key, { ts: at.ts, projectPath: at.projectPath, said, errorRaw }, db);
 }
 
-const CALLS_LOOKED_AT = 256;
-
-/** The failure of the call itself was recorded before the summary of its batch comes in. */
-function isRecorded(sessionId: string, toolUseId: string, db: Db): boolean {
+/**
+ * Whether the call is recorded. One call comes in by several ways: its own hook, that of its batch, the transcript, and
+ * the copies of that which a continued or forked session has.
+ */
+export function isKnownCall(toolUseId: string | null, db: Db): boolean {
+  if (toolUseId === null) return false;
   const row = db.sqlite.get(
-    `SELECT 1 FROM (SELECT data FROM events WHERE session_id = ? ORDER BY ts DESC, id DESC LIMIT ?)
-     WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END = ? LIMIT 1`,
-    sessionId,
-    CALLS_LOOKED_AT,
+    `SELECT 1 FROM events WHERE type IN ('tool_use', 'tool_error')
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END = ? LIMIT 1`,
     toolUseId,
   );
   return row !== undefined;

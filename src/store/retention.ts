@@ -8,7 +8,6 @@ const ROWS_PER_TABLE_MAX = 2000;
 /** How each table forgets: its time column, and for how many times the retention of events its rows are kept. */
 const TABLES: readonly { name: string; time: string; factor: number; only?: string }[] = [
   { name: 'events', time: 'ts', factor: 1 },
-  { name: 'open_errors', time: 'ts', factor: 1 },
   { name: 'spool_taken', time: 'ts', factor: 1 },
   { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
   { name: 'analysis_cache', time: 'ts', factor: 4 },

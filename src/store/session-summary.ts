@@ -2,8 +2,7 @@ import type { Json } from '../core/guards.ts';
 import { cutText } from '../core/text.ts';
 import { isEditingTool } from '../core/tools.ts';
 import type { Db } from './connection.ts';
-import { queryEvents } from './events.ts';
-import { queryOpenErrors } from './open-errors.ts';
+import { queryEvents, type StoredEvent } from './events.ts';
 
 const EVENTS_MAX = 2000;
 const SEQUENCE_MAX = 200;
@@ -22,7 +21,8 @@ export function summarizeSession(sessionId: string, reason: string, db: Db): Jso
   const toolUses = newestFirst.filter((event) => event.type === 'tool_use');
   const toolCounts = new Map<string, number>();
   for (const { tool } of toolUses) toolCounts.set(String(tool), (toolCounts.get(String(tool)) ?? 0) + 1);
-  const unresolved = queryOpenErrors(sessionId, db).reverse();
+  const errors = newestFirst.filter((event) => event.type === 'tool_error');
+  const unresolved = errors.filter((error) => error.noise === undefined && isOpen(error, newestFirst));
   const edited = toolUses.filter((use) => isEditingTool(String(use.tool)) && typeof use.file === 'string');
   return {
     promptCount: prompts.length,
@@ -31,13 +31,25 @@ export function summarizeSession(sessionId: string, reason: string, db: Db): Jso
       .slice(0, SEQUENCE_MAX)
       .reverse()
       .map((use) => use.tool),
-    errorCount: newestFirst.filter((event) => event.type === 'tool_error').length,
+    errorCount: errors.length,
     unresolvedErrorCount: unresolved.length,
-    uniqueErrors: [...new Set(unresolved.map((error) => error.error))].slice(0, ERRORS_MAX),
+    uniqueErrors: [...new Set(unresolved.map((error) => error.said ?? error.error))].slice(0, ERRORS_MAX),
     lastPrompts: prompts
       .slice(0, PROMPTS_MAX)
       .map((event) => cutText(String(event.text ?? ''), PROMPT_LENGTH_MAX)),
     lastEditedFiles: [...new Set(edited.map((use) => use.file))].slice(0, FILES_MAX),
     reason,
   };
+}
+
+/** Whether the same command, or a call on the same file, has not worked since. */
+function isOpen(error: StoredEvent, newestFirst: readonly StoredEvent[]): boolean {
+  for (const event of newestFirst) {
+    if (event === error) return true;
+    if (event.type !== 'tool_use' || event.isUnfinished === true) continue;
+    const isSame =
+      typeof error.command === 'string' ? event.command === error.command : event.file === error.file;
+    if (isSame) return false;
+  }
+  return true;
 }

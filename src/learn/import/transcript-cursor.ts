@@ -159,11 +159,22 @@ function callsBefore({ path, owner, from }: TranscriptPart): CallsByLine {
 
 /** Open calls, oldest first. A result whose call is not among them has the lines before this part read, once. */
 class CallsByLine implements OpenCalls {
+  #said = '';
   readonly #calls = new Map<string, Call>();
   #readEarlier: (() => CallsByLine) | undefined;
 
   constructor(readEarlier?: () => CallsByLine) {
     this.#readEarlier = readEarlier;
+  }
+
+  say(text: string): void {
+    this.#said = text;
+  }
+
+  said(): string {
+    const said = this.#said;
+    this.#said = '';
+    return said;
   }
 
   open(id: string, call: Call): void {

@@ -187,7 +187,7 @@ function readOutline(reader: LineReader): Outline {
   return { ...found, sessionId: found.sessionId };
 }
 
-const NO_CALLS = { open: () => {}, close: () => undefined };
+const NO_CALLS = { open: () => {}, close: () => undefined, say: () => {}, said: () => '' };
 const SOMEBODY: TranscriptOwner = { sessionId: '', agentId: null, agentType: null };
 
 function firstPromptIn(entry: Json): string | undefined {

@@ -18,11 +18,20 @@ export type TranscriptOwner = {
 /** Calls of tools whose result has not come yet, by their ids. */
 export type OpenCalls = {
   readonly open: (id: string, call: Call) => void;
+  /** The agent says something; the call that follows is made for that. */
+  readonly say: (text: string) => void;
+  /** What was said since the last call, which is forgotten by it. */
+  readonly said: () => string;
   /** The call with this id, which is closed by it; undefined when there is none. */
   readonly close: (id: string) => Call | undefined;
 };
 
-export type Call = { readonly tool: string; readonly input: Json };
+export type Call = {
+  readonly tool: string;
+  readonly input: Json;
+  /** What the agent said before it. */
+  readonly remark: string;
+};
 
 /** One thing that happened, or the reason why a line stands for none although it looks like it. */
 export type Happening =
@@ -65,9 +74,10 @@ const INPUT_LENGTH_MAX = 16 * 1024;
 
 function openCalls(entry: Json, calls: OpenCalls): void {
   for (const block of blocksOf(entry)) {
+    if (block.type === 'text') calls.say(readString(block, 'text') ?? '');
     const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
     if (block.type !== 'tool_use' || !id || !tool) continue;
-    calls.open(id, { tool, input: briefInput(readRecord(block, 'input')) });
+    calls.open(id, { tool, input: briefInput(readRecord(block, 'input')), remark: calls.said() });
   }
 }
 
@@ -99,9 +109,11 @@ function readResult(result: Json, entry: Json, { owner, calls, results }: Result
   const call = calls.close(id);
   if (call === undefined) return [{ kind: 'passed-over', why: 'result without call' }];
   const text = textIn(result.content);
-  const payload = { tool_name: call.tool, tool_input: call.input, tool_use_id: id };
+  const payload = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, remark: call.remark };
   const response =
-    results.length === 1 && isRecord(entry.toolUseResult) ? entry.toolUseResult : responseIn(text);
+    results.length === 1 && isRecord(entry.toolUseResult)
+      ? { ...entry.toolUseResult, stdout: text, stderr: '' }
+      : responseIn(text);
   // A command that was stopped has returned, for the hooks, although the model is told of an error.
   if (result.is_error !== true || response.interrupted === true) {
     return happenings(entry, owner, [
@@ -118,7 +130,9 @@ function readResult(result: Json, entry: Json, { owner, calls, results }: Result
 
 /** Sub-agents' transcripts have only the text of a result. */
 function responseIn(text: string): Json {
-  return text.startsWith('Command running in background with ID') ? { backgroundTaskId: '' } : {};
+  return text.startsWith('Command running in background with ID')
+    ? { backgroundTaskId: '' }
+    : { stdout: text };
 }
 
 /** How clients that do not mark a refused or interrupted call word it. The hooks never see these. */

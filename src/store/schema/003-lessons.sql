@@ -1,0 +1,27 @@
+-- Lessons instead of log lines. Runs once, on a database of version 2.
+
+-- A call is known by its id, in whatever session or copy of a session it stands.
+CREATE INDEX IF NOT EXISTS idx_events_call
+  ON events(CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END)
+  WHERE type IN ('tool_use', 'tool_error');
+
+-- What the rules before these learnt is not told any more; what a person wrote is.
+UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0
+  WHERE resolution IS NOT NULL AND resolved_by IS NOT 'user';
+DROP TABLE IF EXISTS open_errors;
+DROP TRIGGER IF EXISTS error_files_text_insert;
+DROP TRIGGER IF EXISTS error_kb_delete;
+DROP TABLE IF EXISTS error_files;
+CREATE TRIGGER error_kb_delete AFTER DELETE ON error_kb BEGIN
+  DELETE FROM error_kb_text WHERE rowid = OLD.id;
+END;
+
+-- `said`: the telling line as it was printed. `state`: 'open', 'solved' (it works by now, and there is nothing to tell),
+-- 'withdrawn' (what was told turned out wrong), NULL when nobody has looked. `sessions`: in how many it happened.
+-- `evidence`: JSON, see src/lessons/lesson.ts.
+ALTER TABLE error_kb ADD COLUMN said TEXT;
+ALTER TABLE error_kb ADD COLUMN state TEXT;
+ALTER TABLE error_kb ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE error_kb ADD COLUMN evidence JSON;
+-- What a project has to tell: SubagentStart reads nothing else of the table.
+CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC) WHERE typeof(resolution) = 'text';
