@@ -1,23 +1,257 @@
-import { normalizeError } from '../core/normalize-error.ts';
+import { tellingLines } from '../core/errors/error-lines.ts';
+import { cutText, oneLine } from '../core/text.ts';
+import { isFileTool, isShellTool } from '../core/tools.ts';
+import { findingsIn } from './findings.ts';
+import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
 export type Failure = {
-  /** Masked: the form under which it is found. */
+  /** The telling line, masked, and what was called: the form under which the failure is found again. */
   readonly key: string;
   /** The telling line as it was printed. */
   readonly said: string;
-  /** Why nobody else would gain from knowing; null when somebody might. */
-  readonly noise: string | null;
+  /** Why nobody else would gain from knowing that it happened; null when somebody might. */
+  readonly noise: Noise | null;
 };
 
-export type FailedCall = { readonly tool: string; readonly line: string | null; readonly text: string };
+/**
+ * `client`: a rule of the client's own tools. `interrupted`: ended by somebody. `secret`: about a login. `silent`: said
+ * nothing. `finding`: tests, types, lint or build found something in the code under work.
+ */
+export type Noise = 'client' | 'interrupted' | 'secret' | 'silent' | 'finding';
 
-/** What a failed call says. `text` is redacted. */
-export function readFailure({ text }: FailedCall): Failure {
-  return { key: normalizeError(text), said: text.split('\n')[0] ?? '', noise: null };
+export type FailedCall = {
+  readonly tool: string;
+  /** The shell command, or the input of another tool. */
+  readonly line: string | null;
+  /** What was printed, redacted. */
+  readonly text: string;
+};
+
+const SAID_LENGTH_MAX = 240;
+const KEY_LENGTH_MAX = 200;
+/** Longer outputs are reports of a check and not messages about a call. */
+const MESSAGE_LENGTH_MAX = 6000;
+const HIDDEN_LENGTH_MAX = 700;
+const HIDDEN_LINES = 3;
+
+/** What a failed call says about itself. */
+export function readFailure(call: FailedCall): Failure {
+  const text = printed(call.text);
+  const noise = noiseOf(call.tool, text);
+  if (noise !== null) return failure(call, firstLine(text), noise);
+  if (text.length <= MESSAGE_LENGTH_MAX && !isReport(text)) {
+    const line = lineThat(isInvocation, text);
+    if (line !== undefined) return failure(call, line, null);
+  }
+  const [finding] = findingsIn(text);
+  if (finding !== undefined || isReport(text)) {
+    const { rule, message } = finding ?? { rule: null, message: tellingLines(text)[0] ?? firstLine(text) };
+    return failure(
+      call,
+      rule === null || message.includes(rule) ? message : `${message} (${rule})`,
+      'finding',
+    );
+  }
+  return failure(call, lineThat(isInvocation, text) ?? tellingLines(text)[0] ?? firstLine(text), null);
 }
 
-/** The failure that a command's exit code hides, when what it printed says so beyond doubt. */
-export function readHiddenFailure(_call: FailedCall): Failure | undefined {
+/** The failure that a pipe or a list hides from the exit code, where what was printed says so beyond doubt. */
+export function readHiddenFailure(call: FailedCall): Failure | undefined {
+  const text = printed(call.text);
+  if (text === '' || text.length > HIDDEN_LENGTH_MAX || call.line === null || isReport(text))
+    return undefined;
+  const commands = parseShell(call.line);
+  const isAlternative = commands.some(({ endedBy }) => endedBy === '||');
+  const isPiped = commands.some(({ endedBy }) => endedBy === '|');
+  // A search prints what it finds, and that may be about failures.
+  if (isAlternative || !isPiped || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
+  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
+  const line = lineThat(isCertainInvocation, head);
+  return line === undefined || noiseOf(call.tool, text) !== null ? undefined : failure(call, line, null);
+}
+
+const SEARCHES = new Set([
+  'grep',
+  'rg',
+  'ag',
+  'cat',
+  'sed',
+  'awk',
+  'less',
+  'find',
+  'git',
+  'gh',
+  'journalctl',
+  'strings',
+  'xxd',
+]);
+
+/** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
+function printed(text: string): string {
+  return text
+    .replace(/^Exit code \d+\s*/, '')
+    .replace(/<\/?tool_use_error>/g, '')
+    .replace(/^(?:\s*(?:[$>] [^\n]*)?\n)+/, '')
+    .trim();
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
+function failure(call: FailedCall, line: string, noise: Noise | null): Failure {
+  const said = cutText(oneLine(line), SAID_LENGTH_MAX);
+  return { key: cutText(keyOf(call, said), KEY_LENGTH_MAX), said, noise };
+}
+
+/** The masked line, and beside it what makes it this failure and no other of the same wording. */
+function keyOf({ tool, line }: FailedCall, said: string): string {
+  const masked = maskLine(said);
+  if (!isShellTool(tool) || line === null) return `${masked} · ${tool}`;
+  const culprit = culpritOf(parseShell(line), said);
+  if (culprit === undefined) return masked;
+  const program = programOf(culprit);
+  const words = culprit.words.map(unquoted);
+  const namesWord = words.some((word) => word.length > 1 && word !== program && namesIn(said).includes(word));
+  return `${masked} · ${namesWord || said.startsWith(`${program}:`) ? program : shapeStart(culprit)}`;
+}
+
+const SHAPE_WORDS = 3;
+
+function shapeStart({ words }: SimpleCommand): string {
+  return words
+    .filter((word) => !/^[A-Za-z_]\w*=/.test(word))
+    .slice(0, SHAPE_WORDS)
+    .map((word) => maskLine(unquoted(word)))
+    .join(' ');
+}
+
+/** Words that a message quotes or that are options. */
+function namesIn(said: string): string[] {
+  const quoted = [...said.matchAll(/["'`‘“]([^"'`’”]{1,60})["'`’”]/g)].map((match) => match[1] as string);
+  const options = said.match(/(?<![\w-])--?[A-Za-z][\w-]*/g) ?? [];
+  return [...quoted, ...options];
+}
+
+/** Programs that prepare, print or shorten: what fails is another one. */
+const BESIDE = new Set([
+  'echo',
+  'printf',
+  'head',
+  'tail',
+  'true',
+  ':',
+  'sleep',
+  'wc',
+  'sort',
+  'uniq',
+  'tee',
+  'pwd',
+  'cat',
+]);
+
+/**
+ * The simple command that a message is about: the one whose program begins the line or follows `Usage:`, the one that
+ * has a word which the line quotes, else the first that does something. Undefined when that cannot be said.
+ */
+export function culpritOf(commands: readonly SimpleCommand[], said: string): SimpleCommand | undefined {
+  const named = commands.find((command) => {
+    const program = programOf(command);
+    return (
+      program !== '' &&
+      (said.startsWith(`${program}:`) || said.startsWith(`${program} `) || said.includes(`: ${program}:`))
+    );
+  });
+  if (named !== undefined) return named;
+  const names = namesIn(said);
+  const doing = commands.filter((command) => !BESIDE.has(programOf(command)));
+  const quoting = doing.find(({ words }) => words.some((word) => names.includes(unquoted(word))));
+  return quoting ?? doing[0] ?? commands[0];
+}
+
+function noiseOf(tool: string, text: string): Noise | null {
+  if (!isShellTool(tool) && !tool.startsWith('mcp__'))
+    return isFileTool(tool) || CLIENT_TOOLS.test(tool) ? 'client' : clientRule(text);
+  if (INTERRUPTED.test(text)) return 'interrupted';
+  if (clientRule(text) !== null) return 'client';
+  if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
+  return SECRET.test(text) ? 'secret' : null;
+}
+
+const CLIENT_TOOLS =
+  /^(?:Glob|Grep|LS|Web\w+|Task\w*|Agent|Todo\w*|ExitPlanMode|EnterPlanMode|AskUserQuestion|KillShell|BashOutput|SendMessage|ToolSearch|Monitor|Cron\w+|Team\w+|Workflow|StructuredOutput|ListMcpResources\w*|ReadMcpResource\w*)$/;
+
+function clientRule(text: string): Noise | null {
+  return CLIENT_RULE.test(text) ? 'client' : null;
+}
+
+/** What the client itself says about a call that it did not make. */
+const CLIENT_RULE =
+  /^(?:(?:Sibling tool call|Cancelled|InputValidationError|File content \(|File has |String to replace|Found \d+ matches of|No changes to make|This tool|Tool \S+ (?:is not|not) |No such tool|Error: No such tool|Output redirection|This Bash command|Contains |Blocked: |Unknown skill|\S+ contains unquoted|Command contains|This command (?:requires|uses|contains|was))|Permission to use|For security)/;
+const INTERRUPTED =
+  /^(?:\[Request interrupted|Command (?:timed out|was aborted)|The operation was (?:aborted|cancelled)|Interrupted)|(?:^|\n)Command timed out after|Exit code 1(?:30|37|43)\b|Killed: 9/;
+/** Messages about logins lead to commands with secrets in them. */
+const SECRET =
+  /\b(?:401|403)\b[^\n]{0,40}(?:unauthori[sz]ed|forbidden)|(?:HTTP|status(?: code)?:?) (?:401|403)\b|unauthori[sz]ed|authentication (?:failed|required)|access denied|permission denied \(publickey|password authentication|incorrect password|invalid (?:password|credentials|api[ -]?key|token)|bad credentials|not logged in|(?:please|must|need to) (?:log ?in|sign ?in|authenticate)|login required|could not read (?:username|password)|(?:비밀번호|암호|로그인|인증)/i;
+
+/** Marks of a report about the code under work, in which a line that looks like a wrong call means something else. */
+function isReport(text: string): boolean {
+  return REPORT.test(text);
+}
+
+const REPORT =
+  /^(?:\[[\w:-]+\] )?\S+\.\w{1,5}[:(]\d+[:,]\d+\)?|^\s*at \S+ \(.+:\d+:\d+\)|^(?:---|===) (?:FAIL|RUN|PASS)|\(fail\)|^ok\s+\S+\s+[\d.]+s|^FAIL\b|\b\d+ (?:failed|failing|errors? (?:and|found)|problems? \()|\bTests?:\s+\d|AssertionError|CONFLICT \(|Merge conflict|could not apply|error TS\d+|error\[E\d+\]|would have printed|Found \d+ (?:error|warning|issue|problem)|husky|pre-commit hook|hook (?:exited|failed)|\d+ passed|^test result:|^Traceback \(most recent/m;
+
+/** Whether a line says that the call itself was wrong, or that what it needs was not there. */
+export function isInvocation(line: string): boolean {
+  return isCertainInvocation(line) || LIKELY_INVOCATION.test(line);
+}
+
+function isCertainInvocation(line: string): boolean {
+  return CERTAIN_INVOCATION.test(line);
+}
+
+/** Wordings by which programs of all kinds refuse a call. */
+const CERTAIN_INVOCATION = new RegExp(
+  [
+    String.raw`(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not a valid|undefined|ambiguous)(?: shorthand| long| global| positional| command[- ]line)? (?:option|flag|argument|arg|subcommand|sub-command|command|parameter|switch|keyword argument)s?\b`,
+    String.raw`\b(?:flag|option|argument|switch|parameter)s? (?:provided but not|is not|are not|was not|not|does not|doesn't) (?:defined|recogni[sz]ed|found|allowed|supported|exist|known|expected)`,
+    String.raw`(?:flag|option|argument|parameter|switch)s?\b.{0,60}\b(?:needs|requires|expects|is missing|missing)(?: an?| exactly)? (?:argument|value|parameter|\d)`,
+    String.raw`missing (?:required |positional |mandatory )?(?:argument|option|flag|parameter|operand|subcommand)`,
+    String.raw`too (?:many|few) (?:arguments|parameters|positional)`,
+    String.raw`\b(?:accepts|requires|expected|expects) (?:at (?:most|least)|exactly|between|only)? ?\d.{0,12} arg`,
+    String.raw`the following (?:required )?arguments (?:are|were|is)`,
+    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령어를 찾을 수 없`,
+    String.raw`missing script|script not found|no script named|NO_SCRIPT|couldn't find a script|Command "[^"]+" not found|(?:task|target|recipe|goal|profile|service|workspace|project) ["'\x60]?[\w:./-]+["'\x60]? (?:not found|does not exist|is not defined)|no rule to make target|no such (?:task|target|service|remote|recipe)|does not contain recipe|no tasks? (?:named|matching)`,
+    String.raw`no matches found:|: event not found|bad substitution|unexpected EOF while|syntax error near|unmatched ["'\x60({]`,
+  ].join('|'),
+  'i',
+);
+
+const LIKELY_INVOCATION = new RegExp(
+  [
+    String.raw`(?:jq|yq|awk|sed|perl): (?:error|.*expression|\d|-e )|failed to parse jq|parse error|syntax error|unterminated|unbalanced|regex parse error|invalid (?:regular expression|regex|pattern|expression|syntax|format|value|choice|date|number|URL|ref|refspec|path|query)|Unknown JSON field|invalid choice`,
+    String.raw`build constraints exclude|no Go files in|cannot write multiple packages|outside (?:main|the main) module|not in (?:std|GOROOT)|no required module provides|updates to go\.mod needed|go\.mod file not found|main module .* does not contain|malformed import path|cannot find (?:main )?module`,
+    String.raw`ignored by one of your \.gitignore|did not match any file|ambiguous argument|unknown revision|bad revision|not a git repository|unrelated histories|src refspec|no upstream branch|has no upstream|No configured push|not a valid (?:ref|object|branch|identifier)|invalid reference|unknown switch|index\.lock|already (?:exists|checked out|used by worktree)|working tree contains|would be overwritten by|not possible to fast-forward|divergent branches|detached HEAD`,
+    String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lockfile|lock file|--legacy-peer-deps|frozen`,
+    String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index) ["'\x60]?[\w.]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+`,
+    String.raw`ECONNREFUSED|connection refused|EADDRINUSE|address already in use|port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve host|heap out of memory|out of memory|ENOMEM|EMFILE|no space left`,
+    String.raw`(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)|(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+)["'\x60]? (?:is |was |must be |environment variable |env var )?(?:not set|required|missing|undefined|not defined|set)|must be set|is not set|Missing (?:environment|env|required env)`,
+    String.raw`(?:cannot|can't|could not) find (?:module|package)|no module named|ModuleNotFound|is not installed|please (?:install|run)|not installed|try running|run ['"\x60][^'"\x60]+['"\x60]|Executable doesn't exist|shared librar|could not (?:read|find|locate) (?:a )?["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config)|no (?:package\.json|Makefile|makefile|pyproject|such file or directory.{0,40}package\.json)|can't open (?:file|input)|cannot execute|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running`,
+  ].join('|'),
+  'i',
+);
+
+/** The first line of a message that is such a one; one that ends in a colon takes the next along. */
+function lineThat(holds: (line: string) => boolean, text: string): string | undefined {
+  const lines = text.split('\n', 200).map((line) => line.trim());
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] as string;
+    if (line.length > 600 || !holds(line)) continue;
+    const next = lines.slice(index + 1).find((one) => one !== '');
+    return line.endsWith(':') && next !== undefined ? `${line} ${next}` : line;
+  }
   return undefined;
 }

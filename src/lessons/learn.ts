@@ -1,0 +1,417 @@
+import { culpritOf, isInvocation } from './failure.ts';
+import { findingsIn, isOwnRule } from './findings.ts';
+import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
+import { isSameWork, likeness } from './likeness.ts';
+import { isRead, isSetUp, siblingScript, undoes } from './programs.ts';
+import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { quoteCommand, quotePair } from './tell.ts';
+import { maskLine } from './words.ts';
+
+/**
+ * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same
+ * log gives the same lessons. What each rule earned on real sessions stands in ARCHITECTURE.md.
+ */
+
+type Failed = Extract<Outcome, { kind: 'failed' }>;
+
+/** A shell call with its commands. */
+type Shell = LoggedCall & { readonly commands: readonly Placed[] };
+/** A command and where it ran, relative to the project. */
+type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
+type FailedShell = Shell & { readonly outcome: Failed };
+
+/** Something that helped once. */
+type Observation = {
+  readonly failure: FailedShell;
+  readonly helper: Shell;
+  readonly remedy: Remedy;
+  /** By what two observations are of the same remedy. */
+  readonly sameness: string;
+  readonly likeness: number;
+  /** Shape and place of the command that is told, to see whether it fails elsewhere. */
+  readonly shape: string;
+};
+
+/** How many shell calls after a failure are looked at for its correction. */
+const CORRECTION_CALLS = 2;
+const FIXER_CALLS = 4;
+const LIKENESS_MIN = 0.6;
+const STEP_COST = 0.2;
+const IDS_KEPT = 5;
+const LINT_SESSIONS_MIN = 2;
+
+/** The groups of a project's errors. `log` is in order of time; it may be a part of what there is. */
+export function learn(log: readonly (LoggedCall | LoggedPrompt)[]): ErrorGroup[] {
+  const streams = streamsOf(log);
+  const shells = streams.flatMap((stream) => stream.filter(isShell));
+  const tally = tallyOf(shells);
+  const observations = streams.flatMap((stream) => observe(stream));
+  const groups = Map.groupBy(shells.filter(isFailed), ({ outcome }) => outcome.key);
+  const rules = rulesOf(shells);
+  return [...groups].map(([key, failures]) => {
+    const own = observations.filter(({ failure }) => failure.outcome.key === key);
+    const lesson = lessonOf(key, failures, own, tally) ?? acrossSessions(key, failures, shells, tally) ?? lintLesson(key, failures, rules);
+    return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson };
+  });
+}
+
+/** One after the other what each agent did, in each of its sessions. */
+function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[]): (Shell | LoggedCall | LoggedPrompt)[][] {
+  const streams = new Map<string, (Shell | LoggedCall | LoggedPrompt)[]>();
+  for (const entry of log) {
+    const name = entry.kind === 'prompt' ? `${entry.session}\n` : `${entry.session}\n${entry.agent ?? ''}`;
+    const stream = streams.get(name) ?? [];
+    streams.set(name, stream);
+    stream.push(entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line) : entry);
+  }
+  return [...streams.values()];
+}
+
+function withCommands(call: LoggedCall, line: string): Shell {
+  const commands = parseShell(line).map((command) => {
+    const place = placeOf(call.directory, command.directory);
+    return { ...command, place, shape: shapeOf(command, place) };
+  });
+  return { ...call, commands };
+}
+
+function isShell(entry: Shell | LoggedCall | LoggedPrompt): entry is Shell {
+  return 'commands' in entry;
+}
+
+function isFailed(call: Shell): call is FailedShell {
+  return call.outcome.kind === 'failed';
+}
+
+/** The directory that `cd target` leads to from `base`, both relative to the project where they lie in it. */
+function placeOf(base: string, target: string): string {
+  if (target === '' || target === '.') return base;
+  if (/^(?:[/~]|[A-Za-z]:)/.test(target)) return target.replace(/\/+$/, '');
+  const segments = base === '' ? [] : base.split('/');
+  for (const segment of target.split('/')) {
+    if (segment === '..') segments.pop();
+    else if (segment !== '.') segments.push(segment);
+  }
+  return segments.join('/');
+}
+
+/** By what two commands are the same one: numbers and hashes masked, with the place. */
+function shapeOf({ words }: SimpleCommand, place: string): string {
+  return `${place}\n${words.map((word) => maskLine(unquoted(word))).join(' ')}`;
+}
+
+type Count = { worked: number; lastWorked: string; failed: number; firstFailed: string };
+type Tally = ReadonlyMap<string, Count>;
+
+/** How often each command worked and failed. Of a call that failed only the command that failed counts. */
+function tallyOf(shells: readonly Shell[]): Tally {
+  const tally = new Map<string, Count>();
+  const countOf = (shape: string) => {
+    const count = tally.get(shape) ?? { worked: 0, lastWorked: '', failed: 0, firstFailed: '~' };
+    tally.set(shape, count);
+    return count;
+  };
+  for (const call of shells) {
+    if (isFailed(call)) {
+      const culprit = culpritIn(call);
+      if (culprit === undefined) continue;
+      const count = countOf(culprit.shape);
+      count.failed++;
+      if (call.ts < count.firstFailed) count.firstFailed = call.ts;
+    } else if (call.outcome.kind === 'worked') {
+      for (const { shape } of call.commands) {
+        const count = countOf(shape);
+        count.worked++;
+        if (call.ts > count.lastWorked) count.lastWorked = call.ts;
+      }
+    }
+  }
+  return tally;
+}
+
+function culpritIn(call: FailedShell): Placed | undefined {
+  return culpritOf(call.commands, call.outcome.said) as Placed | undefined;
+}
+
+/** What helped in one agent's work. */
+function observe(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]): Observation[] {
+  const found: Observation[] = [];
+  stream.forEach((entry, index) => {
+    if (entry.kind !== 'call' || !isShell(entry) || !isFailed(entry)) return;
+    const { noise } = entry.outcome;
+    if (noise !== null && noise !== 'finding') return;
+    const later = untilInterrupted(stream, index + 1);
+    const one = (noise === null ? correction(entry, later) : undefined) ?? fixer(entry, later);
+    if (one !== undefined) found.push(one);
+  });
+  return found;
+}
+
+/** The shell calls that follow, as far as nothing else can have helped: a prompt, or a change of a file. */
+function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[], from: number): Shell[] {
+  const calls: Shell[] = [];
+  for (const entry of stream.slice(from)) {
+    if (entry.kind === 'prompt' || calls.length >= FIXER_CALLS) break;
+    if (isShell(entry)) calls.push(entry);
+    else if (/^(?:Edit|Write|MultiEdit|NotebookEdit)$/.test(entry.tool)) break;
+  }
+  return calls;
+}
+
+/** The same thing said in another way, which was accepted. */
+function correction(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
+  const culprit = culpritIn(failure);
+  if (culprit === undefined || hasVariable(culprit)) return undefined;
+  const isWrongCall = isInvocation(failure.outcome.said);
+  let best: Observation | undefined;
+  later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
+    if (!isAccepted(helper, failure)) return;
+    for (const command of helper.commands) {
+      const value = likeness(culprit, command) - step * STEP_COST;
+      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0) || hasVariable(command)) continue;
+      // An error that does not blame the call is corrected only by what was added to that very call, at once.
+      if (!isWrongCall && !(step === 0 && helper.outcome.kind === 'worked' && isExtended(culprit, command))) continue;
+      if (undoes(command) && !undoes(culprit)) continue;
+      best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
+    }
+  });
+  return best;
+}
+
+type Pair = { readonly culprit: Placed; readonly command: Placed; readonly value: number };
+
+function correctionBy(
+  failure: FailedShell,
+  helper: Shell,
+  { culprit, command, value }: Pair,
+): Observation | undefined {
+  const common = { failure, helper, likeness: value, shape: command.shape };
+  if (isSameWork(culprit, command)) {
+    if (culprit.place === command.place) return undefined;
+    const use = quoteCommand(command);
+    if (use === undefined || isOutside(command.place)) return undefined;
+    const remedy = { kind: 'directory', use, directory: command.place } as const;
+    return { ...common, remedy, sameness: `in ${command.place}` };
+  }
+  const pair = quotePair(culprit, command);
+  if (pair === undefined) return undefined;
+  return { ...common, remedy: { kind: 'command', ...pair }, sameness: `${pair.failing}\n${pair.use}` };
+}
+
+function isOutside(place: string): boolean {
+  return /^(?:[/~]|[A-Za-z]:|\.\.)/.test(place);
+}
+
+/** Every word of the one stands in the other in the same order, and there are more: a flag, a variable, an argument. */
+function isExtended(culprit: SimpleCommand, command: SimpleCommand): boolean {
+  let at = 0;
+  for (const word of command.words) if (word === culprit.words[at]) at++;
+  return at === culprit.words.length && command.words.length > culprit.words.length;
+}
+
+/** It worked, or failed for a reason that shows that its wording was understood. */
+function isAccepted(helper: Shell, failure: FailedShell): boolean {
+  if (helper.outcome.kind === 'worked') return true;
+  if (!isFailed(helper)) return false;
+  return helper.outcome.key !== failure.outcome.key && helper.outcome.noise === 'finding';
+}
+
+function hasVariable({ words }: SimpleCommand): boolean {
+  return words.some((word) => /(?<!\\)\$[\w{(]|`/.test(word.replace(/'[^']*'/g, '')));
+}
+
+/** What made the very same command work again, or its script's own sibling that repairs. */
+function fixer(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
+  const culprit = culpritIn(failure);
+  if (culprit === undefined) return undefined;
+  const helpers: { call: Shell; command: Placed }[] = [];
+  for (const call of later) {
+    if (call.outcome.kind !== 'worked') {
+      if (!call.commands.some(({ shape }) => shape === culprit.shape)) return undefined;
+      continue;
+    }
+    for (const command of call.commands) {
+      if (siblingScript(culprit, command)) return fixerBy(failure, call, { culprit, command, isSibling: true });
+      const [first] = helpers;
+      if (command.shape === culprit.shape) {
+        const isOne = first !== undefined && helpers.every(({ command: { shape } }) => shape === first.command.shape);
+        return isOne ? fixerBy(failure, first.call, { culprit, command: first.command, isSibling: false }) : undefined;
+      }
+      if (!isRead(command)) helpers.push({ call, command });
+    }
+  }
+  return undefined;
+}
+
+type Fix = { readonly culprit: Placed; readonly command: Placed; readonly isSibling: boolean };
+
+function fixerBy(failure: FailedShell, helper: Shell, { culprit, command, isSibling }: Fix): Observation | undefined {
+  if (undoes(command) || hasVariable(command)) return undefined;
+  const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
+  if (failing === undefined || use === undefined) return undefined;
+  const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
+  const isSure = isSibling || isNamed || (failure.outcome.noise === null && isSetUp(command));
+  const remedy = { kind: 'fixer', failing, use } as const;
+  return { failure, helper, remedy, sameness: use, likeness: isSure ? 1 : 0, shape: command.shape };
+}
+
+/** The best remedy of a group, unless the log speaks against it. */
+function lessonOf(
+  key: string,
+  failures: readonly FailedShell[],
+  observations: readonly Observation[],
+  tally: Tally,
+): Lesson | undefined {
+  const remedies = [...Map.groupBy(observations, ({ sameness }) => sameness).values()].sort(
+    (left, right) => countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
+  );
+  for (const seen of remedies) {
+    const newest = seen.at(-1);
+    if (newest === undefined || !isWorthTelling(newest, seen, failures, tally)) continue;
+    const said = newest.failure.outcome.said;
+    return { key, said, remedy: newest.remedy, evidence: evidenceOf(failures, helpersOf(seen)) };
+  }
+  return undefined;
+}
+
+function likeliest(observations: readonly Observation[]): number {
+  return Math.max(...observations.map(({ likeness }) => likeness));
+}
+
+function helpersOf(observations: readonly Observation[]): Shell[] {
+  return observations.map(({ helper }) => helper);
+}
+
+function isWorthTelling(
+  { failure, remedy, shape }: Observation,
+  seen: readonly Observation[],
+  failures: readonly FailedShell[],
+  tally: Tally,
+): boolean {
+  const sessions = countSessions(helpersOf(seen));
+  const told = tally.get(shape);
+  if (told !== undefined && told.failed > told.worked) return false;
+  if (remedy.kind === 'fixer') return likeliest(seen) === 1 || sessions > 1;
+  // The plain command works by now as well: it was something else that failed.
+  if (worksByNow(failures, tally)) return false;
+  return sessions > 1 || remedy.kind !== 'command' || !isSaidByItself(failure, remedy);
+}
+
+/** The failing command worked after it had failed, at least as often. */
+function worksByNow(failures: readonly FailedShell[], tally: Tally): boolean {
+  const shapes = new Set(failures.map((failure) => culpritIn(failure)?.shape ?? ''));
+  let worked = 0;
+  for (const shape of shapes) {
+    const count = tally.get(shape);
+    if (count !== undefined && count.lastWorked > count.firstFailed) worked += count.worked;
+  }
+  return worked >= failures.length;
+}
+
+/** The message names the words, and the remedy is nothing but leaving them out. */
+function isSaidByItself({ outcome }: FailedShell, remedy: Extract<Remedy, { kind: 'command' }>): boolean {
+  const use = remedy.use.split(' ');
+  const left = remedy.failing.split(' ').filter((word) => !use.includes(word));
+  const added = use.filter((word) => !remedy.failing.split(' ').includes(word));
+  return added.length === 0 && left.length > 0 && left.some((word) => outcome.said.includes(word));
+}
+
+/** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
+function acrossSessions(
+  key: string,
+  failures: readonly FailedShell[],
+  shells: readonly Shell[],
+  tally: Tally,
+): Lesson | undefined {
+  const newest = failures.at(-1);
+  const culprit = newest && culpritIn(newest);
+  if (newest === undefined || culprit === undefined || hasVariable(culprit)) return undefined;
+  if (newest.outcome.noise !== null || !isInvocation(newest.outcome.said) || worksByNow(failures, tally)) return undefined;
+  const alike = shells.filter(
+    (call) =>
+      call.outcome.kind === 'worked' &&
+      call.commands.some((command) => command.place === culprit.place && differsInOneWord(culprit, command)),
+  );
+  const [helper] = alike;
+  const command = helper?.commands.find((one) => differsInOneWord(culprit, one));
+  const count = command && tally.get(command.shape);
+  if (command === undefined || count === undefined || countSessions(alike) < 2 || count.worked < 5 * Math.max(1, count.failed)) return undefined;
+  const pair = undoes(command) ? undefined : quotePair(culprit, command);
+  if (pair === undefined) return undefined;
+  return { key, said: newest.outcome.said, remedy: { kind: 'command', ...pair }, evidence: evidenceOf(failures, alike) };
+}
+
+function differsInOneWord(left: SimpleCommand, right: SimpleCommand): boolean {
+  if (left.words.length !== right.words.length || left.words.length < 3 || programOf(left) !== programOf(right)) return false;
+  const others = left.words.filter((word, index) => word !== right.words[index]);
+  const [word] = others;
+  const other = right.words.find((one, index) => one !== left.words[index]);
+  return others.length === 1 && word !== undefined && other !== undefined && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
+}
+
+/** One is the other with something before, behind or between. */
+function areAlike(left: string, right: string): boolean {
+  const [short, long] = left.length < right.length ? [left, right] : [right, left];
+  let start = 0;
+  while (start < short.length && short[start] === long[start]) start++;
+  let end = 0;
+  while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
+  return start + end >= short.length * 0.7;
+}
+
+type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; message: string };
+
+/** The rules of the project's linters, and in which sessions they were broken. */
+function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
+  const rules = new Map<string, RuleUse>();
+  for (const call of shells) {
+    if (!isFailed(call) || call.outcome.noise !== 'finding') continue;
+    for (const { rule, message } of findingsIn(call.outcome.text)) {
+      if (!isOwnRule(rule)) continue;
+      const use = rules.get(rule) ?? { sessions: new Set(), calls: [], message };
+      rules.set(rule, use);
+      use.sessions.add(call.session);
+      use.calls.push(call);
+      use.message = message;
+    }
+  }
+  return rules;
+}
+
+function lintLesson(
+  key: string,
+  failures: readonly FailedShell[],
+  rules: ReadonlyMap<string, RuleUse>,
+): Lesson | undefined {
+  const newest = failures.at(-1);
+  const rule = newest && findingsIn(newest.outcome.text)[0]?.rule;
+  const use = rule ? rules.get(rule) : undefined;
+  if (newest === undefined || !rule || use === undefined || use.sessions.size < LINT_SESSIONS_MIN) return undefined;
+  const remedy = { kind: 'lint', rule, message: use.message } as const;
+  return { key, said: newest.outcome.said, remedy, evidence: evidenceOf(failures, use.calls) };
+}
+
+function isOpen(failures: readonly FailedShell[], tally: Tally): boolean {
+  const newest = failures.at(-1);
+  const shape = newest && culpritIn(newest)?.shape;
+  const count = shape === undefined ? undefined : tally.get(shape);
+  return count === undefined || count.lastWorked <= (newest?.ts ?? '');
+}
+
+function countSessions(calls: readonly LoggedCall[]): number {
+  return new Set(calls.map(({ session }) => session)).size;
+}
+
+function evidenceOf(failures: readonly LoggedCall[], helpers: readonly LoggedCall[]): Evidence {
+  const times = [...failures, ...helpers].map(({ ts }) => ts).sort();
+  return {
+    sessions: countSessions(helpers),
+    agents: new Set(helpers.map(({ session, agent }) => `${session} ${agent}`)).size,
+    failed: failures.length,
+    helped: helpers.length,
+    first: times[0] ?? '',
+    last: times.at(-1) ?? '',
+    failedCalls: failures.slice(-IDS_KEPT).map(({ id }) => id),
+    helpedCalls: helpers.slice(-IDS_KEPT).map(({ id }) => id),
+  };
+}

@@ -1,0 +1,69 @@
+import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
+
+/** How much one command is another way to say the same: 0 to 1. */
+export function likeness(left: SimpleCommand, right: SimpleCommand): number {
+  const [words, others] = [wordsOf(left), wordsOf(right)];
+  if (words.length === 0 || others.length === 0 || keepsTooLittleCode(left, right)) return 0;
+  if (isSameWork(left, right)) return 0.95;
+  const shared = sharedInOrder(words, others);
+  const ratio = shared / Math.max(words.length, others.length);
+  const onlyMoreOrLess = shared === Math.min(words.length, others.length);
+  if (onlyMoreOrLess && shared >= 2) return 0.6 + 0.4 * ratio;
+  const isSameProgram = programOf(left) === programOf(right);
+  if (isSameProgram && subcommandOf(words) === subcommandOf(others)) return 0.3 + 0.6 * ratio;
+  const rest = argumentsOf(words).join(' ');
+  if (!isSameProgram && rest !== '' && rest === argumentsOf(others).join(' ')) return 0.8;
+  return 0;
+}
+
+/** The same words, wherever they run. */
+export function isSameWork(left: SimpleCommand, right: SimpleCommand): boolean {
+  return wordsOf(left).join(' ') === wordsOf(right).join(' ');
+}
+
+function wordsOf({ words }: SimpleCommand): string[] {
+  return words.map(unquoted);
+}
+
+function argumentsOf(words: readonly string[]): readonly string[] {
+  return words.slice(words.findIndex((word) => !isAssignment(word)) + 1);
+}
+
+function subcommandOf(words: readonly string[]): string | undefined {
+  return argumentsOf(words).find((word) => !word.startsWith('-'));
+}
+
+/** How many words stand in both, in the same order. */
+export function sharedInOrder(left: readonly string[], right: readonly string[]): number {
+  let row = new Array<number>(right.length + 1).fill(0);
+  for (const word of left) {
+    const next = [0];
+    right.forEach((other, index) => {
+      next.push(word === other ? (row[index] ?? 0) + 1 : Math.max(row[index + 1] ?? 0, next[index] ?? 0));
+    });
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+const CODE_LENGTH_MIN = 40;
+const CODE_KEPT_MIN = 0.7;
+
+/** Code in an argument (`jq`, `python -c`) that was written anew is no correction of what stood there. */
+function keepsTooLittleCode(left: SimpleCommand, right: SimpleCommand): boolean {
+  const code = longest(wordsOf(left));
+  const other = longest(wordsOf(right));
+  if (code.length < CODE_LENGTH_MIN || other.length < CODE_LENGTH_MIN || code === other) return false;
+  const [tokens, others] = [tokensOf(code), tokensOf(other)];
+  return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length) < CODE_KEPT_MIN;
+}
+
+function longest(words: readonly string[]): string {
+  return words.reduce((found, word) => (word.length > found.length ? word : found), '');
+}
+
+const TOKENS_MAX = 200;
+
+function tokensOf(code: string): string[] {
+  return (code.match(/\w+|[^\w\s]/g) ?? []).slice(0, TOKENS_MAX);
+}

@@ -1,0 +1,188 @@
+import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
+
+/**
+ * Which words of a command are told to others: those that explain themselves. Any other word, a password perhaps, becomes
+ * `…`, and so does what two commands share and nobody else needs.
+ */
+
+const QUOTE_LENGTH_MAX = 80;
+const WORD_LENGTH_MAX = 48;
+const AROUND_DIFFERENCE = 22;
+const GAP = '…';
+
+/** The command as it is told; undefined when too little is left of it to be of use. */
+export function quoteCommand(command: SimpleCommand): string | undefined {
+  const told = command.words.map((word, index) => (isTold(command, index) ? shown(word) : GAP));
+  return quotation(told, command);
+}
+
+/** Two commands as they are told, so that the difference is seen: what both share is left out where it says nothing. */
+export function quotePair(
+  failing: SimpleCommand,
+  use: SimpleCommand,
+): { readonly failing: string; readonly use: string } | undefined {
+  const shared = new Set(failing.words.filter((word) => use.words.includes(word)));
+  const told = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
+  const [first, second] = told;
+  // What is told has to differ in words that are told.
+  return first === undefined || second === undefined || first === second || isVaguer(second, first)
+    ? undefined
+    : { failing: first, use: second };
+}
+
+function quoteBeside(command: SimpleCommand, other: SimpleCommand, shared: ReadonlySet<string>): string | undefined {
+  const head = headLength(command);
+  const told = command.words.map((word, index) => {
+    if (!isTold(command, index)) return GAP;
+    if (index >= head && shared.has(word) && !isOption(word) && !isShort(command)) return GAP;
+    const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
+    return partner === undefined ? shown(word) : aroundDifference(word, partner);
+  });
+  return quotation(told, command);
+}
+
+/** Nothing is new in `use` but gaps: then it tells nothing. */
+function isVaguer(use: string, failing: string): boolean {
+  const words = failing.split(' ');
+  const added = use.split(' ').filter((word) => !words.includes(word) && word !== GAP);
+  const removed = words.filter((word) => !use.split(' ').includes(word) && word !== GAP);
+  return added.length === 0 && removed.length === 0;
+}
+
+function isShort({ words }: SimpleCommand): boolean {
+  return words.join(' ').length <= 40;
+}
+
+/** Program, subcommands and options in front: they say what kind of command it is. */
+function headLength(command: SimpleCommand): number {
+  const start = command.words.findIndex((word) => !isAssignment(word));
+  let index = start + 1;
+  while (index < start + 3 && /^[a-z][\w:-]*$/i.test(unquoted(command.words[index] ?? ''))) index++;
+  return index;
+}
+
+function isOption(word: string): boolean {
+  return /^--?[A-Za-z]/.test(word);
+}
+
+/** Joins the words, gaps as one; undefined when the program itself is a gap or too much is one. */
+function quotation(told: readonly string[], command: SimpleCommand): string | undefined {
+  const words: string[] = [];
+  for (const word of told) if (word !== GAP || words.at(-1) !== GAP) words.push(word);
+  const program = programOf(command);
+  if (program === '' || !words.some((word) => unquoted(word).includes(program))) return undefined;
+  const text = words.join(' ');
+  return text.length <= QUOTE_LENGTH_MAX ? text : withinLength(words);
+}
+
+/** As many words from the beginning as fit. */
+function withinLength(words: readonly string[]): string {
+  let text = '';
+  for (const word of words) {
+    if (text.length + word.length + 3 > QUOTE_LENGTH_MAX) return text.endsWith(GAP) ? text : `${text} ${GAP}`;
+    text = text === '' ? word : `${text} ${word}`;
+  }
+  return text;
+}
+
+function shown(word: string): string {
+  const line = word.replace(/\s+/g, ' ');
+  return line.length <= WORD_LENGTH_MAX ? line : `${line.slice(0, WORD_LENGTH_MAX - 1)}${GAP}`;
+}
+
+/** The word of the other command that this one was written anew from. */
+function partnerOf(word: string, other: SimpleCommand, shared: ReadonlySet<string>): string | undefined {
+  if (shared.has(word)) return undefined;
+  return other.words.find((one) => one.length > WORD_LENGTH_MAX && !shared.has(one));
+}
+
+/** The part of a long word around the first place at which it differs from the other. */
+function aroundDifference(word: string, other: string): string {
+  const [line, otherLine] = [word.replace(/\s+/g, ' '), other.replace(/\s+/g, ' ')];
+  let at = 0;
+  while (at < line.length && line[at] === otherLine[at]) at++;
+  const start = Math.max(0, at - AROUND_DIFFERENCE / 2);
+  const end = Math.min(line.length, start + WORD_LENGTH_MAX);
+  return `${start > 0 ? GAP : ''}${line.slice(start, end)}${end < line.length ? GAP : ''}`;
+}
+
+/** Whether others may read this word of a command. */
+function isTold(command: SimpleCommand, index: number): boolean {
+  const word = command.words[index] as string;
+  const value = unquoted(word);
+  if (isAssignment(word)) {
+    const [, name = '', assigned = ''] = /^(\w+)\+?=(.*)$/s.exec(value) ?? [];
+    return !isSecretName(name) && explainsItself(assigned);
+  }
+  if (isAfterSecretOption(command, index)) return false;
+  if (isOption(word)) {
+    const [, name = '', assigned] = /^(--?[\w.-]+)(?:=(.*))?$/s.exec(value) ?? [];
+    return name !== '' && (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) && !hasAttachedValue(command, value);
+  }
+  const isProgram = command.words.slice(0, index).every(isAssignment);
+  if (isProgram) return /^[\w@%+.~/\\:-]{1,64}$/.test(value);
+  if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index)) return false;
+  return explainsItself(value);
+}
+
+const SECRET_NAME =
+  /pass|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:u|p|P|a|k|w|H|W|x|b|d|pw|psw|pat|data|body|form|from-literal|stdin|env|e|set|build-arg|secret)$/i;
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) && !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name);
+}
+
+/** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
+function isAfterSecretOption({ words }: SimpleCommand, index: number): boolean {
+  const before = unquoted(words[index - 1] ?? '');
+  if (isOption(before) && !before.includes('=') && isSecretName(before)) return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
+  const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
+  return earlier.some((word) => /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(word));
+}
+
+/** `-ppassword`, `-uuser:password`. */
+function hasAttachedValue(command: SimpleCommand, value: string): boolean {
+  return /^-[puPakwU][^-=].{2,}$/.test(value) && (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)));
+}
+
+/** Programs that are called with passwords, keys and tokens in any place. */
+const KEEPS_SECRETS =
+  /^(?:mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
+
+/** A file or a plain path: what these programs are called on and not what opens it. */
+function isPlainPlace(value: string): boolean {
+  return /^\.{0,2}\/?[\w@+ -]+(?:\/[\w@+.-]+)+\/?$|^[\w-]+\.[a-z]{1,5}$/.test(value) && explainsItself(value);
+}
+
+/** The first plain words behind the program say what it does. */
+function isSubcommand({ words }: SimpleCommand, index: number): boolean {
+  const start = words.findIndex((word) => !isAssignment(word));
+  return index === start + 1 && /^[a-z][a-z-]{1,15}$/.test(unquoted(words[index] ?? ''));
+}
+
+const CODE_LENGTH_MAX = 400;
+
+/** Plain words, numbers, versions, paths, names of packages, patterns, and code that is made of such. */
+export function explainsItself(value: string): boolean {
+  if (value === '' || /^[^A-Za-z0-9]{1,12}$/.test(value)) return true;
+  if (value.includes('[REDACTED') || value.includes('://') || value.length > CODE_LENGTH_MAX) return false;
+  const tokens = value.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  return tokens.every((token, index) => isPlainToken(token, value, index === 0));
+}
+
+/** A word of letters, or a number; letters and digits together only as names have them: `v2`, `utf8`, `ES2022`, `sha256`. */
+function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
+  if (/^\d{1,6}$/.test(token)) return true;
+  if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token.length <= 8;
+  // Mixed case and punctuation around it, as in made-up passwords: `Tiger-4821!x`.
+  if (/[!^&%#~]/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value) && isFirst && value.length <= 40 && !/[\s()|.[\]/]/.test(value)) return false;
+  if (/^[\p{L}_]+$/u.test(token)) return token.length <= 40 && isWordLike(token);
+  return /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(token) && !/^[a-f0-9]{7,}$/.test(token);
+}
+
+/** Parts of a name of letters (`camelCase`, `snake_case`) have vowels, as words have. */
+function isWordLike(token: string): boolean {
+  if (!/^[A-Za-z_]+$/.test(token)) return true;
+  const parts = token.split(/_|(?<=[a-z])(?=[A-Z])/).filter((part) => part.length > 5);
+  return parts.every((part) => /[aeiouy]/i.test(part) && !/[^aeiouy_]{6,}/i.test(part));
+}

@@ -1,0 +1,16 @@
+import { oneLine } from '../core/text.ts';
+
+/** Masks, for recognising only: what differs from one time to the next. */
+
+/** A line in which numbers, hashes, absolute paths, addresses and long quotations are masked. */
+export function maskLine(line: string): string {
+  return oneLine(line)
+    .replace(/\bhttps?:\/\/\S+/g, '…')
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{20,}\b/gi, '#')
+    .replace(/\b(?=[a-f]*\d)[0-9a-f]{7,64}\b/g, '#')
+    .replace(/(["'`])(?:(?!\1).){41,}\1/g, '"…"')
+    .replace(/(?<![\w.@-])(?:~|[A-Za-z]:)?(?:[\\/][\w.@+ -]*[\w.@+-]){2,}[\\/]?/g, '…')
+    .replace(/\d+(?:\.\d+)*/g, '#')
+    .replace(/^(?:error|fatal|warning|npm (?:error|ERR!)(?: code)?|bash|sh|zsh)(?:: (?:line #: )?| )/i, '')
+    .trim();
+}
