@@ -22,7 +22,6 @@ const BINARY = 'dist/self-generation';
 const EMPTY = 'dist/bench/empty';
 const EMPTY_NAME = 'empty program';
 const SMALL_EVENTS = 1_000;
-const SKILLS = 20;
 
 type Size = { readonly events: number; readonly fixes: number };
 type Case = {
@@ -121,13 +120,6 @@ function seed(home: string, { events, fixes }: Size): void {
   // As install leaves it.
   writeFileSync(paths.config, JSON.stringify({ subagentContext: { agents: ['general-purpose'] } }));
   mkdirSync(paths.heartbeats, { recursive: true });
-  // A prompt is compared with the user's skills.
-  mkdirSync(`${home}/.claude/commands`, { recursive: true });
-  for (let index = 0; index < SKILLS; index++) {
-    const pattern = `make the ${word(index + 26)} of the ${word(index + 99)} pass`;
-    const text = `# /skill-${index}\n\n## 감지된 패턴\n- ${pattern}\n\n## 실행 지침\n\n${'Do it with care. '.repeat(200)}\n`;
-    writeFileSync(`${home}/.claude/commands/skill-${index}.md`, text);
-  }
 }
 
 /** A word of letters for a number, so that normalisation would keep errors apart. */

@@ -25,7 +25,6 @@ if (hook) {
   const hadInput = await hookProcess(hook.name, process.env, {
     others: () => import('./hooks/others.ts'),
     failures: () => import('./hooks/error-logger.ts'),
-    prompts: () => import('./hooks/prompt-logger.ts'),
     deliveries: () => import('./subagents/deliver-to-hook.ts'),
   });
   if (hadInput || hook.isSure) process.exit(0);

@@ -2,13 +2,11 @@ import { hookByName } from './core/hook-names.ts';
 import { hookProcess } from './hook.ts';
 import * as failures from './hooks/error-logger.ts';
 import * as others from './hooks/others.ts';
-import * as prompts from './hooks/prompt-logger.ts';
 
 /** The hooks under Node: `node subagent-context.mjs` is the hook of that name. */
 const fileName = (process.argv[1] ?? '').split(/[\\/]/).at(-1) ?? '';
 await hookProcess(hookByName(fileName)?.name, process.env, {
   others: async () => others,
   failures: async () => failures,
-  prompts: async () => prompts,
 });
 process.exit(0);

@@ -33,14 +33,13 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   'hook.ts': ['core', 'hooks', 'store', 'sys'],
   'main.ts': ['core', 'hook.ts'],
-  'node.ts': ['core', 'hook.ts', 'hooks/error-logger.ts', 'hooks/others.ts', 'hooks/prompt-logger.ts'],
+  'node.ts': ['core', 'hook.ts', 'hooks/error-logger.ts', 'hooks/others.ts'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
     'cli',
     'hooks/error-logger.ts',
     'hooks/others.ts',
-    'hooks/prompt-logger.ts',
     'mcp/mcp-process.ts',
     'subagents/deliver-to-hook.ts',
     'subagents/supervisor/supervise-process.ts',

@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { oneLine } from '../core/text.ts';
-import { ImportFailure, type ImportReport, importAll } from '../learn/import/import.ts';
-import type { DatabaseReport } from '../learn/import/import-database.ts';
+import { type ImportReport, importAll } from '../learn/import/import.ts';
 import type { TranscriptProgress, TranscriptReport } from '../learn/import/import-transcripts.ts';
 import { counted } from '../setup/check.ts';
 import { locate } from '../setup/place.ts';
@@ -38,18 +37,14 @@ Examples:
   $ self-generation import --dry-run                    what would come of it
   $ self-generation import --project . --days 30        this project, the last 30 days
   $ self-generation import --from ~/old/projects        transcripts that lie elsewhere
-  $ self-generation import --from ~/old/self-gen.db     what an earlier version, or another machine, has learned
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`;
 
 /** `import`: learns from what happened before the hooks were there. */
 export function importCommand(context: CliContext): Command {
   return newCommand('import', context)
-    .description("learn from past sessions' transcripts, or from another database")
-    .option(
-      '--from <PATH...>',
-      'transcripts, directories of them, or databases (default: those of Claude Code)',
-    )
+    .description("learn from past sessions' transcripts")
+    .option('--from <PATH...>', 'transcripts, or directories of them (default: those of Claude Code)')
     .option('--project <PATH>', 'only sessions that were started in this directory')
     .option('--days <N>', 'only sessions of the last N days', readDays)
     .option('--dry-run', 'change nothing, show what would be taken in')
@@ -65,12 +60,12 @@ function readDays(text: string): number {
 }
 
 function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {
-  const sources = findSources(flags, context);
-  if (sources === undefined) return;
+  const roots = findRoots(flags, context);
+  if (roots === undefined) return;
   const project = flags.project === undefined ? undefined : projectAt(resolve(context.cwd, flags.project));
   try {
     const report = importAll({
-      ...sources,
+      roots,
       projectPath: project?.path,
       sinceMs: flags.days === undefined ? undefined : context.now().getTime() - flags.days * MS_PER_DAY,
       config,
@@ -89,69 +84,54 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
     context.progress('');
     const reason = oneLine(error instanceof Error ? error.message : String(error));
     const advice = 'What has been taken in so far stays; run it again to go on';
-    fail(context, EXIT_FAILED, error instanceof ImportFailure ? reason : `import: ${reason}. ${advice}`);
+    fail(context, EXIT_FAILED, `import: ${reason}. ${advice}`);
   }
 }
 
-type Sources = { readonly roots: readonly string[]; readonly databases: readonly string[] };
-
-/** Undefined after saying what is missing. */
-function findSources(flags: Flags, context: CliContext): Sources | undefined {
-  if (flags.from !== undefined) return sortSources(flags.from, flags, context);
+/** Undefined after saying what is missing, or wrong. */
+function findRoots({ from }: Flags, context: CliContext): readonly string[] | undefined {
+  if (from !== undefined) return checkedRoots(from, context);
   const place = locate(context.env, context.platform);
   if (place.kind === 'failed') {
     fail(context, EXIT_FAILED, `import: ${place.reason}. ${place.advice.replace(/\.$/, '')}`);
     return undefined;
   }
   const root = `${place.claudeDirectory}/projects`;
-  if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return { roots: [root], databases: [] };
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return [root];
   const advice = 'Say where they are with --from';
   fail(context, EXIT_FAILED, `import: there are no transcripts, because there is no "${root}". ${advice}`);
   return undefined;
 }
 
-function sortSources(
-  from: readonly string[],
-  { project, days }: Flags,
-  context: CliContext,
-): Sources | undefined {
-  const roots: string[] = [];
-  const databases: string[] = [];
-  for (const given of from) {
-    const path = resolve(context.cwd, given);
-    const reason = attempt(() => {
-      const isDirectory = statSync(path).isDirectory();
-      (isDirectory || !isDatabase(path) ? roots : databases).push(path);
-    });
-    if (reason === undefined) continue;
-    fail(context, EXIT_FAILED, oneLine(`import "${path}": ${reason}`));
+function checkedRoots(from: readonly string[], context: CliContext): string[] | undefined {
+  const roots = from.map((given) => resolve(context.cwd, given));
+  for (const root of roots) {
+    const objection = objectionTo(root);
+    if (objection === undefined) continue;
+    fail(context, objection.exitCode, oneLine(`import "${root}": ${objection.reason}`));
     return undefined;
   }
-  const [database] = databases;
-  if (database !== undefined && (project !== undefined || days !== undefined)) {
-    const flag = project !== undefined ? '--project' : '--days';
-    const reason = `${flag} is for transcripts, and a database is taken as a whole. Leave out the one or the other`;
-    fail(context, EXIT_USAGE, oneLine(`import "${database}": ${reason}`));
-    return undefined;
-  }
-  return { roots, databases };
+  return roots;
 }
 
-function attempt(operation: () => void): string | undefined {
+type Objection = { readonly reason: string; readonly exitCode: number };
+
+function objectionTo(root: string): Objection | undefined {
   try {
-    operation();
-    return undefined;
+    if (statSync(root).isDirectory() || !isDatabase(root)) return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? 'there is no such file or directory' : message;
+    const reason = code === 'ENOENT' ? 'there is no such file or directory' : message;
+    return { reason, exitCode: EXIT_FAILED };
   }
+  const advice = 'Name a transcript (.jsonl), or a directory of them';
+  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT_USAGE };
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
-/** By its first bytes; a file named so that is none is for the import itself to refuse. */
+/** By its first bytes. */
 function isDatabase(path: string): boolean {
-  if (path.endsWith('.db')) return true;
   const file = openSync(path, 'r');
   try {
     const bytes = Buffer.alloc(DATABASE_MAGIC.length);
@@ -179,11 +159,10 @@ function print(report: ImportReport, { dryRun }: Flags, context: CliContext): vo
   const { bold, dim } = pc.createColors(context.colour);
   const line = (text: string) => context.stdout(`${text}\n`);
   if (dryRun) line(bold('Nothing was changed. An import would do this:'));
-  for (const database of report.databases) line(databaseLine(database));
   const { transcripts } = report;
-  if (transcripts.filesFound > 0 || report.databases.length === 0) line(transcriptLine(transcripts));
-  if (hasReadAnything(report)) {
-    line(`Events: ${eventCounts(report)}`);
+  line(transcriptLine(transcripts));
+  if (transcripts.sessions > 0) {
+    line(`Events: ${eventCounts(transcripts)}`);
     line(`Known fixes: ${report.fixes} more`);
     if (transcripts.known > 0) line(`Known already: ${counted(transcripts.known, 'event')}`);
   }
@@ -195,16 +174,6 @@ function print(report: ImportReport, { dryRun }: Flags, context: CliContext): vo
     context.stderr(`warning: ${oneLine(`Cannot read "${path}": ${reason}`)}\n`);
 }
 
-function databaseLine(report: DatabaseReport): string {
-  const file = oneLine(report.file);
-  if (report.kind === 'unchanged') return `Nothing new in ${file}`;
-  const parts = [counted(sum(report.added), 'event'), `${report.known} known already`];
-  if (report.leftOut > 0) parts.push(`${report.leftOut} too old or damaged`);
-  if (report.feedback > 0) parts.push(counted(report.feedback, 'verdict'));
-  if (report.analyses > 0) parts.push(report.analyses === 1 ? '1 analysis' : `${report.analyses} analyses`);
-  return `From ${file}: ${parts.join(', ')}`;
-}
-
 function transcriptLine({ filesFound, filesUnchanged, sessions, bytes }: TranscriptReport): string {
   const read = filesFound - filesUnchanged;
   const found = counted(filesFound, 'transcript');
@@ -213,17 +182,8 @@ function transcriptLine({ filesFound, filesUnchanged, sessions, bytes }: Transcr
   return `Read ${mebibytes(bytes)} of ${counted(sessions, 'session')} in ${found}${unchanged}.`;
 }
 
-function hasReadAnything({ databases, transcripts }: ImportReport): boolean {
-  return transcripts.sessions > 0 || databases.some((database) => database.kind === 'merged');
-}
-
-function eventCounts({ databases, transcripts }: ImportReport): string {
-  const added: Record<string, number> = { ...transcripts.added };
-  for (const database of databases) {
-    if (database.kind === 'unchanged') continue;
-    for (const [type, count] of Object.entries(database.added)) added[type] = (added[type] ?? 0) + count;
-  }
-  const counts = Object.entries(added).map(([type, count]) => `${count} ${oneLine(type)}`);
+function eventCounts({ added }: TranscriptReport): string {
+  const counts = Object.entries(added).map(([type, count]) => `${count} ${type}`);
   return counts.join(', ') || 'none';
 }
 
@@ -240,10 +200,6 @@ function passedOverTexts({ passedOver }: TranscriptReport): string[] {
     [passedOver.linksNotFollowed, 'link to a directory'],
   ];
   return texts.filter(([count]) => count > 0).map(([count, text]) => `${count} × ${text}`);
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
 function mebibytes(bytes: number): string {

@@ -15,11 +15,6 @@ const KOREAN = {
   analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
   applyAdvice: '사용자가 승인하면 터미널에서 `self-generation apply <id>`를 실행하라고 알려주세요.',
   dismissAdvice: '사용자가 거부하면 `self-generation dismiss <id>`로 기록하세요.',
-  fittingSkill: (name: string, place: string) =>
-    `[Self-Generation] 이 작업과 관련된 커스텀 스킬이 있습니다: \`/${name}\` (${place} 스킬)`,
-  globalSkill: '전역',
-  projectSkill: '프로젝트',
-  fittingSkillAdvice: '사용자에게 이 스킬 사용을 제안해주세요.',
   previousSession: (time: string) => `[Self-Generation] 이전 세션 컨텍스트 (${time}):`,
   previousCounts: (prompts: number, tools: number) => `- 프롬프트 ${prompts}개, 도구 ${tools}회 사용`,
   previousPrompts: (prompts: string) => `- 이전 세션 마지막 작업: ${prompts}`,
@@ -41,11 +36,6 @@ const ENGLISH: Messages = {
   analysisAdvice: 'Please tell the user about these suggestions.',
   applyAdvice: 'Who agrees applies it with `self-generation apply <id>` in a terminal of his own.',
   dismissAdvice: 'If the user refuses, `self-generation dismiss <id>` keeps that.',
-  fittingSkill: (name, place) =>
-    `[Self-Generation] There is a custom skill for this: \`/${name}\` (${place})`,
-  globalSkill: 'global',
-  projectSkill: 'project',
-  fittingSkillAdvice: 'Please propose it to the user.',
   previousSession: (time) => `[Self-Generation] Previous session (${time}):`,
   previousCounts: (prompts, tools) => `- Prompts: ${prompts}, tool calls: ${tools}`,
   previousPrompts: (prompts) => `- Last tasks: ${prompts}`,

@@ -53,8 +53,6 @@ export type Recording =
       readonly charCount: number;
       /** The skill that the user called by a slash, when there is one of that name. */
       readonly skill?: string;
-      /** The skill that was proposed to the user. */
-      readonly skillHint?: string;
     }
   | (CallRecord & {
       readonly kind: 'tool-use';

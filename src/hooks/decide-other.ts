@@ -3,20 +3,20 @@ import { decidePostToolBatch } from './batch-logger.ts';
 import type { Decision, FullContext } from './decision.ts';
 import type { HookEvent } from './event.ts';
 import { decidePreToolUse } from './pre-tool-guide.ts';
+import { decideUserPromptSubmit } from './prompt-logger.ts';
 import { decideSessionStart } from './session-analyzer.ts';
 import { decideSessionEnd } from './session-summary.ts';
 import { decideSubagentStop } from './subagent-tracker.ts';
 import { decidePostToolUse } from './tool-logger.ts';
 
-/** The events that need little code to decide on: SubagentStart and the two that search have theirs to themselves. */
-export type OtherEvent = Exclude<
-  HookEvent,
-  { name: 'SubagentStart' | 'UserPromptSubmit' | 'PostToolUseFailure' }
->;
+/** The events that need little code to decide on: SubagentStart and the one that searches have theirs to themselves. */
+export type OtherEvent = Exclude<HookEvent, { name: 'SubagentStart' | 'PostToolUseFailure' }>;
 
 /** What one of these events calls for. Reads through the context, changes nothing. */
 export function decideOther(event: OtherEvent, context: FullContext): Decision {
   switch (event.name) {
+    case 'UserPromptSubmit':
+      return decideUserPromptSubmit(event, context);
     case 'PreToolUse':
       return decidePreToolUse(event, context);
     case 'PostToolUse':

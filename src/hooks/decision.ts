@@ -1,8 +1,8 @@
 import type { Config } from '../core/config.ts';
 import type { HookEventName } from '../core/hook-names.ts';
 import type { Origin, Recording } from '../core/recording.ts';
-import type { Skill } from '../core/skills/skill.ts';
 import type { Db } from '../store/connection.ts';
+import type { Skill } from '../store/skill-files.ts';
 import type { HookEvent } from './event.ts';
 
 /** Text for the agent, as the client's `additionalContext`. */
@@ -43,7 +43,7 @@ export type HookContext = {
 
 /** What the hooks that nobody waits for in the hottest moment may look at besides. */
 export type FullContext = HookContext & {
-  /** The user's own skills, read from their files at each call. */
+  /** The user's own skills, looked up at each call. */
   readonly skills: () => readonly Skill[];
 };
 

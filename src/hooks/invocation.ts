@@ -25,8 +25,6 @@ export type Chunks = {
   readonly others: () => Promise<Others>;
   /** The search for a known fix. */
   readonly failures: () => Promise<Decider<'PostToolUseFailure'>>;
-  /** The search for a fitting skill. */
-  readonly prompts: () => Promise<Decider<'UserPromptSubmit'>>;
   /** Background runs: what they have to tell. Not under Node, where all of a hook is one file and it is too much for one. */
   readonly deliveries?: () => Promise<Deliveries>;
 };

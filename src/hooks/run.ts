@@ -51,16 +51,12 @@ export async function runHook(run: HookRun): Promise<void> {
   if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${event.name}`, now.toISOString());
 }
 
-/** The two that search bring the most code along; no other hook loads it. */
+/** The one that searches brings the most code along; no other hook loads it. */
 async function deciderOf(
   event: Exclude<HookEvent, { name: 'SubagentStart' }>,
   { decideOther }: Others,
-  { prompts, failures }: Chunks,
+  { failures }: Chunks,
 ): Promise<Decide> {
-  if (event.name === 'UserPromptSubmit') {
-    const { decideUserPromptSubmit } = await prompts();
-    return (context) => decideUserPromptSubmit(event, context);
-  }
   if (event.name === 'PostToolUseFailure') {
     const { decidePostToolUseFailure } = await failures();
     return (context) => decidePostToolUseFailure(event, context);

@@ -3,18 +3,15 @@ import type { Db } from './connection.ts';
 import type { Shape } from './shape.ts';
 import type { Value } from './sqlite.ts';
 
-export const EVENT_TYPES = [
-  'prompt',
-  'skill_used',
-  'tool_use',
-  'tool_error',
-  'subagent_stop',
-  'session_summary',
-  'skill_created',
-  'suggestion_applied',
-] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
+export type EventType =
+  | 'prompt'
+  | 'skill_used'
+  | 'tool_use'
+  | 'tool_error'
+  | 'subagent_stop'
+  | 'session_summary'
+  | 'skill_created'
+  | 'suggestion_applied';
 
 export type NewEvent = {
   readonly type: EventType;

@@ -46,7 +46,7 @@ function nameOf(path: string): string {
 }
 
 /** Notes how far a source has been taken in. */
-export function saveProgress(
+function saveProgress(
   { path, head, bytesDone }: Pick<ImportStep, 'path' | 'head' | 'bytesDone'>,
   now: Date,
   db: Db,
@@ -182,7 +182,7 @@ export class ImportWriter {
 }
 
 /** What a call can be recognised by when one of its records has no id. */
-export type CallLook = {
+type CallLook = {
   readonly type: unknown;
   readonly ts: string;
   readonly tool: unknown;
@@ -191,10 +191,10 @@ export type CallLook = {
 
 /** How much sooner, and how much later, than the call an implementation that knew no ids recorded it. */
 const NAMELESS_SOONER_MS_MAX = 2000;
-export const NAMELESS_LATER_MS_MAX = 10_000;
+const NAMELESS_LATER_MS_MAX = 10_000;
 
 /** How surely a record without an id is the one of a call with an id: 0 for not at all. */
-export function likeness(nameless: CallLook, named: CallLook): number {
+function likeness(nameless: CallLook, named: CallLook): number {
   if (nameless.type !== named.type || typeof named.tool !== 'string' || nameless.tool !== named.tool)
     return 0;
   const laterMs = Date.parse(nameless.ts) - Date.parse(named.ts);
@@ -210,7 +210,7 @@ export function likeness(nameless: CallLook, named: CallLook): number {
 }
 
 /** The first of those that are most surely the one; undefined when none is. */
-export function mostLike<T>(candidates: Iterable<T>, likenessOf: (candidate: T) => number): T | undefined {
+function mostLike<T>(candidates: Iterable<T>, likenessOf: (candidate: T) => number): T | undefined {
   let found: T | undefined;
   let most = 0;
   for (const candidate of candidates) {
@@ -226,7 +226,7 @@ export function mostLike<T>(candidates: Iterable<T>, likenessOf: (candidate: T) 
  * Notes the id of a call that was recorded without: from then on it is known by that, and by no other. Events cannot be
  * changed: it is deleted and written again at its place.
  */
-export function nameCall(eventId: number, toolUseId: string, { sqlite }: Db): void {
+function nameCall(eventId: number, toolUseId: string, { sqlite }: Db): void {
   const row = sqlite.get('SELECT * FROM events WHERE id = ?', eventId);
   const data = parseJson(String(row?.data));
   if (!isRecord(data)) return;

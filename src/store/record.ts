@@ -46,12 +46,7 @@ function applyWaiting(recording: Recording, db: Db): void {
 export function apply(recording: Recording, db: Db): void {
   switch (recording.kind) {
     case 'prompt':
-      append(
-        recording,
-        'prompt',
-        { text: recording.text, charCount: recording.charCount, skillHint: recording.skillHint },
-        db,
-      );
+      append(recording, 'prompt', { text: recording.text, charCount: recording.charCount }, db);
       if (recording.skill) append(recording, 'skill_used', { skillName: recording.skill }, db);
       return;
     case 'suggestions-shown':

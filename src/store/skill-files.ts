@@ -1,10 +1,10 @@
-import { readSkill, type Skill } from '../core/skills/skill.ts';
 import type { Environment } from '../core/state-paths.ts';
 
+/** One of the user's commands and skills, by the name that calls it. */
+export type Skill = { readonly name: string; readonly scope: 'global' | 'project' };
+
 const SKILLS_MAX = 200;
-/** Of each file: what a skill is for stands at its beginning. */
-const BYTES_READ_MAX = 8192;
-/** A name comes into the agent's context: one that is a sentence, or two lines, is not a skill's. */
+/** A name is recorded and told to the analysis: one that is a sentence, or two lines, is not a skill's. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_:.-]{0,63}$/u;
 
 /** Where Claude Code keeps the user's own commands and skills: for everywhere, and for one project. */
@@ -19,7 +19,7 @@ export function skillPlaces(env: Environment, projectPath: string | null): Skill
 
 /**
  * The skills there are now: `commands/<name>.md` and `skills/<name>/SKILL.md` (REQ-RA-101). One of the project hides a
- * global one of the same name. What cannot be read is passed over; never throws.
+ * global one of the same name. What is no file is passed over; never throws.
  */
 export function loadSkills({ global, project }: SkillPlaces): Skill[] {
   const skills = new Map<string, Skill>();
@@ -28,10 +28,8 @@ export function loadSkills({ global, project }: SkillPlaces): Skill[] {
     ['project', project],
   ] as const) {
     if (!directory) continue;
-    for (const { name, path } of skillFiles(directory)) {
-      const text = skills.size < SKILLS_MAX ? beginningOf(path) : undefined;
-      if (text !== undefined) skills.set(name, readSkill(text, { name, scope, path }));
-    }
+    for (const { name, path } of skillFiles(directory))
+      if (skills.size < SKILLS_MAX && isFile(path)) skills.set(name, { name, scope });
   }
   return [...skills.values()];
 }
@@ -46,23 +44,16 @@ function skillFiles(directory: string): SkillFile[] {
     name,
     path: `${directory}/skills/${name}/SKILL.md`,
   }));
-  return [...commands, ...skills].filter(({ name }) => NAME.test(name));
+  return [...commands, ...skills]
+    .map(({ name, path }) => ({ name: name.normalize('NFC'), path }))
+    .filter(({ name }) => NAME.test(name));
 }
 
-/** The first bytes of a file as text; undefined when it cannot be read. */
-function beginningOf(path: string): string | undefined {
-  const fs = process.getBuiltinModule('node:fs');
-  let file: number | undefined;
+function isFile(path: string): boolean {
   try {
-    if (!fs.statSync(path).isFile()) return undefined; // A pipe would keep the hook waiting.
-    file = fs.openSync(path, 'r');
-    const bytes = new Uint8Array(BYTES_READ_MAX);
-    const length = fs.readSync(file, bytes);
-    return new TextDecoder().decode(bytes.subarray(0, length));
+    return process.getBuiltinModule('node:fs').statSync(path).isFile();
   } catch {
-    return undefined;
-  } finally {
-    if (file !== undefined) fs.closeSync(file);
+    return false; // A link to nowhere, or not for us.
   }
 }
 

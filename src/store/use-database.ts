@@ -32,6 +32,16 @@ export function writeDatabase<T>(paths: StatePaths, work: (db: Db) => T): T {
   });
 }
 
+/**
+ * Makes a consistent copy, whoever writes to the database meanwhile. @throws Error that says what to do when it cannot be
+ * read.
+ */
+export function copyDatabase(paths: StatePaths, target: string): void {
+  const copied = readDatabase(paths, ({ sqlite }) => sqlite.run('VACUUM INTO ?', target));
+  if (copied === undefined)
+    throw new Error(`Cannot read "${paths.database}": it cannot be opened. Run "self-generation doctor"`);
+}
+
 function closing<T>(db: Db, work: () => T): T {
   try {
     return work();

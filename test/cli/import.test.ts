@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { copyFileSync, existsSync, readdirSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import type { CliContext } from '../../src/cli/context.ts';
 import { importCommand } from '../../src/cli/import.ts';
 import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../support/home.ts';
@@ -69,7 +69,6 @@ describe('import', () => {
     expect([stderr, code]).toEqual(['', 0]);
     expect(JSON.parse(stdout)).toMatchObject({
       dryRun: false,
-      databases: [],
       transcripts: {
         filesFound: 1,
         sessions: 1,
@@ -132,57 +131,40 @@ describe('import', () => {
 });
 
 describe('import --from', () => {
-  test('takes directories, transcripts and databases, also at once', async () => {
+  test('takes directories and transcripts, also at once', async () => {
     using home = temporaryHome();
-    using other = temporaryHome();
-    seedErrors(other.paths, [{ error: 'Error: a' }]);
     putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
     putText(home, 'two.jsonl', new Transcript({ session: 's2' }).prompt('Go on.').text);
-    const { stdout, code } = await run(home, ['--from', 'one', 'two.jsonl', other.paths.database]);
+    const { stdout, code } = await run(home, ['--from', 'one', 'two.jsonl']);
     expect(code).toBe(0);
-    expect(stdout).toContain(`From ${other.paths.database}: 1 event, 0 known already\n`);
-    expect(stdout).toContain('Events: 2 prompt, 1 tool_error\n');
-    const again = await run(home, ['--from', 'one', 'two.jsonl', other.paths.database]);
-    expect(again.stdout).toBe(`Nothing new in ${other.paths.database}\nNothing new in 2 transcripts.\n`);
+    expect(stdout).toContain('Events: 2 prompt\n');
+    const again = await run(home, ['--from', 'one', 'two.jsonl']);
+    expect(again.stdout).toBe('Nothing new in 2 transcripts.\n');
   });
-
-  for (const flags of [
-    ['--project', '.'],
-    ['--days', '3'],
-  ]) {
-    test(`does not pretend that a database can be taken in part by ${flags[0]}`, async () => {
-      using home = temporaryHome();
-      using other = temporaryHome();
-      seedErrors(other.paths, [{ error: 'Error: a' }]);
-      expect(await run(home, ['--from', other.paths.database, ...flags])).toEqual({
-        code: 2,
-        stdout: '',
-        stderr: `error: Cannot import "${other.paths.database}": ${flags[0]} is for transcripts, and a database is taken as a whole. Leave out the one or the other.\n`,
-      });
-      expect(existsSync(home.paths.database)).toBe(false);
-    });
-  }
 
   test('prints no escape sequence out of a name', async () => {
     using home = temporaryHome();
-    using other = temporaryHome();
-    seedErrors(other.paths, [{ error: 'Error: a' }]);
-    const name = '\x1b[2Jlearned.db';
-    symlinkSync('/nowhere/at/all', putText(home, 'one/\x1b[2Js1.jsonl', '').replace('s1', 's2'));
-    copyFileSync(other.paths.database, `${home.path}/${name}`);
-    const { stdout, stderr } = await run(home, ['--from', name, 'one']);
-    expect(stdout).toContain('/learned.db: 1 event');
+    putText(home, 'one/\x1b[2Js1.jsonl', '');
+    symlinkSync('/nowhere/at/all', `${home.path}/one/\x1b[2Js2.jsonl`);
+    const { stdout, stderr } = await run(home, ['--from', 'one']);
     expect(stderr).toContain('s2.jsonl');
-    expect((await run(home, ['--from', '\x1b[2Jnowhere'])).stderr).not.toContain('\x1b');
-    expect(`${stdout}${stderr}`).not.toContain('\x1b');
+    const nowhere = await run(home, ['--from', '\x1b[2Jnowhere']);
+    expect(nowhere.stderr).toContain('nowhere');
+    expect(`${stdout}${stderr}${nowhere.stderr}`).not.toContain('\x1b');
   });
 
-  test('recognises a database by its content', async () => {
+  test('refuses a database, whatever it is called, before anything is taken in', async () => {
     using home = temporaryHome();
     using other = temporaryHome();
     seedErrors(other.paths, [{ error: 'Error: a' }]);
-    symlinkSync(other.paths.database, `${home.path}/learned`);
-    expect((await run(home, ['--from', 'learned'])).stdout).toContain('Events: 1 tool_error\n');
+    symlinkSync(other.paths.database, `${home.path}/learned.jsonl`);
+    putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
+    expect(await run(home, ['--from', 'one', 'learned.jsonl'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: Cannot import "${home.path}/learned.jsonl": it is a database, and only transcripts can be read. Name a transcript (.jsonl), or a directory of them.\n`,
+    });
+    expect(existsSync(home.paths.home)).toBe(false);
   });
 });
 
@@ -199,7 +181,6 @@ describe('import that cannot be done', () => {
 
   const rows: [string, string[], number, string][] = [
     ['a path that is not there', ['--from', 'nowhere'], 1, 'nowhere": there is no such file or directory.\n'],
-    ['a database that is none', ['--from', 'text.db'], 1, 'text.db": it is no SQLite database.\n'],
     ['days that are no number', ['--days', 'two'], 2, 'It is a number above 0, at most 36500.'],
     ['days below 0', ['--days=-1'], 2, 'It is a number above 0'],
     ['a word too many', ['transcripts'], 2, 'too many arguments'],
@@ -209,7 +190,6 @@ describe('import that cannot be done', () => {
   for (const [what, words, code, message] of rows) {
     test(`ends with ${code} for ${what}`, async () => {
       using home = temporaryHome();
-      home.put('text.db', 'This is no database. '.repeat(99));
       const answer = await run(home, words);
       expect([answer.code, answer.stdout]).toEqual([code, '']);
       expect(answer.stderr).toStartWith('error: ');

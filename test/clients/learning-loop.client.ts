@@ -33,6 +33,7 @@ const BINARY =
   process.env.SELF_GENERATION_BINARY ?? join(import.meta.dir, '..', '..', 'dist', 'self-generation');
 const RULE = 'Set a port in settings.ini before the tests are run.';
 const REFUSED_RULE = 'Run the linter before every single edit.';
+const INSTRUCTIONS = 'Run the deployment script for staging.';
 const PROMPTS = [
   'Deploy to staging.',
   'Deploy the branch to staging.',
@@ -70,7 +71,7 @@ function proposals(body: Json): Turn {
       evidence: 'asked 4 times',
       priority: 1,
       skillName: 'deploy-staging',
-      action: 'Run the deployment script for staging.',
+      action: INSTRUCTIONS,
       examples: ['Deploy the branch to staging'],
     },
   ];
@@ -184,9 +185,10 @@ suite('the learning loop', () => {
       expect.objectContaining({ agentType: 'executor', text: expect.stringContaining(RULE) }),
     );
 
-    // The skill is there for the client, and proposed when it fits.
-    const proposed = await talk('Please deploy the branch to staging.');
-    expect(says(proposed.requests, '`/deploy-staging`')).toBe(true);
+    // The skill is there for the client, and counted when it is called.
+    const called = await runClientOn(model, workspace, { prompt: '/deploy-staging [[conv:talk]]' });
+    expect(says(called.requests, INSTRUCTIONS)).toBe(true);
+    expect(readRecorded(workspace).events.filter(({ type }) => type === 'skill_used')).toHaveLength(1);
 
     // What was decided flows into the next question, and what was refused is not announced when it comes again.
     await talk('One more prompt.');

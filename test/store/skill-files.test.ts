@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { loadSkills, skillPlaces } from '../../src/store/skill-files.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
-const FILE = '---\ndescription: Does it\n---\n';
+const FILE = 'Do it.\n';
 
 const load = (home: Home) =>
   loadSkills({ global: `${home.path}/.claude`, project: `${home.path}/app/.claude` }).map(
@@ -25,7 +25,7 @@ describe('loadSkills()', () => {
     ]);
   });
 
-  test('passes over names that no command has, because a name comes into the context', () => {
+  test('passes over names that no command has, because names are told to the analysis', () => {
     using home = temporaryHome();
     const names = [
       'ok',
@@ -41,13 +41,19 @@ describe('loadSkills()', () => {
     expect(load(home).map(([name]) => name)).toEqual(['a.b:c', 'ok', '배포']);
   });
 
-  test('reads the beginning of a huge file, and passes over what is no file', () => {
+  test('passes over what is no file', () => {
     using home = temporaryHome();
-    home.put('.claude/commands/huge.md', `${FILE}${'x'.repeat(5_000_000)}`);
+    home.put('.claude/commands/deploy.md', FILE);
     mkdirSync(`${home.path}/.claude/commands/folder.md`);
-    const [skill, ...others] = loadSkills({ global: `${home.path}/.claude`, project: null });
-    expect(others).toEqual([]);
-    expect(skill).toMatchObject({ name: 'huge', description: 'Does it' });
+    mkdirSync(`${home.path}/.claude/skills/empty`, { recursive: true });
+    symlinkSync('/nowhere/at/all', `${home.path}/.claude/commands/broken.md`);
+    expect(load(home)).toEqual([['deploy', 'global']]);
+  });
+
+  test('gives Hangul in single letters as whole syllables', () => {
+    using home = temporaryHome();
+    home.put(`.claude/commands/${'배포'.normalize('NFD')}.md`, FILE);
+    expect(load(home)).toEqual([['배포', 'global']]);
   });
 
   test('finds nothing where nothing is', () => {

@@ -1,10 +1,10 @@
 import { parseConfig } from '../../src/core/config-fields.ts';
-import type { Skill } from '../../src/core/skills/skill.ts';
 import type { FullContext, HookContext } from '../../src/hooks/decision.ts';
 import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
 import { record } from '../../src/store/record.ts';
+import type { Skill } from '../../src/store/skill-files.ts';
 import type { Home } from './home.ts';
 import { type Payload, PROJECT } from './payloads.ts';
 

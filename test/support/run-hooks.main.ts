@@ -5,7 +5,6 @@ import { statePaths } from '../../src/core/state-paths.ts';
 import * as failures from '../../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import * as others from '../../src/hooks/others.ts';
-import * as prompts from '../../src/hooks/prompt-logger.ts';
 import { runHook } from '../../src/hooks/run.ts';
 import * as deliveries from '../../src/subagents/deliver-to-hook.ts';
 import { hookPayload } from './arbitrary-payload.ts';
@@ -22,7 +21,6 @@ if (paths === undefined) throw new Error('Cannot run hooks: HOME is not set');
 const chunks = {
   others: async () => others,
   failures: async () => failures,
-  prompts: async () => prompts,
   deliveries: async () => deliveries,
 };
 const digest = createHash('sha256');

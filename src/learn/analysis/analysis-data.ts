@@ -3,7 +3,6 @@ import { inertText } from '../../core/inert-text.ts';
 import { isInformative } from '../../core/normalize-error.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { resolutionText } from '../../core/resolution.ts';
-import type { Skill } from '../../core/skills/skill.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../../store/events.ts';
@@ -16,6 +15,7 @@ import {
 } from '../../store/feedback.ts';
 import { findResolution } from '../../store/find-resolution.ts';
 import { ownResolution } from '../../store/own-resolution.ts';
+import type { Skill } from '../../store/skill-files.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =

@@ -87,8 +87,8 @@ const TEXTS = {
 } as const;
 
 /**
- * What stands in the command's file. The patterns are the user's own words, by which the skill is proposed later; the
- * comment at the end says where it came from.
+ * What stands in the command's file. The patterns are the user's own words; the comment at the end says where it came
+ * from.
  */
 export function skillFile(
   name: string,

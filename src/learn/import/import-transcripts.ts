@@ -2,12 +2,12 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { decide } from '../../hooks/decide.ts';
 import type { Db } from '../../store/connection.ts';
 import { type ImportStep, ImportWriter, loadProgress, progressByFile } from '../../store/imports.ts';
-import type { InTurn } from '../../store/merge-database.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
 import { type Merged, mergeTranscripts } from './merge-transcripts.ts';
 import { PastContexts, type PastOptions } from './past-context.ts';
 import { nothingPassedOver, type PassedOver } from './transcript-cursor.ts';
 import { listTranscripts, type TranscriptListing, type TranscriptSession } from './transcript-files.ts';
+import type { InTurn } from './turns.ts';
 
 export type TranscriptImport = PastOptions & {
   /** Directories with transcripts below them, or transcripts. */

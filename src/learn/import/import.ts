@@ -1,24 +1,21 @@
 import { tmpdir } from 'node:os';
+import { type StatePaths, statePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
 import { countFixes } from '../../store/imports.ts';
-import { copyDatabase, type InTurn } from '../../store/merge-database.ts';
 import { pruneOldEvents } from '../../store/retention.ts';
-import { writeDatabase } from '../../store/use-database.ts';
+import { copyDatabase, writeDatabase } from '../../store/use-database.ts';
+import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { fileStamp } from '../../sys/runtime-bun.ts';
 import { withTemporaryDirectory } from '../../sys/temporary-directory.ts';
-import { type DatabaseReport, importDatabase, temporaryState } from './import-database.ts';
 import { importTranscripts, type TranscriptImport, type TranscriptReport } from './import-transcripts.ts';
-import { takingTurns } from './turns.ts';
+import { type InTurn, takingTurns } from './turns.ts';
 
 export type ImportOptions = Omit<TranscriptImport, 'inTurn'> & {
-  /** Databases, to be taken in before the transcripts. */
-  readonly databases: readonly string[];
   /** Works on a copy that is thrown away, so that the report says what would be done. */
   readonly isRehearsal: boolean;
 };
 
 export type ImportReport = {
-  readonly databases: readonly DatabaseReport[];
   readonly transcripts: TranscriptReport;
   /** How many more errors have a known fix now. */
   readonly fixes: number;
@@ -26,15 +23,12 @@ export type ImportReport = {
   readonly removed: number;
 };
 
-/** A source that cannot be taken in at all. The message says which and why. */
-export class ImportFailure extends Error {}
-
 /** How the directory of a copied database begins. */
 const COPY = 'import-';
 const PRUNED_ROWS_MAX = 500;
 const PRUNING_ROUNDS_MAX = 100_000;
 
-/** Takes in databases and transcripts. Can be repeated; after a failure, or a kill, it goes on where it stopped. */
+/** Takes in transcripts. Can be repeated; after a failure, or a kill, it goes on where it stopped. */
 export function importAll(options: ImportOptions): ImportReport {
   if (!options.isRehearsal) return writeDatabase(options.paths, (db) => importInto(options, db));
   const isThere = fileStamp(options.paths.database).bytes > 0;
@@ -42,26 +36,25 @@ export function importAll(options: ImportOptions): ImportReport {
   const parent = isThere ? options.paths.home : tmpdir();
   return withTemporaryDirectory(parent, COPY, (directory) => {
     const paths = temporaryState(directory);
-    if (isThere) copyDatabase(options.paths.database, paths.database, paths);
+    if (isThere) copyDatabase(options.paths, paths.database);
     return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
   });
 }
 
+/** A state directory below a temporary one, ready for a database to be put there. */
+function temporaryState(directory: string): StatePaths {
+  const paths = statePaths({ SELF_GENERATION_HOME: directory }, process.platform);
+  if (paths === undefined) throw new Error(`Cannot use "${directory}": it is not absolute`);
+  ensurePrivateDirectory(paths.data);
+  return paths;
+}
+
 function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
-  const { config, paths, now } = options;
   const fixesBefore = countFixes(db);
-  const databases = options.databases.map((file) => {
-    try {
-      return importDatabase({ file, retentionDays: config.retentionDays, paths, now, inTurn }, db);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new ImportFailure(`import "${file}": ${reason}`, { cause });
-    }
-  });
   const transcripts = importTranscripts({ ...options, inTurn }, db);
   const fixes = countFixes(db) - fixesBefore;
-  return { databases, transcripts, fixes, removed: prune(options, inTurn, db) };
+  return { transcripts, fixes, removed: prune(options, inTurn, db) };
 }
 
 function prune({ config, now }: ImportOptions, inTurn: InTurn, db: Db): number {

@@ -1,9 +1,8 @@
 import type { Config } from '../../core/config.ts';
-import type { Skill } from '../../core/skills/skill.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { FullContext, Project } from '../../hooks/decision.ts';
 import type { HookEvent } from '../../hooks/event.ts';
-import { loadSkills, skillPlaces } from '../../store/skill-files.ts';
+import { loadSkills, type Skill, skillPlaces } from '../../store/skill-files.ts';
 
 export type PastOptions = {
   readonly config: Config;
@@ -30,13 +29,12 @@ export class PastContexts {
   contextOf(event: HookEvent, { ts, startedIn }: { ts: string; startedIn: string | undefined }): FullContext {
     const directory = projectDirectory(event.cwd, startedIn);
     const project = directory === undefined ? NO_PROJECT : this.projectOf(directory);
-    const isCommand = event.name === 'UserPromptSubmit' && event.prompt.startsWith('/');
     return {
       config: this.#options.config,
       now: new Date(ts),
       project,
       knowledge: () => undefined,
-      skills: () => (isCommand ? this.#skillsOf(project.path) : []),
+      skills: () => this.#skillsOf(project.path),
     };
   }
 

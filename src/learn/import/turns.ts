@@ -1,4 +1,5 @@
-import type { InTurn } from '../../store/merge-database.ts';
+/** Holds the database for one piece of work, and leaves it to others before the next. */
+export type InTurn = <T>(work: () => T) => T;
 
 export type TurnClock = { readonly now: () => number; readonly sleep: (ms: number) => void };
 

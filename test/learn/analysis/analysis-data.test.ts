@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { readSkill } from '../../../src/core/skills/skill.ts';
 import { collectAnalysisData, isAnythingRecorded } from '../../../src/learn/analysis/analysis-data.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { getDb } from '../../../src/store/db.ts';
@@ -132,13 +131,14 @@ describe('collectAnalysisData()', () => {
     expect(at('23:59')).toEqual(at('00:00'));
   });
 
-  const skill = (name: string, scope: 'global' | 'project', text = '') =>
-    readSkill(text, { name, scope, path: `/home/dev/${name}.md` });
-
   test('names the skills with their uses here, and of those that are for here alone which nobody used in a month', () => {
     event('skill_used', { skillName: 'deploy' });
     event('skill_used', { skillName: 'old' }, { path: '/home/dev/other' });
-    const skills = [skill('deploy', 'project'), skill('old', 'project'), skill('review', 'global')];
+    const skills = [
+      { name: 'deploy', scope: 'project' },
+      { name: 'old', scope: 'project' },
+      { name: 'review', scope: 'global' },
+    ] as const;
     const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, skills, db);
     expect(data.existingSkills).toEqual([
       { name: 'deploy', uses: 1 },
@@ -148,12 +148,6 @@ describe('collectAnalysisData()', () => {
     expect(data.staleSkills).toEqual(['old']);
     const all = collectAnalysisData({ kind: 'all' }, { days: 7, now: NOW }, skills, db);
     expect(all.staleSkills).toEqual(['review']);
-  });
-
-  test('sends nothing that stands in the file of a skill', () => {
-    const text = '---\ndescription: For the merger with Initech\n---\nThe password is on the wall.\n';
-    const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, [skill('deploy', 'project', text)], db);
-    expect(JSON.stringify(data)).not.toMatch(/Initech|password/);
   });
 });
 

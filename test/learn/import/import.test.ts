@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { readConfig } from '../../../src/core/config.ts';
-import { ImportFailure, type ImportOptions, importAll } from '../../../src/learn/import/import.ts';
+import { type ImportOptions, importAll } from '../../../src/learn/import/import.ts';
 import { PREDECESSOR, writeOldDatabase } from '../../store/conformance/old-databases.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';
@@ -20,7 +20,6 @@ import {
 function run(home: Home, changes: Partial<ImportOptions> = {}) {
   return importAll({
     roots: [`${home.path}/.claude/projects`],
-    databases: [],
     projectPath: undefined,
     sinceMs: undefined,
     config: readConfig({}),
@@ -49,7 +48,7 @@ describe('importAll()', () => {
     put(home, 's1', '2026-11-20T09:00:00Z');
     const progress: number[] = [];
     const report = run(home, { onProgress: ({ bytesDone, bytes }) => void progress.push(bytesDone / bytes) });
-    expect(report).toMatchObject({ databases: [], transcripts: { sessions: 1 }, fixes: 1, removed: 0 });
+    expect(report).toMatchObject({ transcripts: { sessions: 1 }, fixes: 1, removed: 0 });
     expect(progress.at(-1)).toBe(1);
   });
 
@@ -79,28 +78,6 @@ describe('importAll()', () => {
     expect(run(home)).toMatchObject({ transcripts: { added: { tool_use: 1200 } }, removed: 1200 });
     expect(readEvents(home.paths)).toEqual([]);
   });
-
-  test('takes databases before transcripts, so that nothing is there twice', () => {
-    using home = temporaryHome();
-    using other = temporaryHome();
-    put(other, 's1', '2026-11-20T09:00:00Z');
-    run(other);
-    put(home, 's1', '2026-11-20T09:00:00Z');
-    const report = run(home, { databases: [other.paths.database] });
-    expect(report).toMatchObject({
-      databases: [{ kind: 'merged' }],
-      transcripts: { added: {}, known: 4 },
-      fixes: 1,
-    });
-    expect(importedRows(home).events).toEqual(importedRows(other).events ?? []);
-  });
-
-  test('says which database cannot be taken in', () => {
-    using home = temporaryHome();
-    const file = home.put('notes.db', 'no database '.repeat(200));
-    expect(() => run(home, { databases: [file] })).toThrow(ImportFailure);
-    expect(() => run(home, { databases: [file] })).toThrow(`import "${file}": it is no SQLite database`);
-  });
 });
 
 describe('importAll() as a rehearsal', () => {
@@ -108,15 +85,12 @@ describe('importAll() as a rehearsal', () => {
     using home = temporaryHome();
     put(home, 's1', '2026-11-20T09:00:00Z');
     writeOldDatabase(home.paths, PREDECESSOR);
-    const database = home.put('other/self-gen.db', '');
-    writeOldDatabase({ ...home.paths, database, data: `${home.path}/other` }, PREDECESSOR);
     const files = () => readdirSync(home.path, { recursive: true }).map(String).sort();
     const before = [files(), readRows(home.paths, 'SELECT * FROM events')];
     const config = readConfig({ retentionDays: 36_500 });
-    const options = { databases: [database], config };
-    const rehearsed = run(home, { ...options, isRehearsal: true });
+    const rehearsed = run(home, { config, isRehearsal: true });
     expect([files(), readRows(home.paths, 'SELECT * FROM events')]).toEqual(before);
-    expect(rehearsed).toEqual(run(home, options));
+    expect(rehearsed).toEqual(run(home, { config }));
     expect(readEvents(home.paths).length).toBe(7);
   });
 

@@ -38,23 +38,19 @@ describe('contextOf()', () => {
     });
   }
 
-  test('knows the skills that were called, and proposes none', () => {
+  test('knows the skills that were called', () => {
     using home = temporaryHome();
-    home.put(
-      '.claude/commands/deploy.md',
-      '---\ndescription: Deploys the application to production\n---\nDeploy it.',
-    );
+    home.put('.claude/commands/deploy.md', 'Deploy it.');
     const past = contexts(home.path);
     const decisionOn = (text: string) => {
       const event = prompt(text, '/home/dev/app');
       return decide(event, past.contextOf(event, { ts: TS, startedIn: undefined }));
     };
     expect(decisionOn('/deploy now').recording).toMatchObject({ kind: 'prompt', skill: 'deploy' });
-    for (const text of ['deploy the application to production', '/nothing']) {
+    for (const text of ['deploy it', '/nothing']) {
       const { recording, reply } = decisionOn(text);
       expect(reply).toBeUndefined();
       expect(Object.keys(recording ?? {})).not.toContain('skill');
-      expect(Object.keys(recording ?? {})).not.toContain('skillHint');
     }
   });
 });
