@@ -6,6 +6,14 @@ export type Messages = typeof KOREAN;
 const KOREAN = {
   recentErrors: '이 프로젝트의 최근 에러 패턴:',
   fix: '해결:',
+  useInstead: (use: string, failing: string) =>
+    withinFix(`\`${use}\` 사용`, failing === '' ? '' : ` (\`${failing}\` 대신)`),
+  leaveOut: (words: string, failing: string) =>
+    withinFix(`\`${words}\` 없이 실행`, failing === '' ? '' : ` (\`${failing}\`)`),
+  runIn: (use: string, directory: string) =>
+    `${directory === '' ? '프로젝트 루트' : `\`${directory}\``}에서 \`${use}\` 실행`,
+  runFirst: (use: string) => `\`${use}\` 실행`,
+  lintRule: (rule: string, message: string) => `이 프로젝트의 린트 규칙: ${withRule(message, rule)}`,
   rules: '적용할 프로젝트 규칙:',
   knownError: '[Self-Generation 에러 KB] 이전에 동일 에러를 해결한 이력이 있습니다:',
   knownErrorText: (error: string) => `- 에러: ${error}`,
@@ -27,6 +35,14 @@ const KOREAN = {
 const ENGLISH: Messages = {
   recentErrors: 'Recent errors in this project:',
   fix: 'Fix:',
+  useInstead: (use, failing) =>
+    withinFix(`use \`${use}\``, failing === '' ? '' : ` instead of \`${failing}\``),
+  leaveOut: (words, failing) =>
+    withinFix(`leave out \`${words}\``, failing === '' ? '' : ` in \`${failing}\``),
+  runIn: (use, directory) =>
+    `run \`${use}\` in ${directory === '' ? 'the root of the project' : `\`${directory}\``}`,
+  runFirst: (use) => `run \`${use}\``,
+  lintRule: (rule, message) => `lint rule of this project: ${withRule(message, rule)}`,
   rules: 'Rules of this project:',
   knownError: '[Self-Generation error KB] This error has been solved before:',
   knownErrorText: (error) => `- Error: ${error}`,
@@ -48,4 +64,16 @@ const ENGLISH: Messages = {
 /** The texts of one language. */
 export function messagesIn(language: Language): Messages {
   return language === 'en' ? ENGLISH : KOREAN;
+}
+
+/** What a fix may take of a context (RA-402). */
+const FIX_LENGTH_MAX = 148;
+
+/** The second part is left out where both do not fit: half a command is worse than none. */
+function withinFix(first: string, second: string): string {
+  return first.length + second.length <= FIX_LENGTH_MAX ? first + second : first;
+}
+
+function withRule(message: string, rule: string): string {
+  return message.includes(rule) ? message : `${message} (${rule})`;
 }

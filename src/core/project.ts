@@ -39,11 +39,20 @@ export function canonicalProjectPath(path: string, git: GitProbe): string {
     const marker = `${directory}/.git`;
     if (git.pathExists(marker)) {
       const main = mainWorkingTree(directory, git);
-      return main === undefined ? trimmed : main + trimmed.slice(directory.length);
+      return main === undefined
+        ? (removedWorktree(trimmed, git) ?? trimmed)
+        : main + trimmed.slice(directory.length);
     }
     directory = parentDirectory(directory);
   }
-  return trimmed;
+  return removedWorktree(trimmed, git) ?? trimmed;
+}
+
+/** Where clients and people put worktrees: one that is gone says no more itself where it belonged. */
+function removedWorktree(path: string, git: GitProbe): string | undefined {
+  if (!path.includes('worktrees')) return undefined;
+  const main = /^(.+?)[\\/]\.(?:claude[\\/])?worktrees[\\/][^\\/]/.exec(path)?.[1];
+  return main === undefined || git.pathExists(path) ? undefined : main;
 }
 
 /** The spellings under which rows of this project may stand in a database, most likely first. */

@@ -149,7 +149,7 @@ function errorLines({ error, tool, count }: RecentError, reading: Reading): stri
 
 /** RA-402: the start of the stored resolution as JSON; of our own resolutions their summary in words. */
 function fixText(resolution: string, clean: (text: string) => string): string {
-  const words = clean(resolutionSummary(resolution) ?? resolution);
+  const words = clean(resolutionSummary(resolution, messagesIn('en')) ?? resolution);
   return inertText(cutText(JSON.stringify(words), FIX_LENGTH_MAX), FIX_LENGTH_MAX);
 }
 

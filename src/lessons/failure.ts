@@ -1,7 +1,7 @@
 import { tellingLines } from '../core/errors/error-lines.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isFileTool, isShellTool } from '../core/tools.ts';
-import { findingsIn } from './findings.ts';
+import { findingsIn, isOwnRule } from './findings.ts';
 import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { maskLine } from './words.ts';
 
@@ -45,14 +45,12 @@ export function readFailure(call: FailedCall): Failure {
     const line = lineThat(isInvocation, text);
     if (line !== undefined) return failure(call, line, null);
   }
-  const [finding] = findingsIn(text);
+  const findings = findingsIn(text);
+  const finding = findings.find(({ rule }) => isOwnRule(rule)) ?? findings[0];
   if (finding !== undefined || isReport(text)) {
     const { rule, message } = finding ?? { rule: null, message: tellingLines(text)[0] ?? firstLine(text) };
-    return failure(
-      call,
-      rule === null || message.includes(rule) ? message : `${message} (${rule})`,
-      'finding',
-    );
+    const said = rule === null || message.includes(rule) ? message : `${message} (${rule})`;
+    return failure(call, said, 'finding', rule ?? undefined);
   }
   return failure(call, lineThat(isInvocation, text) ?? tellingLines(text)[0] ?? firstLine(text), null);
 }
@@ -101,21 +99,36 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-function failure(call: FailedCall, line: string, noise: Noise | null): Failure {
+/** A linter's rule is recognised by its name, whatever it is said about. */
+function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
   const said = cutText(oneLine(line), SAID_LENGTH_MAX);
-  return { key: cutText(keyOf(call, said), KEY_LENGTH_MAX), said, noise };
+  return { key: cutText(keyOf(call, said, rule ?? maskLine(said)), KEY_LENGTH_MAX), said, noise };
 }
 
 /** The masked line, and beside it what makes it this failure and no other of the same wording. */
-function keyOf({ tool, line }: FailedCall, said: string): string {
-  const masked = maskLine(said);
+function keyOf({ tool, line }: FailedCall, said: string, masked: string): string {
   if (!isShellTool(tool) || line === null) return `${masked} · ${tool}`;
   const culprit = culpritOf(parseShell(line), said);
   if (culprit === undefined) return masked;
-  const program = programOf(culprit);
-  const words = culprit.words.map(unquoted);
-  const namesWord = words.some((word) => word.length > 1 && word !== program && namesIn(said).includes(word));
-  return `${masked} · ${namesWord || said.startsWith(`${program}:`) ? program : shapeStart(culprit)}`;
+  return `${masked} · ${namesWordOf(culprit, said) ? programOf(culprit) : shapeStart(culprit)}`;
+}
+
+/** Whether the message quotes a word of the command, beside its program. */
+function namesWordOf(command: SimpleCommand, said: string): boolean {
+  const names = namesIn(said);
+  return command.words.some((word) => {
+    const value = unquoted(word);
+    return value.length > 1 && value !== programOf(command) && names.some((name) => isNamed(value, name));
+  });
+}
+
+function isNamed(word: string, name: string): boolean {
+  return word === name || (/^--?\w/.test(name) && word.startsWith(`${name}=`)) || isInCluster(word, name);
+}
+
+/** `-A` in `-An`. */
+function isInCluster(word: string, name: string): boolean {
+  return /^-\w$/.test(name) && /^-[A-Za-z]{2,5}$/.test(word) && word.includes(name.charAt(1));
 }
 
 const SHAPE_WORDS = 3;
@@ -132,7 +145,9 @@ function shapeStart({ words }: SimpleCommand): string {
 function namesIn(said: string): string[] {
   const quoted = [...said.matchAll(/["'`‘“]([^"'`’”]{1,60})["'`’”]/g)].map((match) => match[1] as string);
   const options = said.match(/(?<![\w-])--?[A-Za-z][\w-]*/g) ?? [];
-  return [...quoted, ...options];
+  const letters = [...said.matchAll(/option -- '?(\w)/g)].map((match) => `-${match[1]}`);
+  const files = said.match(/(?<![\w.])\.{0,2}\/[\w@./-]{2,}/g) ?? [];
+  return [...quoted, ...options, ...letters, ...files];
 }
 
 /** Programs that prepare, print or shorten: what fails is another one. */
@@ -165,9 +180,8 @@ export function culpritOf(commands: readonly SimpleCommand[], said: string): Sim
     );
   });
   if (named !== undefined) return named;
-  const names = namesIn(said);
   const doing = commands.filter((command) => !BESIDE.has(programOf(command)));
-  const quoting = doing.find(({ words }) => words.some((word) => names.includes(unquoted(word))));
+  const quoting = doing.find((command) => namesWordOf(command, said));
   return quoting ?? doing[0] ?? commands[0];
 }
 

@@ -93,7 +93,7 @@ function findingOf(text: string): Finding | undefined {
 
 /** Rules that every project has: compilers', and those that are on by default and say no more than "unused". */
 const COMMON =
-  /^(?:typecheck|unused|deadcode|ineffassign|staticcheck|govet|gosimple|errcheck|gofmt|goimports|format|assist\/.*|no-unused-vars|@typescript-eslint\/no-unused-vars|no-undef|prettier\/prettier|lint\/correctness\/noUnused\w+|E501|E999|F401|F811|F821|F841|W\d+|E[1-7]\d\d|Layout\/.*)$/;
+  /^(?:typecheck|unused|deadcode|ineffassign|staticcheck|govet|gosimple|errcheck|gofmt|goimports|format|assist\/.*|lint\/correctness\/.*|no-unused-vars|@typescript-eslint\/no-unused-vars|no-undef|prettier\/prettier|lint\/correctness\/noUnused\w+|E501|E999|F401|F811|F821|F841|W\d+|E[1-7]\d\d|Layout\/.*)$/;
 
 /** Whether the rule is one that a project has chosen, so that knowing it before helps. */
 export function isOwnRule(rule: string | null): rule is string {

@@ -1,11 +1,12 @@
+import { relativeFile } from '../core/project.ts';
 import { culpritOf, isInvocation } from './failure.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { isSameWork, likeness } from './likeness.ts';
 import { isRead, isSetUp, siblingScript, undoes } from './programs.ts';
 import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { quoteCommand, quotePair } from './tell.ts';
-import { maskLine } from './words.ts';
+import { leftOut, quoteCommand, quotePair } from './tell.ts';
+import { maskLine, sharedWords } from './words.ts';
 
 /**
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same
@@ -38,11 +39,13 @@ const FIXER_CALLS = 4;
 const LIKENESS_MIN = 0.6;
 const STEP_COST = 0.2;
 const IDS_KEPT = 5;
+/** Stands for the project's path. */
+const ROOT = '\0';
 const LINT_SESSIONS_MIN = 2;
 
-/** The groups of a project's errors. `log` is in order of time; it may be a part of what there is. */
-export function learn(log: readonly (LoggedCall | LoggedPrompt)[]): ErrorGroup[] {
-  const streams = streamsOf(log);
+/** The groups of a project's errors. `log` is in order of time; `root` is the project's path. */
+export function learn(log: readonly (LoggedCall | LoggedPrompt)[], root: string): ErrorGroup[] {
+  const streams = streamsOf(log, root);
   const shells = streams.flatMap((stream) => stream.filter(isShell));
   const tally = tallyOf(shells);
   const observations = streams.flatMap((stream) => observe(stream));
@@ -50,26 +53,33 @@ export function learn(log: readonly (LoggedCall | LoggedPrompt)[]): ErrorGroup[]
   const rules = rulesOf(shells);
   return [...groups].map(([key, failures]) => {
     const own = observations.filter(({ failure }) => failure.outcome.key === key);
-    const lesson = lessonOf(key, failures, own, tally) ?? acrossSessions(key, failures, shells, tally) ?? lintLesson(key, failures, rules);
+    const lesson =
+      lessonOf(key, failures, own, tally) ??
+      acrossSessions(key, failures, shells, tally) ??
+      lintLesson(key, failures, rules) ??
+      null;
     return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson };
   });
 }
 
 /** One after the other what each agent did, in each of its sessions. */
-function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[]): (Shell | LoggedCall | LoggedPrompt)[][] {
+function streamsOf(
+  log: readonly (LoggedCall | LoggedPrompt)[],
+  root: string,
+): (Shell | LoggedCall | LoggedPrompt)[][] {
   const streams = new Map<string, (Shell | LoggedCall | LoggedPrompt)[]>();
   for (const entry of log) {
     const name = entry.kind === 'prompt' ? `${entry.session}\n` : `${entry.session}\n${entry.agent ?? ''}`;
     const stream = streams.get(name) ?? [];
     streams.set(name, stream);
-    stream.push(entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line) : entry);
+    stream.push(entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry);
   }
   return [...streams.values()];
 }
 
-function withCommands(call: LoggedCall, line: string): Shell {
+function withCommands(call: LoggedCall, line: string, root: string): Shell {
   const commands = parseShell(line).map((command) => {
-    const place = placeOf(call.directory, command.directory);
+    const place = placeOf(call.directory, withinProject(command.directory, root));
     return { ...command, place, shape: shapeOf(command, place) };
   });
   return { ...call, commands };
@@ -86,6 +96,7 @@ function isFailed(call: Shell): call is FailedShell {
 /** The directory that `cd target` leads to from `base`, both relative to the project where they lie in it. */
 function placeOf(base: string, target: string): string {
   if (target === '' || target === '.') return base;
+  if (target === ROOT || target.startsWith(`${ROOT}/`)) return target.slice(ROOT.length + 1);
   if (/^(?:[/~]|[A-Za-z]:)/.test(target)) return target.replace(/\/+$/, '');
   const segments = base === '' ? [] : base.split('/');
   for (const segment of target.split('/')) {
@@ -93,6 +104,13 @@ function placeOf(base: string, target: string): string {
     else if (segment !== '.') segments.push(segment);
   }
   return segments.join('/');
+}
+
+/** `cd` to the project by its whole path leads to its root. */
+function withinProject(target: string, root: string): string {
+  if (!/^(?:[/~]|[A-Za-z]:)/.test(target)) return target;
+  const relative = relativeFile(target, root);
+  return relative === relativeFile(root, null) ? ROOT : relative === target ? target : `${ROOT}/${relative}`;
 }
 
 /** By what two commands are the same one: numbers and hashes masked, with the place. */
@@ -170,7 +188,8 @@ function correction(failure: FailedShell, later: readonly Shell[]): Observation 
       const value = likeness(culprit, command) - step * STEP_COST;
       if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0) || hasVariable(command)) continue;
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
-      if (!isWrongCall && !(step === 0 && helper.outcome.kind === 'worked' && isExtended(culprit, command))) continue;
+      if (!isWrongCall && !(step === 0 && helper.outcome.kind === 'worked' && isExtended(culprit, command)))
+        continue;
       if (undoes(command) && !undoes(culprit)) continue;
       best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
     }
@@ -193,9 +212,16 @@ function correctionBy(
     const remedy = { kind: 'directory', use, directory: command.place } as const;
     return { ...common, remedy, sameness: `in ${command.place}` };
   }
+  const remedy = remedyOf(culprit, command);
+  return remedy && { ...common, remedy, sameness: JSON.stringify(remedy) };
+}
+
+function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | undefined {
+  const leaveOut = leftOut(culprit, command);
+  const failing = leaveOut === undefined ? undefined : quoteCommand(culprit);
+  if (leaveOut !== undefined && failing !== undefined) return { kind: 'without', failing, leaveOut };
   const pair = quotePair(culprit, command);
-  if (pair === undefined) return undefined;
-  return { ...common, remedy: { kind: 'command', ...pair }, sameness: `${pair.failing}\n${pair.use}` };
+  return pair && { kind: 'command', ...pair };
 }
 
 function isOutside(place: string): boolean {
@@ -231,11 +257,16 @@ function fixer(failure: FailedShell, later: readonly Shell[]): Observation | und
       continue;
     }
     for (const command of call.commands) {
-      if (siblingScript(culprit, command)) return fixerBy(failure, call, { culprit, command, isSibling: true });
+      if (siblingScript(culprit, command)) {
+        return fixerBy(failure, call, { culprit, command, isSure: isRepaired(failure, culprit, later) });
+      }
       const [first] = helpers;
       if (command.shape === culprit.shape) {
-        const isOne = first !== undefined && helpers.every(({ command: { shape } }) => shape === first.command.shape);
-        return isOne ? fixerBy(failure, first.call, { culprit, command: first.command, isSibling: false }) : undefined;
+        const isOne =
+          first !== undefined && helpers.every(({ command: { shape } }) => shape === first.command.shape);
+        return isOne
+          ? fixerBy(failure, first.call, { culprit, command: first.command, isSure: false })
+          : undefined;
       }
       if (!isRead(command)) helpers.push({ call, command });
     }
@@ -243,16 +274,28 @@ function fixer(failure: FailedShell, later: readonly Shell[]): Observation | und
   return undefined;
 }
 
-type Fix = { readonly culprit: Placed; readonly command: Placed; readonly isSibling: boolean };
+/** Formatting is what such scripts repair; of anything else it has to be seen that the check passes then. */
+function isRepaired({ outcome }: FailedShell, culprit: Placed, later: readonly Shell[]): boolean {
+  if (/format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i.test(outcome.said))
+    return true;
+  const works = (call: Shell) => call.outcome.kind === 'worked';
+  return later.some((call) => works(call) && call.commands.some(({ shape }) => shape === culprit.shape));
+}
 
-function fixerBy(failure: FailedShell, helper: Shell, { culprit, command, isSibling }: Fix): Observation | undefined {
+type Fix = { readonly culprit: Placed; readonly command: Placed; readonly isSure: boolean };
+
+function fixerBy(
+  failure: FailedShell,
+  helper: Shell,
+  { culprit, command, isSure }: Fix,
+): Observation | undefined {
   if (undoes(command) || hasVariable(command)) return undefined;
   const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
   if (failing === undefined || use === undefined) return undefined;
   const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
-  const isSure = isSibling || isNamed || (failure.outcome.noise === null && isSetUp(command));
+  const isCertain = isSure || isNamed || (failure.outcome.noise === null && isSetUp(command));
   const remedy = { kind: 'fixer', failing, use } as const;
-  return { failure, helper, remedy, sameness: use, likeness: isSure ? 1 : 0, shape: command.shape };
+  return { failure, helper, remedy, sameness: use, likeness: isCertain ? 1 : 0, shape: command.shape };
 }
 
 /** The best remedy of a group, unless the log speaks against it. */
@@ -263,7 +306,8 @@ function lessonOf(
   tally: Tally,
 ): Lesson | undefined {
   const remedies = [...Map.groupBy(observations, ({ sameness }) => sameness).values()].sort(
-    (left, right) => countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
+    (left, right) =>
+      countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
   );
   for (const seen of remedies) {
     const newest = seen.at(-1);
@@ -294,7 +338,7 @@ function isWorthTelling(
   if (remedy.kind === 'fixer') return likeliest(seen) === 1 || sessions > 1;
   // The plain command works by now as well: it was something else that failed.
   if (worksByNow(failures, tally)) return false;
-  return sessions > 1 || remedy.kind !== 'command' || !isSaidByItself(failure, remedy);
+  return sessions > 1 || !isSaidByItself(failure, remedy);
 }
 
 /** The failing command worked after it had failed, at least as often. */
@@ -308,12 +352,9 @@ function worksByNow(failures: readonly FailedShell[], tally: Tally): boolean {
   return worked >= failures.length;
 }
 
-/** The message names the words, and the remedy is nothing but leaving them out. */
-function isSaidByItself({ outcome }: FailedShell, remedy: Extract<Remedy, { kind: 'command' }>): boolean {
-  const use = remedy.use.split(' ');
-  const left = remedy.failing.split(' ').filter((word) => !use.includes(word));
-  const added = use.filter((word) => !remedy.failing.split(' ').includes(word));
-  return added.length === 0 && left.length > 0 && left.some((word) => outcome.said.includes(word));
+/** The message names the words that are to be left out. */
+function isSaidByItself({ outcome }: FailedShell, remedy: Remedy): boolean {
+  return remedy.kind === 'without' && remedy.leaveOut.split(' ').every((word) => outcome.said.includes(word));
 }
 
 /** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
@@ -326,7 +367,8 @@ function acrossSessions(
   const newest = failures.at(-1);
   const culprit = newest && culpritIn(newest);
   if (newest === undefined || culprit === undefined || hasVariable(culprit)) return undefined;
-  if (newest.outcome.noise !== null || !isInvocation(newest.outcome.said) || worksByNow(failures, tally)) return undefined;
+  if (newest.outcome.noise !== null || !isInvocation(newest.outcome.said) || worksByNow(failures, tally))
+    return undefined;
   const alike = shells.filter(
     (call) =>
       call.outcome.kind === 'worked' &&
@@ -335,18 +377,40 @@ function acrossSessions(
   const [helper] = alike;
   const command = helper?.commands.find((one) => differsInOneWord(culprit, one));
   const count = command && tally.get(command.shape);
-  if (command === undefined || count === undefined || countSessions(alike) < 2 || count.worked < 5 * Math.max(1, count.failed)) return undefined;
-  const pair = undoes(command) ? undefined : quotePair(culprit, command);
-  if (pair === undefined) return undefined;
-  return { key, said: newest.outcome.said, remedy: { kind: 'command', ...pair }, evidence: evidenceOf(failures, alike) };
+  if (
+    command === undefined ||
+    count === undefined ||
+    countSessions(alike) < 2 ||
+    count.worked < 5 * Math.max(1, count.failed)
+  )
+    return undefined;
+  const remedy = undoes(command) ? undefined : remedyOf(culprit, command);
+  if (remedy === undefined) return undefined;
+  return {
+    key,
+    said: newest.outcome.said,
+    remedy,
+    evidence: evidenceOf(failures, alike),
+  };
 }
 
 function differsInOneWord(left: SimpleCommand, right: SimpleCommand): boolean {
-  if (left.words.length !== right.words.length || left.words.length < 3 || programOf(left) !== programOf(right)) return false;
+  if (
+    left.words.length !== right.words.length ||
+    left.words.length < 3 ||
+    programOf(left) !== programOf(right)
+  )
+    return false;
   const others = left.words.filter((word, index) => word !== right.words[index]);
   const [word] = others;
   const other = right.words.find((one, index) => one !== left.words[index]);
-  return others.length === 1 && word !== undefined && other !== undefined && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
+  return (
+    others.length === 1 &&
+    word !== undefined &&
+    other !== undefined &&
+    /^[a-z][\w:-]{2,}$/.test(word) &&
+    areAlike(word, other)
+  );
 }
 
 /** One is the other with something before, behind or between. */
@@ -359,7 +423,7 @@ function areAlike(left: string, right: string): boolean {
   return start + end >= short.length * 0.7;
 }
 
-type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; message: string };
+type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; readonly messages: string[] };
 
 /** The rules of the project's linters, and in which sessions they were broken. */
 function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
@@ -368,11 +432,11 @@ function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
     if (!isFailed(call) || call.outcome.noise !== 'finding') continue;
     for (const { rule, message } of findingsIn(call.outcome.text)) {
       if (!isOwnRule(rule)) continue;
-      const use = rules.get(rule) ?? { sessions: new Set(), calls: [], message };
+      const use = rules.get(rule) ?? { sessions: new Set(), calls: [], messages: [] };
       rules.set(rule, use);
       use.sessions.add(call.session);
       use.calls.push(call);
-      use.message = message;
+      use.messages.push(message);
     }
   }
   return rules;
@@ -384,10 +448,11 @@ function lintLesson(
   rules: ReadonlyMap<string, RuleUse>,
 ): Lesson | undefined {
   const newest = failures.at(-1);
-  const rule = newest && findingsIn(newest.outcome.text)[0]?.rule;
+  const rule = newest && findingsIn(newest.outcome.text).find((finding) => isOwnRule(finding.rule))?.rule;
   const use = rule ? rules.get(rule) : undefined;
-  if (newest === undefined || !rule || use === undefined || use.sessions.size < LINT_SESSIONS_MIN) return undefined;
-  const remedy = { kind: 'lint', rule, message: use.message } as const;
+  if (newest === undefined || !rule || use === undefined || use.sessions.size < LINT_SESSIONS_MIN)
+    return undefined;
+  const remedy = { kind: 'lint', rule, message: sharedWords(use.messages) } as const;
   return { key, said: newest.outcome.said, remedy, evidence: evidenceOf(failures, use.calls) };
 }
 

@@ -35,6 +35,7 @@ export type LoggedPrompt = { readonly kind: 'prompt'; readonly session: string; 
 /** What to do instead of what failed. Texts in it are quoted commands in which `…` stands for one or more words. */
 export type Remedy =
   | { readonly kind: 'command'; readonly failing: string; readonly use: string }
+  | { readonly kind: 'without'; readonly failing: string; readonly leaveOut: string }
   /** `directory`: relative to the project; empty is its root. */
   | { readonly kind: 'directory'; readonly use: string; readonly directory: string }
   /** What makes the failing command work again. */

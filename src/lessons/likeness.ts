@@ -2,18 +2,17 @@ import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.t
 
 /** How much one command is another way to say the same: 0 to 1. */
 export function likeness(left: SimpleCommand, right: SimpleCommand): number {
-  const [words, others] = [wordsOf(left), wordsOf(right)];
-  if (words.length === 0 || others.length === 0 || keepsTooLittleCode(left, right)) return 0;
   if (isSameWork(left, right)) return 0.95;
+  const [words, others] = withSameCode(wordsOf(left), wordsOf(right));
+  if (words.length === 0 || others.length === 0 || areOtherCode(words, others)) return 0;
   const shared = sharedInOrder(words, others);
   const ratio = shared / Math.max(words.length, others.length);
-  const onlyMoreOrLess = shared === Math.min(words.length, others.length);
-  if (onlyMoreOrLess && shared >= 2) return 0.6 + 0.4 * ratio;
+  if (shared === Math.min(words.length, others.length) && shared >= 2) return 0.6 + 0.4 * ratio;
   const isSameProgram = programOf(left) === programOf(right);
-  if (isSameProgram && subcommandOf(words) === subcommandOf(others)) return 0.3 + 0.6 * ratio;
+  const isSameKind = isSameProgram && subcommandOf(words) === subcommandOf(others);
+  if (isSameKind || (shared >= 3 && ratio >= 0.75)) return 0.3 + 0.6 * ratio;
   const rest = argumentsOf(words).join(' ');
-  if (!isSameProgram && rest !== '' && rest === argumentsOf(others).join(' ')) return 0.8;
-  return 0;
+  return !isSameProgram && rest !== '' && rest === argumentsOf(others).join(' ') ? 0.8 : 0;
 }
 
 /** The same words, wherever they run. */
@@ -48,14 +47,32 @@ export function sharedInOrder(left: readonly string[], right: readonly string[])
 
 const CODE_LENGTH_MIN = 40;
 const CODE_KEPT_MIN = 0.7;
+const SAME_CODE = '\0';
 
-/** Code in an argument (`jq`, `python -c`) that was written anew is no correction of what stood there. */
-function keepsTooLittleCode(left: SimpleCommand, right: SimpleCommand): boolean {
-  const code = longest(wordsOf(left));
-  const other = longest(wordsOf(right));
-  if (code.length < CODE_LENGTH_MIN || other.length < CODE_LENGTH_MIN || code === other) return false;
+/** Code in an argument (`jq`, `python -c`) of which most has stayed counts as one word that both have. */
+function withSameCode(words: string[], others: string[]): [string[], string[]] {
+  const [code, other] = [longest(words), longest(others)];
+  if (!isCode(code) || !isCode(other) || code === other || keptOf(code, other) < CODE_KEPT_MIN)
+    return [words, others];
+  return [
+    words.map((word) => (word === code ? SAME_CODE : word)),
+    others.map((word) => (word === other ? SAME_CODE : word)),
+  ];
+}
+
+/** What was written anew is no correction of what stood there. */
+function areOtherCode(words: readonly string[], others: readonly string[]): boolean {
+  const [code, other] = [longest(words), longest(others)];
+  return isCode(code) && isCode(other) && code !== other;
+}
+
+function isCode(word: string): boolean {
+  return word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
+}
+
+function keptOf(code: string, other: string): number {
   const [tokens, others] = [tokensOf(code), tokensOf(other)];
-  return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length) < CODE_KEPT_MIN;
+  return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length);
 }
 
 function longest(words: readonly string[]): string {

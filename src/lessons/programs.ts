@@ -10,14 +10,18 @@ const READS = new Set(
 const READING_SUBCOMMANDS =
   /^(?:(?:git|gh|npm|pnpm|yarn|bun|docker|kubectl|cargo|go|pip|brew|mise|terraform) )?(?:status|log|diff|show|branch|remote|blame|describe|ls-files|rev-parse|reflog|stash list|list|ls|view|info|outdated|why|ps|logs|inspect|get|version|env|help|--version|--help|-v|-V|-h)\b/;
 /** Checks: that another one passes is not what made this one pass. */
-const CHECKS = /\b(?:test|tests|lint|check|typecheck|vet|build|tsc|eslint|jest|vitest|pytest|mocha|mypy|ruff|clippy)\b/;
+const CHECKS =
+  /\b(?:test|tests|lint|check|typecheck|vet|build|tsc|eslint|jest|vitest|pytest|mocha|mypy|ruff|clippy)\b/;
 
 /** Whether the command changes nothing, or is another check, so that it cannot be what helped. */
 export function isRead(command: SimpleCommand): boolean {
   const program = programOf(command);
   const words = textOf(command);
   return (
-    READS.has(program) || READING_SUBCOMMANDS.test(words) || CHECKS.test(words) || /^git\b|^gh\b|^rm\b|^cd\b|^mv\b|^cp\b|^kill/.test(words)
+    READS.has(program) ||
+    READING_SUBCOMMANDS.test(words) ||
+    CHECKS.test(words) ||
+    /^git\b|^gh\b|^rm\b|^cd\b|^mv\b|^cp\b|^kill/.test(words)
   );
 }
 
@@ -59,7 +63,11 @@ export function siblingScript(failing: SimpleCommand, other: SimpleCommand): boo
   const last = others.at(-1) ?? '';
   const isSameRunner = words.length > 1 && words.slice(0, -1).join(' ') === others.slice(0, -1).join(' ');
   if (isSameRunner && isRepair(last)) return last.startsWith(script) || /^(?:fmt|format|fix)$/.test(last);
-  return others.length === words.length + 1 && others.slice(0, -1).join(' ') === words.join(' ') && /^--?(?:fix|write|apply|autocorrect)/.test(last);
+  return (
+    others.length === words.length + 1 &&
+    others.slice(0, -1).join(' ') === words.join(' ') &&
+    /^--?(?:fix|write|apply|autocorrect)/.test(last)
+  );
 }
 
 function plainWords({ words }: SimpleCommand): string[] {
@@ -67,5 +75,8 @@ function plainWords({ words }: SimpleCommand): string[] {
 }
 
 function textOf({ words }: SimpleCommand): string {
-  return words.filter((word) => !isAssignment(word)).map(unquoted).join(' ');
+  return words
+    .filter((word) => !isAssignment(word))
+    .map(unquoted)
+    .join(' ');
 }

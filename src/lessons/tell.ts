@@ -12,7 +12,7 @@ const GAP = '…';
 
 /** The command as it is told; undefined when too little is left of it to be of use. */
 export function quoteCommand(command: SimpleCommand): string | undefined {
-  const told = command.words.map((word, index) => (isTold(command, index) ? shown(word) : GAP));
+  const told = command.words.map((word, index) => (isTold(command, index) ? toldWord(word) : GAP));
   return quotation(told, command);
 }
 
@@ -30,15 +30,35 @@ export function quotePair(
     : { failing: first, use: second };
 }
 
-function quoteBeside(command: SimpleCommand, other: SimpleCommand, shared: ReadonlySet<string>): string | undefined {
+function quoteBeside(
+  command: SimpleCommand,
+  other: SimpleCommand,
+  shared: ReadonlySet<string>,
+): string | undefined {
   const head = headLength(command);
   const told = command.words.map((word, index) => {
     if (!isTold(command, index)) return GAP;
-    if (index >= head && shared.has(word) && !isOption(word) && !isShort(command)) return GAP;
+    const isBeside = index >= head && shared.has(word) && !isOption(word);
+    if (isBeside && (!isShort(command) || /^\d+$/.test(word))) return GAP;
     const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
-    return partner === undefined ? shown(word) : aroundDifference(word, partner);
+    return partner === undefined ? toldWord(word) : aroundDifference(word, partner);
   });
   return quotation(told, command);
+}
+
+/** What has to be left out, where that is all of the difference; undefined when it is not, or may not be told. */
+export function leftOut(failing: SimpleCommand, use: SimpleCommand): string | undefined {
+  if (use.words.length >= failing.words.length) return undefined;
+  const left: number[] = [];
+  let at = 0;
+  failing.words.forEach((word, index) => {
+    if (word === use.words[at]) at++;
+    else left.push(index);
+  });
+  if (at < use.words.length || left[0] === 0) return undefined;
+  if (left.some((index) => !isTold(failing, index))) return undefined;
+  const text = left.map((index) => toldWord(failing.words[index] as string)).join(' ');
+  return text.length <= QUOTE_LENGTH_MAX ? text : undefined;
 }
 
 /** Nothing is new in `use` but gaps: then it tells nothing. */
@@ -85,8 +105,16 @@ function withinLength(words: readonly string[]): string {
   return text;
 }
 
-function shown(word: string): string {
-  const line = word.replace(/\s+/g, ' ');
+/** A word as it is told; in a path what does not explain itself is left out by itself. */
+function toldWord(word: string): string {
+  const line = (
+    isPath(unquoted(word))
+      ? unquoted(word)
+          .split('/')
+          .map((part) => (explainsItself(part) ? part : GAP))
+          .join('/')
+      : word
+  ).replace(/\s+/g, ' ');
   return line.length <= WORD_LENGTH_MAX ? line : `${line.slice(0, WORD_LENGTH_MAX - 1)}${GAP}`;
 }
 
@@ -117,32 +145,48 @@ function isTold(command: SimpleCommand, index: number): boolean {
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
     const [, name = '', assigned] = /^(--?[\w.-]+)(?:=(.*))?$/s.exec(value) ?? [];
-    return name !== '' && (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) && !hasAttachedValue(command, value);
+    return (
+      name !== '' &&
+      (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) &&
+      !hasAttachedValue(command, value)
+    );
   }
   const isProgram = command.words.slice(0, index).every(isAssignment);
   if (isProgram) return /^[\w@%+.~/\\:-]{1,64}$/.test(value);
-  if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index)) return false;
-  return explainsItself(value);
+  if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index))
+    return false;
+  return explainsItself(value) || isPath(value);
 }
 
 const SECRET_NAME =
   /pass|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:u|p|P|a|k|w|H|W|x|b|d|pw|psw|pat|data|body|form|from-literal|stdin|env|e|set|build-arg|secret)$/i;
 
 function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name) && !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name);
+  return (
+    SECRET_NAME.test(name) &&
+    !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name)
+  );
 }
 
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
 function isAfterSecretOption({ words }: SimpleCommand, index: number): boolean {
   const before = unquoted(words[index - 1] ?? '');
-  if (isOption(before) && !before.includes('=') && isSecretName(before)) return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
+  if (isOption(before) && !before.includes('=') && isSecretName(before))
+    return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
   const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
-  return earlier.some((word) => /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(word));
+  return earlier.some((word) =>
+    /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
+      word,
+    ),
+  );
 }
 
 /** `-ppassword`, `-uuser:password`. */
 function hasAttachedValue(command: SimpleCommand, value: string): boolean {
-  return /^-[puPakwU][^-=].{2,}$/.test(value) && (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)));
+  return (
+    /^-[puPakwU][^-=].{2,}$/.test(value) &&
+    (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
+  );
 }
 
 /** Programs that are called with passwords, keys and tokens in any place. */
@@ -162,6 +206,11 @@ function isSubcommand({ words }: SimpleCommand, index: number): boolean {
 
 const CODE_LENGTH_MAX = 400;
 
+/** Several names between slashes, as in an address without its host. */
+function isPath(value: string): boolean {
+  return /^[\w@.~-]*(?:\/[\w@.:?=&~-]+){2,}\/?$/.test(value) && value.split('/').some(explainsItself);
+}
+
 /** Plain words, numbers, versions, paths, names of packages, patterns, and code that is made of such. */
 export function explainsItself(value: string): boolean {
   if (value === '' || /^[^A-Za-z0-9]{1,12}$/.test(value)) return true;
@@ -175,9 +224,21 @@ function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   if (/^\d{1,6}$/.test(token)) return true;
   if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token.length <= 8;
   // Mixed case and punctuation around it, as in made-up passwords: `Tiger-4821!x`.
-  if (/[!^&%#~]/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value) && isFirst && value.length <= 40 && !/[\s()|.[\]/]/.test(value)) return false;
+  if (
+    /[!^&%#~]/.test(value) &&
+    /\d/.test(value) &&
+    /[A-Za-z]/.test(value) &&
+    isFirst &&
+    value.length <= 40 &&
+    !/[\s()|.[\]/]/.test(value)
+  )
+    return false;
   if (/^[\p{L}_]+$/u.test(token)) return token.length <= 40 && isWordLike(token);
-  return /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(token) && !/^[a-f0-9]{7,}$/.test(token);
+  return (
+    /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(
+      token,
+    ) && !/^[a-f0-9]{7,}$/.test(token)
+  );
 }
 
 /** Parts of a name of letters (`camelCase`, `snake_case`) have vowels, as words have. */

@@ -14,3 +14,18 @@ export function maskLine(line: string): string {
     .replace(/^(?:error|fatal|warning|npm (?:error|ERR!)(?: code)?|bash|sh|zsh)(?:: (?:line #: )?| )/i, '')
     .trim();
 }
+
+/** What messages about one rule share; what differs becomes `…`. */
+export function sharedWords(messages: readonly string[]): string {
+  const [first = '', ...others] = [...new Set(messages)];
+  const other = others.find((message) => message.split(' ', 1)[0] === first.split(' ', 1)[0]);
+  if (other === undefined) return first;
+  const words = other.split(' ');
+  const told: string[] = [];
+  for (const word of first.split(' ')) {
+    const isShared = words.includes(word);
+    if (isShared) told.push(word);
+    else if (told.at(-1) !== '…') told.push('…');
+  }
+  return told.join(' ');
+}

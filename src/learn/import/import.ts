@@ -2,11 +2,13 @@ import { tmpdir } from 'node:os';
 import { type StatePaths, statePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
 import { countFixes } from '../../store/imports.ts';
+import { projectsWithCalls } from '../../store/lessons.ts';
 import { pruneOldEvents } from '../../store/retention.ts';
 import { copyDatabase, writeDatabase } from '../../store/use-database.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { fileStamp } from '../../sys/runtime-bun.ts';
 import { withTemporaryDirectory } from '../../sys/temporary-directory.ts';
+import { learnProject } from '../learn.ts';
 import { importTranscripts, type TranscriptImport, type TranscriptReport } from './import-transcripts.ts';
 import { type InTurn, takingTurns } from './turns.ts';
 
@@ -53,6 +55,7 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
+  for (const project of projectsWithCalls(db)) learnProject(project, db, options.now());
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, fixes, removed: prune(options, inTurn, db) };
 }

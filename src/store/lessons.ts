@@ -1,0 +1,148 @@
+import { isRecord, type Json, parseJson, readString } from '../core/guards.ts';
+import { isInformative } from '../core/normalize-error.ts';
+import type { Noise } from '../lessons/failure.ts';
+import type { ErrorGroup, Lesson, LoggedCall, LoggedPrompt, Outcome } from '../lessons/lesson.ts';
+import type { Db } from './connection.ts';
+import { isForgotten } from './error-kb.ts';
+import type { Row } from './sqlite.ts';
+
+/** The log as lessons are learnt from it, and the lessons in the knowledge base. */
+
+/** Of so many calls and prompts the newest are looked at. */
+const LOG_ROWS_MAX = 50_000;
+
+export type LogPart = {
+  readonly projectPath: string;
+  /** Only this session's. */
+  readonly sessionId?: string;
+  readonly rowsMax?: number;
+};
+
+/** A project's calls and prompts in order of time. */
+export function readLog(
+  { projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogPart,
+  db: Db,
+): (LoggedCall | LoggedPrompt)[] {
+  const ofSession = sessionId === undefined ? '' : 'AND session_id = ?';
+  const rows = db.sqlite.all(
+    `SELECT id, type, ts, session_id, data FROM events
+     WHERE project_path = ? ${ofSession} AND type IN ('tool_use', 'tool_error', 'prompt') ORDER BY ts DESC, id DESC LIMIT ?`,
+    projectPath,
+    ...(sessionId === undefined ? [] : [sessionId]),
+    rowsMax,
+  );
+  return rows.reverse().flatMap((row) => readEntry(row) ?? []);
+}
+
+function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | LoggedPrompt | undefined {
+  const common = { session: String(session_id), ts: String(ts) };
+  if (type === 'prompt') return { kind: 'prompt', ...common };
+  const call = parseJson(String(data));
+  if (!isRecord(call)) return undefined;
+  return {
+    kind: 'call',
+    ...common,
+    id: readString(call, 'toolUseId') ?? String(id),
+    agent: readString(call, 'agentId') ?? null,
+    tool: readString(call, 'tool') ?? '',
+    line: readString(call, 'command') === undefined ? null : (readString(call, 'line') ?? null),
+    directory: readString(call, 'directory') ?? '',
+    outcome:
+      type === 'tool_error'
+        ? failedOutcome(call)
+        : { kind: call.isUnfinished === true ? 'unclear' : 'worked' },
+  };
+}
+
+function failedOutcome(call: Json): Outcome {
+  return {
+    kind: 'failed',
+    key: readString(call, 'error') ?? '',
+    said: readString(call, 'said') ?? readString(call, 'error') ?? '',
+    noise: (readString(call, 'noise') as Noise | undefined) ?? null,
+    text: readString(call, 'errorRaw') ?? '',
+  };
+}
+
+export type LearntOptions = {
+  readonly projectPath: string;
+  readonly ts: string;
+  /** What was looked at: a part of the log takes nothing back that the whole has shown. */
+  readonly scope: 'session' | 'project';
+};
+
+/**
+ * Stores what was learnt of each kind of error. What a person wrote, or a model, stays; a lesson that the log speaks
+ * against by now is withdrawn.
+ */
+export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
+  for (const group of groups) {
+    if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
+    if (options.scope === 'project') saveState(group, options, db);
+    if (group.lesson !== null) saveLesson(group.lesson, options, db);
+  }
+}
+
+function saveState(
+  { key, sessions, isOpen, lesson }: ErrorGroup,
+  { projectPath }: LearntOptions,
+  db: Db,
+): void {
+  db.sqlite.run(
+    `UPDATE error_kb SET sessions = ?,
+       state = CASE WHEN state = 'withdrawn' AND ? THEN state WHEN resolved_by = 'lesson' AND ? THEN 'withdrawn'
+         ELSE ? END,
+       resolution = CASE WHEN resolved_by = 'lesson' AND ? THEN NULL ELSE resolution END,
+       resolved_by = CASE WHEN resolved_by = 'lesson' AND ? THEN NULL ELSE resolved_by END
+     WHERE error_normalized = ? AND project_path = ?`,
+    sessions,
+    ...[lesson === null, lesson === null].map(Number),
+    isOpen ? 'open' : 'solved',
+    ...[lesson === null, lesson === null].map(Number),
+    key,
+    projectPath,
+  );
+}
+
+function saveLesson(
+  { key, said, remedy, evidence }: Lesson,
+  { projectPath, ts, scope }: LearntOptions,
+  db: Db,
+): void {
+  const known = db.sqlite.get(
+    'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?',
+    key,
+    projectPath,
+  );
+  const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
+  if (isOthers || (scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'withdrawn')))
+    return;
+  db.sqlite.run(
+    `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,
+       last_used, sessions, evidence)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'lesson', ?, ?, ?, ?)
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET said = excluded.said, resolution = excluded.resolution,
+       resolved_by = 'lesson', use_count = excluded.use_count, last_used = excluded.last_used,
+       sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
+    ts,
+    key,
+    said,
+    said,
+    projectPath,
+    evidence.failed,
+    JSON.stringify(remedy),
+    evidence.helped,
+    evidence.last,
+    evidence.sessions,
+    JSON.stringify(evidence),
+  );
+}
+
+/** Projects that have calls in the log. */
+export function projectsWithCalls(db: Db): string[] {
+  return db.sqlite
+    .all(
+      "SELECT DISTINCT project_path AS path FROM events WHERE type = 'tool_error' AND project_path IS NOT NULL",
+    )
+    .map(({ path }) => String(path));
+}
