@@ -6,6 +6,8 @@ export type Messages = typeof KOREAN;
 const KOREAN = {
   recentErrors: '이 프로젝트의 최근 에러 패턴:',
   fix: '해결:',
+  byModel: '모델이 학습',
+  lintRules: '이 프로젝트의 린트 규칙:',
   useInstead: (use: string, failing: string) =>
     withinFix(`\`${use}\` 사용`, failing === '' ? '' : ` (\`${failing}\` 대신)`),
   leaveOut: (words: string, failing: string) =>
@@ -35,6 +37,8 @@ const KOREAN = {
 const ENGLISH: Messages = {
   recentErrors: 'Recent errors in this project:',
   fix: 'Fix:',
+  byModel: 'learnt by a model',
+  lintRules: 'Lint rules of this project:',
   useInstead: (use, failing) =>
     withinFix(`use \`${use}\``, failing === '' ? '' : ` instead of \`${failing}\``),
   leaveOut: (words, failing) =>

@@ -12,6 +12,8 @@ export type StatePaths = {
   readonly spool: string;
   /** Notes of what sub-agents were given, until a writer takes them in. */
   readonly given: string;
+  /** What the sub-agents that start next are to do. */
+  readonly tasks: string;
   readonly hookLog: string;
   /** Failures around background runs. */
   readonly runsLog: string;
@@ -50,6 +52,7 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     database: `${home}/data/self-gen.db`,
     spool: `${home}/spool`,
     given: `${home}/given`,
+    tasks: `${home}/tasks`,
     hookLog: `${home}/logs/hooks.log`,
     runsLog: `${home}/logs/runs.log`,
     scripts: `${home}/hooks/auto`,

@@ -18,7 +18,7 @@ export function decideOther(event: OtherEvent, context: FullContext): Decision {
     case 'UserPromptSubmit':
       return decideUserPromptSubmit(event, context);
     case 'PreToolUse':
-      return decidePreToolUse(event, context);
+      return decidePreToolUse(event);
     case 'PostToolUse':
       return decidePostToolUse(event, context);
     case 'PostToolBatch':

@@ -3,6 +3,7 @@ import type { HookEventName } from '../core/hook-names.ts';
 import type { Origin, Recording } from '../core/recording.ts';
 import type { Db } from '../store/connection.ts';
 import type { Skill } from '../store/skill-files.ts';
+import type { Task } from '../store/task-note.ts';
 import type { HookEvent } from './event.ts';
 
 /** Text for the agent, as the client's `additionalContext`. */
@@ -12,6 +13,8 @@ export type Reply = { readonly event: HookEventName; readonly context: string };
 export type Decision = {
   readonly reply?: Reply;
   readonly recording?: Recording;
+  /** Left for the sub-agent that starts next. */
+  readonly task?: Task;
   /** Old rows are removed after the recording. */
   readonly prune?: true;
   /** The log is analysed by a process of its own, which nobody waits for. */
@@ -37,6 +40,8 @@ export type HookContext = {
   readonly project: Project;
   /** The knowledge database, opened at the first call; undefined when there is none yet. */
   readonly knowledge: () => Db | undefined;
+  /** What the sub-agent that starts is about to do, in the words of who starts it; empty when that is not known. */
+  readonly taskOf?: (event: HookEvent) => string;
   /** Takes secrets out of texts of a database that an earlier implementation made. */
   readonly clean?: (text: string) => string;
 };

@@ -6,6 +6,7 @@ import type { ToolError } from '../core/recording.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { resolutionText } from '../core/resolution.ts';
 import { cleanText } from '../core/text.ts';
+import { wasShown } from '../store/error-kb.ts';
 import { searchErrorKB } from '../store/search-error-kb.ts';
 import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
@@ -26,7 +27,8 @@ export function decidePostToolUseFailure(
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
   if (isOwnCommand(error.command)) return NOTHING;
-  const hint = knownFixIfReadable(error, event.error, context);
+  const hint =
+    error.noise === null || error.noise === 'finding' ? knownFixIfReadable(error, event, context) : undefined;
   const recording = {
     kind: 'tool-errors',
     at: originOf(event, context),
@@ -36,10 +38,12 @@ export function decidePostToolUseFailure(
   return hint === undefined ? { recording } : { recording, reply: hint.reply };
 }
 
+type Failure = HookEventOf<'PostToolUseFailure'>;
+
 /** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */
-function knownFixIfReadable(error: ToolError, printed: string, context: HookContext): Hint | undefined {
+function knownFixIfReadable(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
   try {
-    return knownFix(error, printed, context);
+    return knownFix(error, event, context);
   } catch {
     return undefined; // Recording the event meets the same fault and reports it.
   }
@@ -53,16 +57,18 @@ function searchedText({ errorRaw }: ToolError, printed: string): string {
 
 type Hint = { readonly reply: Reply; readonly kbId: number };
 
-function knownFix(error: ToolError, printed: string, context: HookContext): Hint | undefined {
+/** The lesson for this very error; once in a session. */
+function knownFix(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
   const db = context.knowledge();
-  const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, printed));
-  if (!known) return undefined;
-  const fix = inertText(resolutionText(known.resolution), FIX_LENGTH_MAX);
-  if (isInstructionShaped(fix) || isInstructionShaped(known.errorNormalized)) return undefined;
+  const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, event.error));
+  if (!known || wasShown(known.id, event.sessionId, db)) return undefined;
   const messages = messagesIn(context.config.language);
+  const fix = inertText(resolutionText(known.resolution, messages), FIX_LENGTH_MAX);
+  const said = known.said ?? known.errorNormalized;
+  if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
   const lines = [
     messages.knownError,
-    messages.knownErrorText(inertText(known.errorNormalized, FIX_LENGTH_MAX)),
+    messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
     messages.knownErrorFix(fix),
     messages.knownErrorAdvice,
   ];

@@ -12,6 +12,7 @@ import { pruneBackups, pruneOldEvents } from '../store/retention.ts';
 import { loadSkills, skillPlaces } from '../store/skill-files.ts';
 import { isSpoolWaiting, spool } from '../store/spool.ts';
 import { expireSuggestions } from '../store/suggestions.ts';
+import { noteTask } from '../store/task-note.ts';
 import { decideOther } from './decide-other.ts';
 import type { Decision, Launch, Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
@@ -83,7 +84,8 @@ function decideAndRecord(context: Unread, run: HookRun, decide: Decide): Reply |
       pruneBackups(context.config.retentionDays, run.now, run.paths);
     });
   }
-  const { launch } = decision ?? {};
+  const { launch, task } = decision ?? {};
+  if (task && pathExists(run.paths.home)) noteTask(task, run.paths);
   if (launch) attempt(run, () => launchDetached(launch, run));
   return decision?.reply;
 }

@@ -1,7 +1,17 @@
-import { type Decision, type HookContext, NOTHING } from './decision.ts';
+import { readString } from '../core/guards.ts';
+import { redactSecrets } from '../core/redact.ts';
+import { oneLine } from '../core/text.ts';
+import { isAgentTool } from '../core/tools.ts';
+import { type Decision, NOTHING } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 
-/** PreToolUse: nothing to say. */
-export function decidePreToolUse(_event: HookEventOf<'PreToolUse'>, _context: HookContext): Decision {
-  return NOTHING;
+/**
+ * PreToolUse: of a call that starts a sub-agent it leaves the task's words for SubagentStart, which is not told them by
+ * the client. Never says anything and never decides about permission.
+ */
+export function decidePreToolUse({ tool, input, sessionId }: HookEventOf<'PreToolUse'>): Decision {
+  if (!isAgentTool(tool)) return NOTHING;
+  const words = [readString(input, 'description'), readString(input, 'prompt')].filter(Boolean).join(' ');
+  const agentType = readString(input, 'subagent_type') ?? '';
+  return words === '' ? NOTHING : { task: { sessionId, agentType, words: redactSecrets(oneLine(words)) } };
 }

@@ -9,6 +9,7 @@ import type { Environment } from '../core/state-paths.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
 import { noteGiven } from '../store/given-note.ts';
 import { logHookFailure } from '../store/hook-log.ts';
+import { readTask } from '../store/task-note.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
 import {
@@ -77,10 +78,15 @@ async function decideContext(
         isForeign = db !== undefined && !db.isOwn;
         return isForeign ? undefined : db;
       };
-      return decideSubagentStart(event, { ...context, knowledge });
+      return decideSubagentStart(event, { ...context, knowledge, taskOf: taskOf(run) });
     }, run),
   );
   return isForeign ? (await run.chunks.others()).decideOnForeignData(event, context, run) : decision;
+}
+
+/** What PreToolUse has left for this sub-agent. */
+function taskOf({ paths }: HookRun): (event: HookEvent) => string {
+  return ({ sessionId, agentType }) => readTask({ sessionId, agentType: agentType ?? '' }, paths);
 }
 
 function projectOf(event: HookEvent, env: Environment): Project {

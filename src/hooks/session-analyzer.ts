@@ -9,6 +9,7 @@ import { queryEvents } from '../store/events.ts';
 import { listSuggestions, unseenIds } from '../store/suggestions.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
+import { projectKnowledge } from './subagent-context.ts';
 
 const CONTEXT_LENGTH_MAX = 2000;
 const ITEM_LENGTH_MAX = 200;
@@ -22,8 +23,8 @@ const TOOLS_MAX = 3;
 const MS_PER_HOUR = 3_600_000;
 
 /**
- * SessionStart: announces suggestions that nobody has seen, once, and says where the project's last session stopped
- * (REQ-SSH-002…007).
+ * SessionStart: announces suggestions that nobody has seen, once, says where the project's last session stopped
+ * (REQ-SSH-002…007), and what the project has learnt, as a sub-agent is told it.
  */
 export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: HookContext): Decision {
   const db = context.knowledge();
@@ -31,9 +32,12 @@ export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: 
   const messages = messagesIn(context.config.language);
   // The same conversation goes on after it was made shorter: its user has read on.
   const announced = event.source === 'compact' ? [] : newSuggestions(context, db);
+  // And what the project has learnt it has been told already.
+  const knowledge = event.source === 'compact' ? '' : projectKnowledge(context, '');
   const parts = [
     suggestionLines(announced, messages),
     previousSessionLines(event.source, context, messages, db),
+    knowledge === '' ? [] : knowledge.split('\n'),
   ];
   const text = parts
     .filter((lines) => lines.length > 0)

@@ -10,6 +10,7 @@ import { queryEvents, type StoredEvent } from '../store/events.ts';
 import { findResolution } from '../store/find-resolution.ts';
 import { type Decision, type HookContext, NOTHING, type Project } from './decision.ts';
 import type { HookEventOf } from './event.ts';
+import { type Keep, type Reading, type ToldLesson, toldLessons } from './told-lessons.ts';
 
 /** Agents that work on code (RA-401). `config.subagentContext` adds and removes names. */
 const CODE_AGENTS = [
@@ -36,18 +37,20 @@ const TOOL_LENGTH_MAX = 60;
 const ANALYSIS_HOURS = 48;
 
 /**
- * SubagentStart: gives a code agent the project's recent errors with their fixes, and its rules. Reads only. Plain
- * loops on purpose: this runs before every sub-agent, and a process pays for each array method at its first use.
+ * SubagentStart: gives a code agent what the project has learnt, and its rules. Reads only. Plain loops on purpose: this
+ * runs before every sub-agent, and a process pays for each array method at its first use.
  */
 export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context: HookContext): Decision {
   if (!isCodeAgent(event.agentType ?? '', context.config.subagentContext)) return NOTHING;
-  const db = context.knowledge();
-  if (db === undefined) return NOTHING;
-  const text = composeContext(knowledgeSections(context, db), CONTEXT_LENGTH_MAX);
+  const text = projectKnowledge(context, context.taskOf?.(event) ?? '');
   return text === '' ? NOTHING : { reply: { event: 'SubagentStart', context: text } };
 }
 
-type Keep = (text: string) => boolean;
+/** What the project has to tell, in at most 500 characters; `task`: what the reader is about to do. */
+export function projectKnowledge(context: HookContext, task: string): string {
+  const db = context.knowledge();
+  return db === undefined ? '' : composeContext(knowledgeSections(context, task, db), CONTEXT_LENGTH_MAX);
+}
 
 function asItIs(text: string): string {
   return text;
@@ -57,23 +60,37 @@ function asItIs(text: string): string {
  * What the agent is to know. Text that is shaped like an instruction is left out; because that is rare and looking for
  * it in each text is dear, all of it is looked through at once first.
  */
-function knowledgeSections(context: HookContext, db: Db): Section[] {
-  const all = gather(context, db, () => true);
+function knowledgeSections(context: HookContext, task: string, db: Db): Section[] {
+  const all = gather(context, task, db, () => true);
   const text = render(all);
   return text !== '' && isInstructionShaped(text)
-    ? gather(context, db, (one) => !isInstructionShaped(one))
+    ? gather(context, task, db, (one) => !isInstructionShaped(one))
     : all;
 }
 
-function gather(context: HookContext, db: Db, keep: Keep): Section[] {
+function gather(context: HookContext, task: string, db: Db, keep: Keep): Section[] {
   const messages = messagesIn(context.config.language);
   const reading = { project: context.project, messages, db, keep, clean: context.clean ?? asItIs };
+  const lessons = toldLessons(reading, task, ERRORS_MAX);
   const errors: string[] = [];
-  for (const error of recentErrors(reading)) errors.push(errorLines(error, reading));
+  for (const lesson of lessons) errors.push(lessonItem(lesson, reading));
+  if (errors.length < ERRORS_MAX) {
+    for (const error of recentErrors(reading, lessons)) {
+      if (errors.length < ERRORS_MAX) errors.push(errorLines(error, reading));
+    }
+  }
   return [
     { heading: messages.recentErrors, items: errors },
     { heading: messages.rules, items: projectRules(context, reading) },
   ];
+}
+
+/** One line, or two: what happened and what to do; of lint rules all in one. */
+function lessonItem({ said, tool, fix, byModel }: ToldLesson, { messages, clean }: Reading): string {
+  const text = inertText(clean(said), ERROR_LENGTH_MAX);
+  if (fix === '') return `- ${text}`;
+  const mark = byModel ? ` (${messages.byModel})` : '';
+  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})\n  ${messages.fix} ${quotedFix(clean(fix))}${mark}`;
 }
 
 type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };
@@ -91,22 +108,53 @@ function containsAny(text: string, names: readonly string[]): boolean {
   return false;
 }
 
-type RecentError = { readonly error: string; readonly tool: string; count: number };
+type RecentError = { readonly error: string; readonly said: string; readonly tool: string; count: number };
 
-/** RA-402: the newest three different errors among the project's newest 50 error rows. */
-function recentErrors({ project, db, keep }: Reading): RecentError[] {
+/**
+ * RA-402: the newest different errors among the project's newest 50 error rows, but none that is told already, is noise,
+ * or has been solved since without coming back in another session.
+ */
+function recentErrors({ project, db, keep }: Reading, told: readonly ToldLesson[]): RecentError[] {
   const distinct: RecentError[] = [];
   for (const event of newestErrorEvents(project, db)) {
     const error = typeof event.error === 'string' ? event.error : '';
+    const said = typeof event.said === 'string' ? event.said : error;
     const tool = typeof event.tool === 'string' ? event.tool : 'unknown';
+    if (typeof event.noise === 'string' || isTold(error, told)) continue;
     let known: RecentError | undefined;
     for (const one of distinct) if (one.error === error && one.tool === tool) known = one;
     if (known) known.count++;
-    else if (distinct.length < ERRORS_MAX && isInformative(error) && keep(error)) {
-      distinct.push({ error, tool, count: 1 });
+    else if (
+      distinct.length < ERRORS_MAX &&
+      isInformative(error) &&
+      keep(said) &&
+      isOfInterest(error, project, db)
+    ) {
+      distinct.push({ error, said, tool, count: 1 });
     }
   }
   return distinct;
+}
+
+function isTold(error: string, told: readonly ToldLesson[]): boolean {
+  for (const { key } of told) if (key === error) return true;
+  return false;
+}
+
+/** Still open, or back in another session. */
+function isOfInterest(error: string, project: Project, db: Db): boolean {
+  if (!db.shape.has('error_kb', 'state')) return true;
+  const row = db.sqlite.get(
+    'SELECT state, sessions FROM error_kb WHERE error_normalized = ? AND project_path = ?',
+    error,
+    project.path ?? '',
+  );
+  return (
+    row === undefined ||
+    row.state === null ||
+    row.state === 'open' ||
+    (row.state === 'solved' && Number(row.sessions) > 1)
+  );
 }
 
 function newestErrorEvents(project: Project, db: Db): StoredEvent[] {
@@ -128,29 +176,21 @@ function compareNewest(left: StoredEvent, right: StoredEvent): number {
   return left.ts === right.ts ? right.id - left.id : left.ts < right.ts ? 1 : -1;
 }
 
-type Reading = {
-  readonly project: Project;
-  readonly messages: Messages;
-  readonly db: Db;
-  readonly keep: Keep;
-  readonly clean: (text: string) => string;
-};
-
 /** `- error (tool)` and, when a fix is known, `  해결: …` with at most 150 characters of it. */
-function errorLines({ error, tool, count }: RecentError, reading: Reading): string {
+function errorLines({ error, said, tool, count }: RecentError, reading: Reading): string {
   const { project, messages, db, keep, clean } = reading;
   const times = count > 1 ? ` ×${count}` : '';
-  const line = `- ${inertText(clean(error), ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
+  const line = `- ${inertText(clean(said), ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
   const known = findResolution(error, project.path, db);
   if (known === undefined) return line;
-  const fix = fixText(known.resolution, clean);
+  const fix = quotedFix(clean(resolutionSummary(known.resolution, messages) ?? known.resolution));
   return keep(fix) ? `${line}\n  ${messages.fix} ${fix}` : line;
 }
 
-/** RA-402: the start of the stored resolution as JSON; of our own resolutions their summary in words. */
-function fixText(resolution: string, clean: (text: string) => string): string {
-  const words = clean(resolutionSummary(resolution, messagesIn('en')) ?? resolution);
-  return inertText(cutText(JSON.stringify(words), FIX_LENGTH_MAX), FIX_LENGTH_MAX);
+/** RA-402: the start of the stored resolution as JSON; of our own words, in which escapes would only disturb, those. */
+function quotedFix(words: string): string {
+  const isPlain = !words.includes('"') || !words.includes('`');
+  return inertText(cutText(isPlain ? JSON.stringify(words) : words, FIX_LENGTH_MAX), FIX_LENGTH_MAX);
 }
 
 /**

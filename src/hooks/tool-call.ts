@@ -59,13 +59,9 @@ function callLine({ tool, input }: Call): string | null {
   return words === '{}' ? null : cutText(redactSecrets(cleanText(words)), INPUT_LENGTH_MAX);
 }
 
-function directoryOf(cwd: string, { spellings }: Project): string {
-  for (const root of spellings) {
-    if (relativeFile(cwd, null) === relativeFile(root, null)) return '';
-    const relative = relativeFile(cwd, root);
-    if (relative.length < cwd.length) return bounded(relative);
-  }
-  return bounded(cwd);
+function directoryOf(cwd: string, project: Project): string {
+  if (project.spellings.some((root) => relativeFile(cwd, null) === relativeFile(root, null))) return '';
+  return bounded(withinProject(cwd, project));
 }
 
 /** REQ-DC-202: the few facts of a call's input that are worth keeping beside. Of a Bash command that is its program. */
@@ -93,16 +89,16 @@ function toolFile({ tool, input }: Call, project: Project): string | null {
   const file = filePath(input);
   if (!isFileTool(tool) || file === undefined) return null;
   // Relative first: what stands above the project may look like a secret.
-  return maskSensitivePath(file) === SENSITIVE ? null : bounded(fileOfProject(file, project));
+  return maskSensitivePath(file) === SENSITIVE ? null : bounded(withinProject(file, project));
 }
 
-/** The file relative to the project, whichever of its worktrees it lies in. */
-function fileOfProject(file: string, { spellings }: Project): string {
-  for (const root of spellings) {
-    const relative = relativeFile(file, root);
-    if (relative.length < file.length) return relative;
-  }
-  return relativeFile(file, null);
+/** A path relative to the project, to the innermost of its worktrees that it lies in; as it is when it lies outside. */
+function withinProject(path: string, { spellings }: Project): string {
+  const relatives = spellings.map((root) => relativeFile(path, root));
+  return relatives.reduce(
+    (left, right) => (right.length < left.length ? right : left),
+    relativeFile(path, null),
+  );
 }
 
 /** A failed call as it is stored. `error` may be of any length and content. */

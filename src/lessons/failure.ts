@@ -2,6 +2,7 @@ import { tellingLines } from '../core/errors/error-lines.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isFileTool, isShellTool } from '../core/tools.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
+import { isCheck } from './programs.ts';
 import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { maskLine } from './words.ts';
 
@@ -102,13 +103,16 @@ function firstLine(text: string): string {
 /** A linter's rule is recognised by its name, whatever it is said about. */
 function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
   const said = cutText(oneLine(line), SAID_LENGTH_MAX);
-  return { key: cutText(keyOf(call, said, rule ?? maskLine(said)), KEY_LENGTH_MAX), said, noise };
+  const told = { said, noise, masked: rule ?? maskLine(said) };
+  return { key: cutText(keyOf(call, told), KEY_LENGTH_MAX), said, noise };
 }
 
+type Told = { readonly said: string; readonly noise: Noise | null; readonly masked: string };
+
 /** The masked line, and beside it what makes it this failure and no other of the same wording. */
-function keyOf({ tool, line }: FailedCall, said: string, masked: string): string {
+function keyOf({ tool, line }: FailedCall, { said, noise, masked }: Told): string {
   if (!isShellTool(tool) || line === null) return `${masked} · ${tool}`;
-  const culprit = culpritOf(parseShell(line), said);
+  const culprit = culpritOf(parseShell(line), said, noise);
   if (culprit === undefined) return masked;
   return `${masked} · ${namesWordOf(culprit, said) ? programOf(culprit) : shapeStart(culprit)}`;
 }
@@ -168,10 +172,14 @@ const BESIDE = new Set([
 ]);
 
 /**
- * The simple command that a message is about: the one whose program begins the line or follows `Usage:`, the one that
- * has a word which the line quotes, else the first that does something. Undefined when that cannot be said.
+ * The simple command that a message is about: the one whose program begins the line, the one that has a word which the
+ * line quotes, of findings the last check, else the first that does something. Undefined when that cannot be said.
  */
-export function culpritOf(commands: readonly SimpleCommand[], said: string): SimpleCommand | undefined {
+export function culpritOf<Command extends SimpleCommand>(
+  commands: readonly Command[],
+  said: string,
+  noise: Noise | null,
+): Command | undefined {
   const named = commands.find((command) => {
     const program = programOf(command);
     return (
@@ -182,7 +190,8 @@ export function culpritOf(commands: readonly SimpleCommand[], said: string): Sim
   if (named !== undefined) return named;
   const doing = commands.filter((command) => !BESIDE.has(programOf(command)));
   const quoting = doing.find((command) => namesWordOf(command, said));
-  return quoting ?? doing[0] ?? commands[0];
+  const check = noise === 'finding' ? doing.findLast(isCheck) : undefined;
+  return quoting ?? check ?? doing[0] ?? commands[0];
 }
 
 function noiseOf(tool: string, text: string): Noise | null {
@@ -212,7 +221,8 @@ const SECRET =
 
 /** Marks of a report about the code under work, in which a line that looks like a wrong call means something else. */
 function isReport(text: string): boolean {
-  return REPORT.test(text);
+  // Go says FAIL also where it could not even begin.
+  return REPORT.test(text.replace(/^FAIL\t\S+ \[setup failed\]$|^FAIL$/gm, ''));
 }
 
 const REPORT =

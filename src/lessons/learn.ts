@@ -134,7 +134,8 @@ function tallyOf(shells: readonly Shell[]): Tally {
       const culprit = culpritIn(call);
       if (culprit === undefined) continue;
       const count = countOf(culprit.shape);
-      count.failed++;
+      // A check that finds something has understood its call.
+      if (call.outcome.noise === null) count.failed++;
       if (call.ts < count.firstFailed) count.firstFailed = call.ts;
     } else if (call.outcome.kind === 'worked') {
       for (const { shape } of call.commands) {
@@ -148,7 +149,7 @@ function tallyOf(shells: readonly Shell[]): Tally {
 }
 
 function culpritIn(call: FailedShell): Placed | undefined {
-  return culpritOf(call.commands, call.outcome.said) as Placed | undefined;
+  return culpritOf(call.commands, call.outcome.said, call.outcome.noise);
 }
 
 /** What helped in one agent's work. */

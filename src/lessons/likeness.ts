@@ -70,8 +70,10 @@ function isCode(word: string): boolean {
   return word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
 }
 
+/** How much of the code has stayed; nothing when names or texts came in, since then it does something else. */
 function keptOf(code: string, other: string): number {
   const [tokens, others] = [tokensOf(code), tokensOf(other)];
+  if (others.some((token) => /^[A-Za-z]\w/.test(token) && !tokens.includes(token))) return 0;
   return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length);
 }
 

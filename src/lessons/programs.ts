@@ -25,6 +25,11 @@ export function isRead(command: SimpleCommand): boolean {
   );
 }
 
+/** Whether the command looks for faults in the code. */
+export function isCheck(command: SimpleCommand): boolean {
+  return CHECKS.test(textOf(command));
+}
+
 /** Whether the command makes ready what others need. */
 export function isSetUp(command: SimpleCommand): boolean {
   return /(?:^| )(?:install|ci|i|add|sync|up|start|trust|enable|init|setup|bootstrap|migrate|generate|codegen|tidy|download|vendor|restore|create|mkdir|login|use|build|compile)\b/.test(

@@ -155,7 +155,12 @@ function isTold(command: SimpleCommand, index: number): boolean {
   if (isProgram) return /^[\w@%+.~/\\:-]{1,64}$/.test(value);
   if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index))
     return false;
-  return explainsItself(value) || isPath(value);
+  return !isElsewhere(value) && (explainsItself(value) || isPath(value));
+}
+
+/** A place on somebody's machine, and none of the repository. */
+function isElsewhere(value: string): boolean {
+  return /^(?:\/(?!dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 }
 
 const SECRET_NAME =

@@ -17,14 +17,14 @@ export function maskLine(line: string): string {
 
 /** What messages about one rule share; what differs becomes `…`. */
 export function sharedWords(messages: readonly string[]): string {
-  const [first = '', ...others] = [...new Set(messages)];
-  const other = others.find((message) => message.split(' ', 1)[0] === first.split(' ', 1)[0]);
-  if (other === undefined) return first;
-  const words = other.split(' ');
+  const [first = '', ...others] = [...new Set(messages)].map((message) => message.split(' '));
+  if (first === '') return '';
+  const sharedWith = (words: readonly string[]) => first.filter((word) => words.includes(word)).length;
+  const [most] = others.sort((left, right) => sharedWith(right) - sharedWith(left));
+  if (most === undefined || sharedWith(most) < 3) return first.join(' ');
   const told: string[] = [];
-  for (const word of first.split(' ')) {
-    const isShared = words.includes(word);
-    if (isShared) told.push(word);
+  for (const word of first) {
+    if (most.includes(word)) told.push(word);
     else if (told.at(-1) !== '…') told.push('…');
   }
   return told.join(' ');

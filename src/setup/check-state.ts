@@ -71,6 +71,7 @@ export function checkPermissions(paths: StatePaths, platform: string): Check {
     paths.data,
     paths.spool,
     paths.given,
+    paths.tasks,
     paths.backups,
     paths.database,
     paths.config,

@@ -162,7 +162,7 @@ function earlierManifest(paths: StatePaths): Manifest | undefined {
 
 function makeDirectories({ paths, claudeDirectory }: Place, work: Work): DirectoriesChanged {
   const ours = [
-    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given],
+    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
     ...[dirname(paths.hookLog), paths.backups],
   ];
   const createdDirectories: string[] = [];

@@ -241,7 +241,7 @@ function restoreDirectories({ place, manifest }: Scope, work: Work): void {
 /** What install makes, for the case that nobody knows what stood there before. */
 function ourDirectories(paths: StatePaths): string[] {
   return [
-    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given],
+    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
     ...[dirname(paths.hookLog), paths.backups],
   ];
 }

@@ -58,3 +58,15 @@ export function isForgotten(normalizedError: string, db: Db): boolean {
 export function countShown(kbId: number, ts: string, db: Db): void {
   db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
 }
+
+/** Whether this session has been told it: by the events of its failures, `told` of which is the row. */
+export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
+  if (!db.shape.has('error_kb', 'state')) return false;
+  const row = db.sqlite.get(
+    `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`,
+    sessionId,
+    kbId,
+  );
+  return row !== undefined;
+}

@@ -113,6 +113,7 @@ function applyToolError(
   const { error: key, said, errorRaw, noise, isHidden } = error;
   const data = {
     ...callData(error, at),
+    told: recording.shownKbId,
     agentType: at.agentType,
     error: key,
     said,

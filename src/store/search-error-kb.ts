@@ -4,13 +4,13 @@ import type { Db } from './connection.ts';
 import { findResolution, type KnownError, knownError } from './find-resolution.ts';
 import { mostSimilarError } from './similar-errors.ts';
 
-const KB_COLUMNS = 'id, error_normalized, resolution, use_count';
+const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count';
 const SAME_MAX = 8;
 /** So much of an error's text a row has. */
 const TEXT_STORED = 500;
 
 /**
- * The known resolution of this error (REQ-RA-002): of the one with the same normalised text, else of the most similar
+ * The resolution that the project knows of this error (REQ-RA-002): of the one with the same normalised text, else of the most similar
  * one. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
  * and what lies behind its end. Null when nothing is near enough or the error says too little.
  */
@@ -24,7 +24,7 @@ export function searchErrorKB(
   if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
   const same = sameError(normalizedError, text, projectPath, db);
   if (same !== undefined) return same;
-  const id = mostSimilarError(errorTraits(text), db);
+  const id = mostSimilarError(errorTraits(text), projectPath ?? '', db);
   if (id === undefined) return null;
   const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
   return row ? knownError(row) : null;

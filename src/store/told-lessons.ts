@@ -1,0 +1,48 @@
+import { isRecord, parseJson, readString } from '../core/guards.ts';
+import type { Db } from './connection.ts';
+
+/** What SubagentStart reads of the knowledge base: nothing else of it is loaded there. */
+
+export type StoredLesson = {
+  readonly key: string;
+  readonly said: string;
+  readonly tool: string;
+  /** The resolution column. */
+  readonly remedy: string;
+  /** A linter's rule in words; undefined for other lessons. */
+  readonly rule: string | undefined;
+  readonly sessions: number;
+  readonly byModel: boolean;
+};
+
+const LESSONS_MAX = 24;
+
+/** The lessons of a project and of no other, the one of the most sessions first, then the newest. */
+export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
+  const lessons: StoredLesson[] = [];
+  if (!db.isOwn) return lessons;
+  for (const path of spellings) {
+    const rows = db.sqlite.all(
+      `SELECT error_normalized, said, resolution, resolved_by, sessions FROM error_kb
+       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('lesson', 'model', 'user')
+       ORDER BY sessions DESC, last_used DESC LIMIT ?`,
+      path,
+      LESSONS_MAX,
+    );
+    for (const { error_normalized, said, resolution, resolved_by, sessions } of rows) {
+      const remedy = parseJson(String(resolution));
+      const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
+      const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
+      lessons.push({
+        key: String(error_normalized),
+        said: String(said ?? error_normalized),
+        tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
+        remedy: String(resolution),
+        rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
+        sessions: Number(sessions),
+        byModel: resolved_by === 'model',
+      });
+    }
+  }
+  return lessons;
+}
