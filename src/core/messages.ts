@@ -14,7 +14,8 @@ const KOREAN = {
     withinFix(`\`${words}\` 없이 실행`, failing === '' ? '' : ` (\`${failing}\`)`),
   runIn: (use: string, directory: string) =>
     `${directory === '' ? '프로젝트 루트' : `\`${directory}\``}에서 \`${use}\` 실행`,
-  runFirst: (use: string) => `\`${use}\` 실행`,
+  runFirst: (use: string, failing: string) =>
+    withinFix(`\`${use}\` 실행`, failing === '' ? '' : ` (\`${failing}\`가 실패하면)`),
   lintRule: (rule: string, message: string) => `이 프로젝트의 린트 규칙: ${withRule(message, rule)}`,
   rules: '적용할 프로젝트 규칙:',
   knownError: '[Self-Generation 에러 KB] 이전에 동일 에러를 해결한 이력이 있습니다:',
@@ -45,7 +46,8 @@ const ENGLISH: Messages = {
     withinFix(`leave out \`${words}\``, failing === '' ? '' : ` in \`${failing}\``),
   runIn: (use, directory) =>
     `run \`${use}\` in ${directory === '' ? 'the root of the project' : `\`${directory}\``}`,
-  runFirst: (use) => `run \`${use}\``,
+  runFirst: (use, failing) =>
+    withinFix(`run \`${use}\``, failing === '' ? '' : ` when \`${failing}\` fails so`),
   lintRule: (rule, message) => `lint rule of this project: ${withRule(message, rule)}`,
   rules: 'Rules of this project:',
   knownError: '[Self-Generation error KB] This error has been solved before:',

@@ -36,7 +36,7 @@ function remedyText(remedy: Json, messages: Messages): string | undefined {
     case 'directory':
       return use && messages.runIn(use, readString(remedy, 'directory') ?? '');
     case 'fixer':
-      return use && messages.runFirst(use);
+      return use && messages.runFirst(use, failing ?? '');
     case 'lint':
       return messages.lintRule(readString(remedy, 'rule') ?? '', readString(remedy, 'message') ?? '');
     default:

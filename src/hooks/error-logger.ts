@@ -13,6 +13,8 @@ import type { HookEventOf } from './event.ts';
 import { toolError } from './tool-call.ts';
 
 const FIX_LENGTH_MAX = 300;
+/** A client's own rules, logins and interruptions have no lessons. */
+const MAY_BE_KNOWN: ReadonlySet<string | null> = new Set([null, 'finding', 'unclear']);
 /** So much of an error's end is looked at to recognise it. */
 const TAIL_SEARCHED_MAX = 2000;
 
@@ -27,8 +29,7 @@ export function decidePostToolUseFailure(
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
   if (isOwnCommand(error.command)) return NOTHING;
-  const hint =
-    error.noise === null || error.noise === 'finding' ? knownFixIfReadable(error, event, context) : undefined;
+  const hint = MAY_BE_KNOWN.has(error.noise) ? knownFixIfReadable(error, event, context) : undefined;
   const recording = {
     kind: 'tool-errors',
     at: originOf(event, context),

@@ -1,6 +1,6 @@
 import { tellingLines } from '../core/errors/error-lines.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { isFileTool, isShellTool } from '../core/tools.ts';
+import { isShellTool } from '../core/tools.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
 import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
@@ -18,9 +18,10 @@ export type Failure = {
 
 /**
  * `client`: a rule of the client's own tools. `interrupted`: ended by somebody. `secret`: about a login. `silent`: said
- * nothing. `finding`: tests, types, lint or build found something in the code under work.
+ * nothing. `finding`: tests, types, lint or build found something in the code under work. `unclear`: nothing says that the
+ * call was wrong or lacked something.
  */
-export type Noise = 'client' | 'interrupted' | 'secret' | 'silent' | 'finding';
+export type Noise = 'client' | 'interrupted' | 'secret' | 'silent' | 'finding' | 'unclear';
 
 export type FailedCall = {
   readonly tool: string;
@@ -50,10 +51,12 @@ export function readFailure(call: FailedCall): Failure {
   const finding = findings.find(({ rule }) => isOwnRule(rule)) ?? findings[0];
   if (finding !== undefined || isReport(text)) {
     const { rule, message } = finding ?? { rule: null, message: tellingLines(text)[0] ?? firstLine(text) };
-    const said = rule === null || message.includes(rule) ? message : `${message} (${rule})`;
+    const said =
+      rule === null || rule === 'format' || message.includes(rule) ? message : `${message} (${rule})`;
     return failure(call, said, 'finding', rule ?? undefined);
   }
-  return failure(call, lineThat(isInvocation, text) ?? tellingLines(text)[0] ?? firstLine(text), null);
+  const line = tellingLines(text)[0] ?? firstLine(text);
+  return failure(call, line, call.tool.startsWith('mcp__') ? null : 'unclear');
 }
 
 /** The failure that a pipe or a list hides from the exit code, where what was printed says so beyond doubt. */
@@ -195,16 +198,12 @@ export function culpritOf<Command extends SimpleCommand>(
 }
 
 function noiseOf(tool: string, text: string): Noise | null {
-  if (!isShellTool(tool) && !tool.startsWith('mcp__'))
-    return isFileTool(tool) || CLIENT_TOOLS.test(tool) ? 'client' : clientRule(text);
+  if (!isShellTool(tool) && !tool.startsWith('mcp__')) return 'client';
   if (INTERRUPTED.test(text)) return 'interrupted';
   if (clientRule(text) !== null) return 'client';
   if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
   return SECRET.test(text) ? 'secret' : null;
 }
-
-const CLIENT_TOOLS =
-  /^(?:Glob|Grep|LS|Web\w+|Task\w*|Agent|Todo\w*|ExitPlanMode|EnterPlanMode|AskUserQuestion|KillShell|BashOutput|SendMessage|ToolSearch|Monitor|Cron\w+|Team\w+|Workflow|StructuredOutput|ListMcpResources\w*|ReadMcpResource\w*)$/;
 
 function clientRule(text: string): Noise | null {
   return CLIENT_RULE.test(text) ? 'client' : null;
@@ -229,7 +228,7 @@ const REPORT =
   /^(?:\[[\w:-]+\] )?\S+\.\w{1,5}[:(]\d+[:,]\d+\)?|^\s*at \S+ \(.+:\d+:\d+\)|^(?:---|===) (?:FAIL|RUN|PASS)|\(fail\)|^ok\s+\S+\s+[\d.]+s|^FAIL\b|\b\d+ (?:failed|failing|errors? (?:and|found)|problems? \()|\bTests?:\s+\d|AssertionError|CONFLICT \(|Merge conflict|could not apply|error TS\d+|error\[E\d+\]|would have printed|Found \d+ (?:error|warning|issue|problem)|husky|pre-commit hook|hook (?:exited|failed)|\d+ passed|^test result:|^Traceback \(most recent/m;
 
 /** Whether a line says that the call itself was wrong, or that what it needs was not there. */
-export function isInvocation(line: string): boolean {
+function isInvocation(line: string): boolean {
   return isCertainInvocation(line) || LIKELY_INVOCATION.test(line);
 }
 

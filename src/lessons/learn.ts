@@ -1,5 +1,5 @@
 import { relativeFile } from '../core/project.ts';
-import { culpritOf, isInvocation } from './failure.ts';
+import { culpritOf } from './failure.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { isSameWork, likeness } from './likeness.ts';
@@ -158,9 +158,9 @@ function observe(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]): Observ
   stream.forEach((entry, index) => {
     if (entry.kind !== 'call' || !isShell(entry) || !isFailed(entry)) return;
     const { noise } = entry.outcome;
-    if (noise !== null && noise !== 'finding') return;
+    if (noise !== null && noise !== 'finding' && noise !== 'unclear') return;
     const later = untilInterrupted(stream, index + 1);
-    const one = (noise === null ? correction(entry, later) : undefined) ?? fixer(entry, later);
+    const one = (noise === 'finding' ? undefined : correction(entry, later)) ?? fixer(entry, later);
     if (one !== undefined) found.push(one);
   });
   return found;
@@ -181,7 +181,7 @@ function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]
 function correction(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
   const culprit = culpritIn(failure);
   if (culprit === undefined || hasVariable(culprit)) return undefined;
-  const isWrongCall = isInvocation(failure.outcome.said);
+  const isWrongCall = failure.outcome.noise === null;
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
     if (!isAccepted(helper, failure)) return;
@@ -368,8 +368,7 @@ function acrossSessions(
   const newest = failures.at(-1);
   const culprit = newest && culpritIn(newest);
   if (newest === undefined || culprit === undefined || hasVariable(culprit)) return undefined;
-  if (newest.outcome.noise !== null || !isInvocation(newest.outcome.said) || worksByNow(failures, tally))
-    return undefined;
+  if (newest.outcome.noise !== null || worksByNow(failures, tally)) return undefined;
   const alike = shells.filter(
     (call) =>
       call.outcome.kind === 'worked' &&

@@ -6,7 +6,7 @@ import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.t
  */
 
 const QUOTE_LENGTH_MAX = 80;
-const WORD_LENGTH_MAX = 48;
+const WORD_LENGTH_MAX = 56;
 const AROUND_DIFFERENCE = 22;
 const GAP = '…';
 
@@ -107,14 +107,10 @@ function withinLength(words: readonly string[]): string {
 
 /** A word as it is told; in a path what does not explain itself is left out by itself. */
 function toldWord(word: string): string {
-  const line = (
-    isPath(unquoted(word))
-      ? unquoted(word)
-          .split('/')
-          .map((part) => (explainsItself(part) ? part : GAP))
-          .join('/')
-      : word
-  ).replace(/\s+/g, ' ');
+  const line = (isPath(unquoted(word)) ? unquoted(word).split('/').map(toldSegment).join('/') : word).replace(
+    /\s+/g,
+    ' ',
+  );
   return line.length <= WORD_LENGTH_MAX ? line : `${line.slice(0, WORD_LENGTH_MAX - 1)}${GAP}`;
 }
 
@@ -210,6 +206,11 @@ function isSubcommand({ words }: SimpleCommand, index: number): boolean {
 }
 
 const CODE_LENGTH_MAX = 400;
+
+/** Numbers between slashes name one thing of many. */
+function toldSegment(part: string): string {
+  return explainsItself(part) && !/^\d{2,}$/.test(part) ? part : GAP;
+}
 
 /** Several names between slashes, as in an address without its host. */
 function isPath(value: string): boolean {

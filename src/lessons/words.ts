@@ -21,11 +21,21 @@ export function sharedWords(messages: readonly string[]): string {
   if (first === '') return '';
   const sharedWith = (words: readonly string[]) => first.filter((word) => words.includes(word)).length;
   const [most] = others.sort((left, right) => sharedWith(right) - sharedWith(left));
-  if (most === undefined || sharedWith(most) < 3) return first.join(' ');
+  if (most === undefined || sharedWith(most) < 3) return withoutNames(first);
   const told: string[] = [];
   for (const word of first) {
     if (most.includes(word)) told.push(word);
     else if (told.at(-1) !== '…') told.push('…');
   }
-  return told.join(' ');
+  return withoutNames(told);
+}
+
+const NAME_LENGTH_MAX = 32;
+
+/** Long names are of the place at which the rule was broken. */
+function withoutNames(words: readonly string[]): string {
+  return words
+    .map((word) => (word.length > NAME_LENGTH_MAX ? '…' : word))
+    .join(' ')
+    .replace(/…(?: …)+/g, '…');
 }

@@ -122,7 +122,8 @@ function applyToolError(
     isHidden,
   };
   append(recording, 'tool_error', data, db);
-  if (noise === null) recordSeen(key, { ts: at.ts, projectPath: at.projectPath, said, errorRaw }, db);
+  if (noise === null || noise === 'unclear')
+    recordSeen(key, { ts: at.ts, projectPath: at.projectPath, said, errorRaw }, db);
 }
 
 /**
