@@ -48,7 +48,7 @@ export function resolve(
     if (why !== undefined) return fail(context, EXIT_FAILED, `resolve error ${id}: ${why}`);
     const ts = context.now().toISOString();
     if (!writeDatabase(paths, (db) => resolveError(id, { summary, ts }, db))) return notFound(id, context);
-    const agents = toldOf({ error: entry.error, fix: summary });
+    const agents = toldOf({ error: entry.error, said: entry.error, fix: summary });
     if (flags.json) return printJson({ id, fix: summary, agents }, context);
     context.stdout(`Error ${id} is solved by: ${summary}\n`);
     if (whole.length > summary.length)

@@ -3,7 +3,7 @@ import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
-import type { ErrorEntry, ErrorStory } from '../store/error-entries.ts';
+import type { ErrorEntry, ErrorStory, FixEvidence } from '../store/error-entries.ts';
 import type { CliContext } from './context.ts';
 
 const ERROR_LENGTH_MAX = 120;
@@ -21,19 +21,33 @@ export function printErrors(
   const lines = errors.flatMap((error) => {
     const facts = [
       ...(error.tool === null ? [] : [oneLine(error.tool)]),
-      `seen ${error.seen}, solved ${error.solved}, told ${error.told}`,
+      `seen ${error.seen}`,
+      ...(error.evidence === null ? [] : [evidenceOf(error.evidence)]),
+      `told ${error.told}`,
       age(error.ts, context.now()),
       ...(withProject ? [oneLine(error.project) || 'no project'] : []),
     ];
     const fix =
-      error.fix === null ? dim('no fix yet') : green(`fix: ${shortened(error.fix, FIX_LENGTH_MAX)}`);
+      error.fix === null
+        ? dim(NO_FIX[error.state ?? ''] ?? 'no fix yet')
+        : green(shortened(error.fix, FIX_LENGTH_MAX));
     return [
-      `${bold(String(error.id).padStart(width))}  ${shortened(error.error, ERROR_LENGTH_MAX)}`,
+      `${bold(String(error.id).padStart(width))}  ${shortened(error.said, ERROR_LENGTH_MAX)}`,
       `${indent}${fix}`,
       `${indent}${dim(facts.join(' · '))}`,
     ];
   });
   context.stdout(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** What is said where there is nothing to do. */
+const NO_FIX: Readonly<Record<string, string>> = {
+  solved: 'works by now; nothing to tell',
+  withdrawn: 'withdrawn: what was told turned out wrong',
+};
+
+function evidenceOf({ helped, sessions }: FixEvidence): string {
+  return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
 }
 
 function shortened(text: string, lengthMax: number): string {
@@ -61,10 +75,10 @@ export type Told = {
 };
 
 /** What agents are told of an error when it matters to them. */
-export function toldOf({ error, fix }: Pick<ErrorEntry, 'error' | 'fix'>): Told {
+export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' | 'fix'>): Told {
   if (!isInformative(error))
     return { told: 'nothing', reason: 'the error says too little to be recognised again' };
-  if (isInstructionShaped(error))
+  if (isInstructionShaped(said))
     return { told: 'nothing', reason: 'the error is shaped like an instruction to its reader' };
   if (fix === null) return { told: 'error', reason: 'there is no fix yet' };
   if (isInstructionShaped(fix))
@@ -81,11 +95,9 @@ export function printStory(story: ErrorStory, context: CliContext): void {
     ['project', oneLine(story.project) || 'none'],
     ['tool', story.tool && oneLine(story.tool)],
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
-    ['solved', timesOf(story.solved, { last: story.lastSolved })],
-    ['told', timesOf(story.told, { 'last used': story.lastUsed })],
-    ['fix', story.fix === null ? 'none yet' : oneLine(story.fix)],
-    ['how', howSolved(story)],
-    ['asked for', story.prompt && oneLine(story.prompt)],
+    ['do', story.fix === null ? (NO_FIX[story.state ?? ''] ?? 'no fix yet') : oneLine(story.fix)],
+    ['how', howKnown(story)],
+    ['told', tellingsOf(story)],
     ['agents', `are told ${told === 'error' ? 'the error' : told}${reason === null ? '' : `: ${reason}`}`],
     [
       'raw',
@@ -95,7 +107,7 @@ export function printStory(story: ErrorStory, context: CliContext): void {
           .replaceAll('\n', `\n${' '.repeat(LABEL_WIDTH)}`),
     ],
   ];
-  context.stdout(`${bold(cleanText(story.error))}\n\n`);
+  context.stdout(`${bold(cleanText(story.said))}\n\n`);
   for (const [label, value] of rows)
     if (value !== null) context.stdout(`${dim(label.padEnd(LABEL_WIDTH))}${value}\n`);
 }
@@ -111,16 +123,30 @@ function timesOf(count: number, times: Readonly<Record<string, string | null>>):
 
 const WAYS: Readonly<Record<string, string>> = {
   user: 'a person wrote it',
-  success_after_error: 'the same tool succeeded later',
-  cross_tool_resolution: 'it succeeded after other tools had helped',
+  lesson: 'learnt from what agents did',
+  model: 'written by a model from what agents did',
 };
 
-function howSolved({ fix, resolvedBy, toolSequence, command }: ErrorStory): string | null {
+function howKnown({ fix, resolvedBy, evidence }: ErrorStory): string | null {
   if (fix === null) return null;
-  const parts = [
-    resolvedBy === null ? null : (WAYS[resolvedBy] ?? oneLine(resolvedBy)),
-    toolSequence.length > 0 ? toolSequence.map(oneLine).join(' → ') : null,
-    command === null ? null : `shown by \`${oneLine(command)}\``,
-  ].filter((part) => part !== null);
-  return parts.join('; ') || null;
+  const way = resolvedBy === null ? null : (WAYS[resolvedBy] ?? oneLine(resolvedBy));
+  const counts =
+    evidence && `${evidenceOf(evidence)}, first ${day(evidence.first)}, last ${day(evidence.last)}`;
+  return [way, counts].filter((part) => part !== null).join('; ') || null;
+}
+
+function day(ts: string): string {
+  return oneLine(ts).slice(0, 10);
+}
+
+const PLACES_SHOWN = 3;
+
+/** `3 times, last executor 2026-11-02; came back once since` */
+function tellingsOf({ told, tellings, cameBack }: ErrorStory): string {
+  const last = tellings.slice(-PLACES_SHOWN).map(({ ts, where }) => `${oneLine(where)} ${day(ts)}`);
+  const count = Math.max(told, tellings.length);
+  if (count === 0) return 'never';
+  const since =
+    cameBack === 0 ? 'it has not come back since' : `it came back ${counted(cameBack, 'time')} since`;
+  return `${counted(count, 'time')}${last.length > 0 ? ` (${last.join(', ')})` : ''}; ${since}`;
 }

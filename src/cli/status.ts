@@ -107,16 +107,16 @@ function printCounts(
 ): void {
   const events = Object.entries(counts.events).map(([type, count]) => `${count} ${type}`);
   print(`Events: ${events.join(', ') || 'none'} in ${counted(counts.projects, 'project')}`);
-  print(`Known fixes: ${counts.knownFixes}, errors without one: ${counts.openErrors}`);
+  print(`Lessons: ${counts.knownFixes}, open errors without one: ${counts.openErrors}`);
   if (counts.lastEvent !== null) print(`Newest event: ${counts.lastEvent}`);
 }
 
 function printFixes(fixes: readonly KnownFix[], context: CliContext): void {
-  const table = newTable(['error', 'fix', 'solved', 'seen', 'told'], context);
+  const table = newTable(['what happened', 'what to do', 'helped', 'seen', 'told'], context);
   for (const fix of fixes) {
     table.push([short(fix.error), short(fix.fix), String(fix.solved), String(fix.seen), String(fix.shown)]);
   }
-  context.stdout(`\nNewest fixes\n${table.toString()}\n`);
+  context.stdout(`\nLessons\n${table.toString()}\n`);
 }
 
 /** What the analyses cost and proposed, and which sub-agent was given what. */

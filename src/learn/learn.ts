@@ -6,15 +6,15 @@ import { readLog, saveLearnt } from '../store/lessons.ts';
 const SESSION_ROWS_MAX = 400;
 
 /** Learns from the newest calls of one session: what an agent has just found out, the next one is told. */
-export function learnSession(projectPath: string, sessionId: string, db: Db, now: Date): void {
+export function learnSession(projectPath: string, sessionId: string, db: Db): void {
   const log = readLog({ projectPath, sessionId, rowsMax: SESSION_ROWS_MAX }, db);
-  const options = { projectPath, ts: now.toISOString(), scope: 'session' } as const;
+  const options = { projectPath, scope: 'session' } as const;
   db.sqlite.transaction(() => saveLearnt(learn(log, projectPath), options, db));
 }
 
 /** Learns from all that is known of a project, and withdraws what has turned out wrong. */
-export function learnProject(projectPath: string, db: Db, now: Date): void {
+export function learnProject(projectPath: string, db: Db): void {
   const groups = learn(readLog({ projectPath }, db), projectPath);
-  const options = { projectPath, ts: now.toISOString(), scope: 'project' } as const;
+  const options = { projectPath, scope: 'project' } as const;
   db.sqlite.transaction(() => saveLearnt(groups, options, db));
 }

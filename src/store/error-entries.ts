@@ -1,4 +1,5 @@
 import { isRecord, type Json, parseJson, readString } from '../core/guards.ts';
+import { inertText } from '../core/inert-text.ts';
 import { resolutionText } from '../core/resolution.ts';
 import type { Db } from './connection.ts';
 import type { Row, Value } from './sqlite.ts';
@@ -6,7 +7,10 @@ import type { Row, Value } from './sqlite.ts';
 /** Errors as a person sees them: never on a hook's path. */
 export type ErrorEntry = {
   readonly id: number;
+  /** The form under which it is recognised. */
   readonly error: string;
+  /** What happened, as it was printed. */
+  readonly said: string;
   readonly raw: string | null;
   /** Empty when the client named no directory. */
   readonly project: string;
@@ -17,8 +21,20 @@ export type ErrorEntry = {
   readonly told: number;
   readonly fix: string | null;
   readonly resolvedBy: string | null;
+  /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
+  readonly state: string | null;
+  /** What the fix rests on; null where nothing was counted. */
+  readonly evidence: FixEvidence | null;
   /** When it was solved last; of an open error, when it happened last. */
   readonly ts: string;
+};
+
+export type FixEvidence = {
+  readonly sessions: number;
+  readonly agents: number;
+  readonly helped: number;
+  readonly first: string;
+  readonly last: string;
 };
 
 export type ErrorFilter = {
@@ -62,6 +78,7 @@ function readEntry(row: Row): ErrorEntry {
   return {
     id: Number(row.id),
     error: String(row.error_normalized),
+    said: text(row.said) ?? String(row.error_normalized),
     raw: text(row.error_raw),
     project: String(row.project_path),
     tool: readString(resolutionDetails(row.resolution), 'tool') ?? null,
@@ -70,7 +87,23 @@ function readEntry(row: Row): ErrorEntry {
     told: Number(row.shown_count),
     fix: typeof row.resolution === 'string' ? resolutionText(row.resolution) : null,
     resolvedBy: text(row.resolved_by),
+    state: text(row.state),
+    evidence: readEvidence(row.evidence),
     ts: String(row.ts),
+  };
+}
+
+function readEvidence(value: unknown): FixEvidence | null {
+  const evidence = typeof value === 'string' ? parseJson(value) : undefined;
+  if (!isRecord(evidence)) return null;
+  const { sessions, agents, helped, first, last } = evidence;
+  if (typeof sessions !== 'number' || typeof helped !== 'number') return null;
+  return {
+    sessions,
+    agents: Number(agents ?? 0),
+    helped,
+    first: String(first ?? ''),
+    last: String(last ?? ''),
   };
 }
 
@@ -84,35 +117,67 @@ export type ErrorStory = ErrorEntry & {
   /** Null when the events of that time are gone. */
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;
-  readonly lastSolved: string | null;
   /** When it was solved or told last. */
   readonly lastUsed: string | null;
-  /** The tools that were called until it was solved, and the command that showed it. */
-  readonly toolSequence: readonly string[];
-  readonly command: string | null;
-  /** What the user had asked for. */
-  readonly prompt: string | null;
+  /** To whom it was told, oldest first, and how often it happened again after the first time. */
+  readonly tellings: readonly Telling[];
+  readonly cameBack: number;
 };
+
+/** `where`: a sub-agent's type, or 'after the error' for an agent that had just met it. */
+export type Telling = { readonly ts: string; readonly where: string };
 
 /** One error with its whole story; undefined when there is none of this id. */
 export function tellError(id: number, db: Db): ErrorStory | undefined {
   const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
   if (row === undefined) return undefined;
   const entry = readEntry(row);
-  const details = resolutionDetails(row.resolution);
   const seen = occurrences(entry, db);
-  const sequence = parseJson(String(row.tool_sequence ?? '[]'));
+  const tellings = tellingsOf(entry, db);
+  const [first] = tellings;
   return {
     ...entry,
     tool: entry.tool ?? seen.tool,
     firstSeen: seen.first,
     lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
-    lastSolved: entry.fix === null ? null : entry.ts,
     lastUsed: typeof row.last_used === 'string' ? row.last_used : null,
-    toolSequence: Array.isArray(sequence) ? sequence.map(String) : [],
-    command: readString(details, 'command') ?? null,
-    prompt: readString(details, 'promptContext') ?? null,
+    tellings,
+    cameBack: first === undefined ? 0 : countSince(entry, first.ts, db),
   };
+}
+
+const TELLINGS_MAX = 50;
+
+/** As far back as events and notes are kept. */
+function tellingsOf({ id, project, said }: ErrorEntry, db: Db): Telling[] {
+  const rows = db.sqlite.all(
+    `SELECT ts, 'after the error' AS place FROM events
+       WHERE project_path IS ?1 AND type = 'tool_error' AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ?2
+     UNION ALL
+     SELECT ts, COALESCE(agent_type, 'sub-agent') FROM given_contexts WHERE project_path = ?3 AND instr(text, ?4) > 0
+     ORDER BY ts LIMIT ?5`,
+    project === '' ? null : project,
+    id,
+    project,
+    `- ${inertText(said, SAID_TOLD_MAX)} (`,
+    TELLINGS_MAX,
+  );
+  return rows.map(({ ts, place }) => ({ ts: String(ts), where: String(place) }));
+}
+
+/** So much of what happened is told. */
+const SAID_TOLD_MAX = 200;
+
+/** The failure that was answered with it is not one of them. */
+function countSince({ error, project }: ErrorEntry, ts: string, db: Db): number {
+  const row = db.sqlite.get(
+    `SELECT COUNT(*) AS count FROM events WHERE project_path IS ? AND type = 'tool_error' AND ts > ?
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
+    project === '' ? null : project,
+    ts,
+    error,
+  );
+  return Number(row?.count ?? 0);
 }
 
 type Occurrences = {

@@ -152,17 +152,17 @@ export type KnownFix = {
   readonly shown: number;
 };
 
-/** The fixes that were used last. */
+/** The lessons that most sessions have shown. */
 export function listNewestFixes(paths: StatePaths, limit: number): KnownFix[] {
   const fixes = readDatabase(paths, (db) => {
     if (!db.isOwn) return [];
     return db.sqlite
       .all(
-        'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY last_used DESC, id DESC LIMIT ?',
+        'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY sessions DESC, last_used DESC, id DESC LIMIT ?',
         limit,
       )
       .map((row) => ({
-        error: String(row.error_normalized),
+        error: String(row.said ?? row.error_normalized),
         fix: resolutionText(String(row.resolution)),
         project: String(row.project_path),
         solved: Number(row.use_count),

@@ -66,7 +66,6 @@ function failedOutcome(call: Json): Outcome {
 
 export type LearntOptions = {
   readonly projectPath: string;
-  readonly ts: string;
   /** What was looked at: a part of the log takes nothing back that the whole has shown. */
   readonly scope: 'session' | 'project';
 };
@@ -106,7 +105,7 @@ function saveState(
 
 function saveLesson(
   { key, said, remedy, evidence }: Lesson,
-  { projectPath, ts, scope }: LearntOptions,
+  { projectPath, scope }: LearntOptions,
   db: Db,
 ): void {
   const known = db.sqlite.get(
@@ -124,7 +123,7 @@ function saveLesson(
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET said = excluded.said, resolution = excluded.resolution,
        resolved_by = 'lesson', use_count = excluded.use_count, last_used = excluded.last_used,
        sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
-    ts,
+    evidence.last,
     key,
     said,
     said,

@@ -55,7 +55,7 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
-  for (const project of projectsWithCalls(db)) learnProject(project, db, options.now());
+  for (const project of projectsWithCalls(db)) learnProject(project, db);
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, fixes, removed: prune(options, inTurn, db) };
 }
