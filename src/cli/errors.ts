@@ -1,9 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { projectPathSpellings, relativeFile } from '../core/project.ts';
+import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { cleanText } from '../core/text.ts';
 import { parseSearch } from '../core/word-search.ts';
+import { readFailure } from '../lessons/failure.ts';
+import type { Db } from '../store/connection.ts';
 import { type ErrorFilter, findErrors, listErrors, tellError } from '../store/error-entries.ts';
 import { searchErrors } from '../store/error-search.ts';
+import { searchErrorKB } from '../store/search-error-kb.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type ForgetFlags, forget, type ResolveFlags, resolve } from './change-error.ts';
 import { type CliContext, newCommand, withState } from './context.ts';
@@ -186,11 +191,23 @@ function search(words: readonly string[], flags: ListFlags, context: CliContext)
       ...asked,
       limit,
     };
-    const errors = readErrors(paths, (db) => findErrors(searchErrors(found, db), db)) ?? [];
+    const errors =
+      readErrors(paths, (db) => {
+        const known = knownError(words.join(' '), asked, db);
+        const ids = searchErrors(found, db).filter((id) => id !== known);
+        return findErrors(known === undefined ? ids : [known, ...ids.slice(0, limit - 1)], db);
+      }) ?? [];
     if (flags.json) printJson({ project: asked.project, errors }, context);
     else if (errors.length > 0) printErrors(errors, { withProject: asked.project === null }, context);
     else context.stdout(`${nothing('matches', asked)}\n`);
   });
+}
+
+/** The very error, as a hook finds it: what was printed may have been pasted here. */
+function knownError(text: string, { project, filter }: Asked, db: Db): number | undefined {
+  if (project === null || filter.state === 'open') return undefined;
+  const { key } = readFailure({ tool: 'Bash', line: null, text: redactSecrets(cleanText(text)) });
+  return searchErrorKB(key, project, db, text)?.id;
 }
 
 /** A file of the project as errors name it: relative. */

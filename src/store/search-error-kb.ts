@@ -27,7 +27,16 @@ export function searchErrorKB(
   const id = mostSimilarError(errorTraits(text), projectPath ?? '', db);
   if (id === undefined) return null;
   const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
-  return row ? knownError(row) : null;
+  return row && isOfProgram(normalizedError, String(row.error_normalized)) ? knownError(row) : null;
+}
+
+/** Between what was printed and what was called in a key; see lessons/failure.ts. */
+const BESIDE = ' · ';
+
+/** What helped one program helps no other, however alike what they print. */
+function isOfProgram(key: string, other: string): boolean {
+  const [program, known] = [key, other].map((one) => one.split(BESIDE)[1]?.split(' ', 1)[0]);
+  return program === undefined || known === undefined || program === known;
 }
 
 /**
