@@ -1,4 +1,5 @@
 import { isOwnCommand } from '../core/command.ts';
+import { isRecord, parseJson } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
@@ -58,11 +59,17 @@ function searchedText({ errorRaw }: ToolError, printed: string): string {
 
 type Hint = { readonly reply: Reply; readonly kbId: number };
 
+/** Whoever has just read the linter's message knows its rule. */
+function isLintRule(resolution: string): boolean {
+  const remedy = parseJson(resolution);
+  return isRecord(remedy) && remedy.kind === 'lint';
+}
+
 /** The lesson for this very error; once in a session. */
 function knownFix(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
   const db = context.knowledge();
   const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, event.error));
-  if (!known || wasShown(known.id, event.sessionId, db)) return undefined;
+  if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;
   const messages = messagesIn(context.config.language);
   const fix = inertText(resolutionText(known.resolution, messages), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
