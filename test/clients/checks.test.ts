@@ -18,11 +18,11 @@ import { findLeaks } from './namespace.ts';
 /** A check that is always content proves nothing: each one is given what it must not accept. */
 
 const CONTEXT = `SubagentStart hook additional context: 이 프로젝트의 최근 에러 패턴:
-- Error: settings.ini has no port (Bash)
-  해결: settings.ini 수정 후 npm test 통과`;
+- Error: PORT is not set (Bash)
+  해결: "\`PORT=8080 npm test\` 사용"`;
 const SOLVED = {
-  errorNormalized: 'Error: settings.ini has no port',
-  resolution: { summary: 'settings.ini 수정 후 npm test 통과' },
+  errorNormalized: 'PORT is not set · npm test',
+  resolution: { kind: 'command', use: 'PORT=8080 npm test' },
 };
 
 type Row = { readonly what: string; readonly problems: Problems; readonly expected: Problems };
@@ -116,17 +116,17 @@ describe('recordingProblems() reports', () => {
 describe('solutionProblems() reports', () => {
   const row = (what: string, errors: Recorded['errors'], ...expected: string[]) =>
     check({ what, problems: solutionProblems({ events: [], errors }), expected });
-  const other = { errorNormalized: 'engine stalled', resolution: { summary: 'settings.ini, npm test' } };
+  const other = { errorNormalized: 'engine stalled', resolution: { use: 'PORT=8080 npm test' } };
 
   row('nothing when all is well', [SOLVED, { ...other, resolution: undefined }]);
   row('no solution', [], 'error_kb: 0 solved errors: ');
   row(
     'an error that nothing solved',
     [SOLVED, other],
-    'error_kb: 2 solved errors: "Error: settings.ini has no port", "engine stalled"',
+    'error_kb: 2 solved errors: "PORT is not set · npm test", "engine stalled"',
   );
   row('the wrong error', [other], 'error_kb: solved: "engine stalled"');
-  row('a solution without words', [{ ...SOLVED, resolution: {} }], 'error_kb: summary is ""');
+  row('a solution without words', [{ ...SOLVED, resolution: {} }], 'error_kb: told is ""');
 });
 
 describe('runProblems() and silenceProblems() report', () => {

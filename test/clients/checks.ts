@@ -13,7 +13,10 @@ const DELIVERED = 'SubagentStart hook additional context: ';
 const HEADING = '이 프로젝트의 최근 에러 패턴:';
 const TRACES = [HEADING, DELIVERED, '[Self-Generation'];
 
-/** Whether exactly the agents of these conversations were told what is known, from their first request on. */
+/**
+ * Whether exactly the agents of these conversations were told what is known, from their first request on. The main session
+ * is told at its start, which is none of this.
+ */
 export function contextProblems(requests: readonly ModelRequest[], given: readonly string[]): Problems {
   const missing = given
     .filter((name) => !requests.some((request) => isTurn(request, name) && request.turn === 0))
@@ -23,6 +26,7 @@ export function contextProblems(requests: readonly ModelRequest[], given: readon
     const where =
       request.kind === 'turn' ? `${request.conversation}, turn ${request.turn}` : 'auxiliary call';
     const texts = textsOf(request.body);
+    if (request.kind === 'turn' && request.conversation === 'main' && texts.some(isToldAtStart)) return [];
     if (request.kind !== 'turn' || !given.includes(request.conversation)) {
       return texts.some((text) => text.includes(HEADING)) ? [`${where}: has context, must not`] : [];
     }
@@ -33,6 +37,10 @@ export function contextProblems(requests: readonly ModelRequest[], given: readon
       .map(([name]) => `${where}: context lacks the ${name}`);
   });
   return [...missing, ...wrong];
+}
+
+function isToldAtStart(text: string): boolean {
+  return text.includes('SessionStart hook additional context: ') && text.includes(HEADING);
 }
 
 /** Whether the stored events are those that happened, no more and no fewer, all of this project. */
@@ -65,7 +73,7 @@ export function recordingProblems(
   ];
 }
 
-/** Whether exactly one error is known to be solved: the failing test, in words that name the edit and the command. */
+/** Whether exactly one lesson is known: the failing test, and the command that passed. */
 export function solutionProblems({ errors }: Recorded): Problems {
   const solved = errors.filter(({ resolution }) => isRecord(resolution));
   const [first] = solved;
@@ -73,12 +81,12 @@ export function solutionProblems({ errors }: Recorded): Problems {
     const names = solved.map(({ errorNormalized }) => JSON.stringify(errorNormalized));
     return [`error_kb: ${solved.length} solved errors: ${names.join(', ')}`];
   }
-  const summary = isRecord(first.resolution) ? (readString(first.resolution, 'summary') ?? '') : '';
+  const use = isRecord(first.resolution) ? (readString(first.resolution, 'use') ?? '') : '';
   return [
-    ...(first.errorNormalized.includes('settings.ini has no port')
+    ...(first.errorNormalized.includes('PORT is not set')
       ? []
       : [`error_kb: solved: "${first.errorNormalized}"`]),
-    ...(/settings\.ini.*npm test/.test(summary) ? [] : [`error_kb: summary is "${summary}"`]),
+    ...(use === 'PORT=8080 npm test' ? [] : [`error_kb: told is "${use}"`]),
   ];
 }
 

@@ -58,7 +58,7 @@ const PRODUCT_TIMEOUT_MS = 60_000;
 const NO_MODEL = 'http://127.0.0.1:9';
 const PROJECT_FILES = {
   'package.json': JSON.stringify({ name: 'shop', version: '1.0.0', scripts: { test: 'sh test.sh' } }),
-  'test.sh': 'grep -q "port = 8080" settings.ini || { echo "Error: settings.ini has no port"; exit 1; }\n',
+  'test.sh': '[ -n "$PORT" ] || { echo "Error: PORT is not set"; exit 1; }\n',
   'settings.ini': 'name = shop\n',
   '.claude/agents/executor.md': agentFile('executor', 'Bash, Read, Edit, Write, Agent, Task'),
   '.claude/agents/researcher.md': agentFile('researcher', 'Read'),

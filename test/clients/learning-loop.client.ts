@@ -132,7 +132,7 @@ suite('the learning loop', () => {
     // Nothing was sent before somebody asked for it.
     expect(analyses(model.requests)).toEqual([]);
     const dry = await product(workspace, model, 'analyze', '--dry-run');
-    expect(dry.stdout).toContain('settings.ini has no port');
+    expect(dry.stdout).toContain('PORT is not set');
     expect(analyses(model.requests)).toEqual([]);
 
     // The analysis: one request without tools, exactly what --dry-run printed; no hook fires, nothing is recorded.
@@ -175,7 +175,7 @@ suite('the learning loop', () => {
     const context =
       given?.kind === 'turn' ? textsOf(given.body).find((text) => text.includes('SubagentStart hook')) : '';
     expect(context).toContain(`적용할 프로젝트 규칙:\n- ${RULE}`);
-    expect(context).toContain('settings.ini has no port');
+    expect(context).toContain('PORT is not set');
     expect(says(told.requests, REFUSED_RULE)).toBe(false);
 
     // Which agent got what.

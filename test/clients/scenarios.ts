@@ -25,15 +25,16 @@ export type ExpectedError = { readonly tool: string; readonly says: string };
 /** What a code agent must be told after `learn`. */
 export const LEARNED: Readonly<Record<string, RegExp>> = {
   heading: /이 프로젝트의 최근 에러 패턴:/,
-  error: /settings\.ini has no port/,
-  'fix in words': /해결: (?!\{).*settings\.ini.*npm test/,
+  error: /PORT is not set/,
+  'fix in words': /해결: (?!\{).*PORT=8080 npm test/,
 };
 
 const FOREGROUND = { run_in_background: false };
 const NPM_TEST = useTool('Bash', { command: 'npm test', description: 'Run the tests' });
-const NO_PORT: ExpectedError = { tool: 'Bash', says: 'settings.ini has no port' };
+const NPM_TEST_WITH_PORT = useTool('Bash', { command: 'PORT=8080 npm test', description: 'Run the tests' });
+const NO_PORT: ExpectedError = { tool: 'Bash', says: 'PORT is not set' };
 
-/** A test fails, an edit is made, the same test passes. */
+/** A test fails for want of a setting, and passes with it. */
 export function learn(project: string): Scenario {
   const settings = join(project, 'settings.ini');
   return {
@@ -42,15 +43,14 @@ export function learn(project: string): Scenario {
       main: [
         answer(NPM_TEST),
         answer(useTool('Read', { file_path: settings })),
-        answer(addPort(settings)),
-        answer(NPM_TEST),
+        answer(NPM_TEST_WITH_PORT),
         answer(say('The test passes.')),
       ],
     },
     given: [],
     recorded: {
       prompts: ['[[conv:main]] Make the test pass.'],
-      toolUses: ['Read', 'Edit', 'Bash'],
+      toolUses: ['Read', 'Bash'],
       toolErrors: [NO_PORT],
       stops: [],
     },
@@ -119,6 +119,7 @@ export function everyOutcome(project: string): Scenario {
   const [settings, test] = [join(project, 'settings.ini'), join(project, 'test.sh')];
   const main = [
     answer(NPM_TEST),
+    answer(NPM_TEST_WITH_PORT),
     answer(useTool('Bash', { command: 'git --version', description: 'Unrelated' })),
     answer(useTool('Read', { file_path: test })),
     answer(
@@ -127,7 +128,6 @@ export function everyOutcome(project: string): Scenario {
     ),
     answer(useTool('Read', { file_path: settings })),
     answer(addPort(settings)),
-    answer(NPM_TEST),
     answer(startSubAgent('executor', 'executor')),
     answer(say('Started.')),
     answer(say('Noticed.')),
@@ -143,7 +143,7 @@ export function everyOutcome(project: string): Scenario {
     given: ['executor'],
     recorded: {
       prompts: ['[[conv:main]] Do all sorts of things.'],
-      toolUses: ['Bash', 'Read', 'Read', 'Edit', 'Bash', 'Agent', 'Bash'],
+      toolUses: ['Bash', 'Bash', 'Read', 'Read', 'Edit', 'Agent', 'Bash'],
       toolErrors: [
         NO_PORT,
         { tool: 'Edit', says: 'String to replace not found' },
