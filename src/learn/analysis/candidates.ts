@@ -1,0 +1,375 @@
+import { inertText } from '../../core/inert-text.ts';
+import { isInformative, normalizeError } from '../../core/normalize-error.ts';
+import { getProjectName } from '../../core/project.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { isFileTool, isShellTool } from '../../core/tools.ts';
+import type { Call, CallFailure } from '../../store/calls.ts';
+import { findingRules } from './finding-rules.ts';
+import { plainLine, simpleCommands } from './shell-words.ts';
+
+/**
+ * What a model may learn from: failing calls, grouped, with what the agent did next. Prepared without judgement; what of
+ * it is a lesson, the model says.
+ */
+export type CandidateGroup = {
+  /** By which the answer names it. */
+  readonly group: number;
+  readonly projectPath: string;
+  /** The most frequent error of the group, by which a lesson of it is found again. */
+  readonly key: string;
+  /** The telling line of the example. */
+  readonly said: string;
+  /** All its errors. */
+  readonly keys: readonly string[];
+  /** What a check said of the work itself. */
+  readonly isFinding: boolean;
+  readonly callIds: readonly string[];
+  readonly sessionIds: readonly string[];
+  /** The failing commands without what only moves or reports. */
+  readonly failingLines: readonly string[];
+  /** The commands that worked among the next calls. */
+  readonly workingLines: readonly string[];
+  /** What is sent of it. */
+  readonly shown: ShownGroup;
+};
+
+export type ShownGroup = {
+  readonly project?: string;
+  readonly calls: number;
+  readonly sessions: number;
+  readonly rule?: string;
+  /** How often exactly this command worked. */
+  readonly worked?: number;
+  readonly known?: string;
+  readonly example: ShownExample;
+  readonly elsewhere?: ShownExample;
+};
+
+type ShownExample = {
+  readonly command: string;
+  readonly in?: string;
+  readonly says: string;
+  readonly then: readonly string[];
+};
+
+/** A command that checks the work, and how often it passed and failed. */
+export type WorkingCheck = {
+  readonly command: string;
+  readonly in?: string;
+  readonly ok: number;
+  readonly failed: number;
+};
+
+export type Candidates = {
+  /** The most promising first. */
+  readonly groups: readonly CandidateGroup[];
+  readonly checks: readonly WorkingCheck[];
+};
+
+export type CandidateRequest = {
+  /** What agents are told of an error already; undefined: nothing. */
+  readonly knownFix: (key: string, projectPath: string) => string | undefined;
+  /** Whether a lesson of it was withdrawn: then there is to be none. */
+  readonly isWithdrawn: (key: string, projectPath: string) => boolean;
+  readonly withProject: boolean;
+};
+
+const NEXT_CALLS = 3;
+const KEYS_MAX = 8;
+const LINES_MAX = 8;
+const SAYS_LENGTH_MAX = 300;
+const COMMAND_LENGTH_MAX = 400;
+const NEXT_LENGTH_MAX = 260;
+const REMARK_LENGTH_MAX = 160;
+const OUTCOME_LENGTH_MAX = 120;
+const KNOWN_LENGTH_MAX = 160;
+const DIRECTORY_LENGTH_MAX = 80;
+const CHECKS_MAX = 15;
+const ALIKE_MIN = 0.5;
+
+/** A failing call, and what the same agent did next. */
+type Failing = {
+  readonly call: Call;
+  readonly failure: CallFailure;
+  readonly rules: readonly string[];
+  readonly next: readonly Call[];
+  readonly correction: Correction;
+};
+
+/** Whether another form of the command worked next, the same one again, or neither. */
+type Correction = 'other-form' | 'again' | 'none';
+const CORRECTION_RANKS: Readonly<Record<Correction, number>> = { 'other-form': 2, again: 1, none: 0 };
+
+/** Groups the failing calls of a log. The same calls give the same groups, in the same order. */
+export function findCandidates(calls: readonly Call[], request: CandidateRequest): Candidates {
+  const working = countWorking(calls);
+  const groups = new Map<string, Failing[]>();
+  for (const failing of findFailing(calls)) {
+    for (const name of groupNames(failing)) {
+      const members = groups.get(name);
+      if (members) members.push(failing);
+      else groups.set(name, [failing]);
+    }
+  }
+  const drafts = [...groups].flatMap(([name, members]) => draftOf(name, members, working, request) ?? []);
+  return {
+    groups: drafts.sort(compareDrafts).map(({ group }, index) => ({ ...group, group: index + 1 })),
+    checks: findChecks(calls),
+  };
+}
+
+/** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
+export function isNoise({ tool, failure }: Call): boolean {
+  if (failure === null) return true;
+  if (failure.noise !== null) return failure.noise === 'client' || failure.noise === 'refused';
+  return isFileTool(tool) || /^\s*(?:<tool_use_error>|InputValidationError)/.test(failure.raw);
+}
+
+function findFailing(calls: readonly Call[]): Failing[] {
+  const threads = new Map<string, Call[]>();
+  for (const call of calls) {
+    const name = `${call.sessionId}\n${call.agentId ?? ''}`;
+    const thread = threads.get(name);
+    if (thread) thread.push(call);
+    else threads.set(name, [call]);
+  }
+  return [...threads.values()].flatMap((thread) =>
+    thread.flatMap((call, index) => {
+      const { failure } = call;
+      if (failure === null || isNoise(call) || !isInformative(failure.key)) return [];
+      const next = thread.slice(index + 1, index + 1 + NEXT_CALLS);
+      return [{ call, failure, rules: findingRules(failure.raw), next, correction: correctionOf(call, next) }];
+    }),
+  );
+}
+
+/** A finding belongs to each rule that it names, any other failure to its error. */
+function groupNames({ call, failure, rules }: Failing): string[] {
+  const names = rules.length > 0 ? rules.map((rule) => `rule ${rule}`) : [`error ${failure.key}`];
+  return names.map((name) => `${call.projectPath}\n${name}`);
+}
+
+function correctionOf(call: Call, next: readonly Call[]): Correction {
+  const forms = next.map((one) => (one.failure === null ? formOf(one, call) : 'none'));
+  return forms.includes('other-form') ? 'other-form' : forms.includes('again') ? 'again' : 'none';
+}
+
+function formOf(next: Call, { tool, line }: Call): Correction {
+  if (next.tool !== tool || next.line === null || line === null) return 'none';
+  const [left, right] = [plainLine(line) || line, plainLine(next.line) || next.line];
+  if (left === right) return 'again';
+  return likeness(left, right) >= ALIKE_MIN ? 'other-form' : 'none';
+}
+
+/** How many words two commands share, from 0 to 1. */
+function likeness(left: string, right: string): number {
+  const [one, other] = [new Set(left.split(/\s+/)), new Set(right.split(/\s+/))];
+  const shared = [...one].filter((word) => other.has(word)).length;
+  return (2 * shared) / (one.size + other.size);
+}
+
+/** How often each command worked, by project and plain form. */
+function countWorking(calls: readonly Call[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { tool, line, failure, projectPath } of calls) {
+    if (failure !== null || line === null || !isShellTool(tool)) continue;
+    const name = `${projectPath}\n${plainLine(line)}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+type Draft = { readonly group: Omit<CandidateGroup, 'group'>; readonly rank: readonly number[] };
+
+function draftOf(
+  name: string,
+  members: readonly Failing[],
+  working: ReadonlyMap<string, number>,
+  { knownFix, isWithdrawn, withProject }: CandidateRequest,
+): Draft | undefined {
+  const [, kind = ''] = name.split('\n');
+  const rule = kind.startsWith('rule ') ? kind.slice('rule '.length) : undefined;
+  const ranked = members.toSorted(compareExamples);
+  const [best] = ranked;
+  if (best === undefined) return undefined;
+  const { projectPath } = best.call;
+  const keys = byFrequency(members.map(({ failure }) => failure.key)).slice(0, KEYS_MAX);
+  if (keys.some((key) => isWithdrawn(key, projectPath))) return undefined;
+  const sessionIds = [...new Set(members.map(({ call }) => call.sessionId))];
+  const lines = members.flatMap(({ call }) => (call.line === null ? [] : [plainLine(call.line)]));
+  const failingLines = byFrequency(lines.filter(Boolean)).slice(0, LINES_MAX);
+  const known = keys.map((key) => knownFix(key, projectPath)).find((fix) => fix !== undefined);
+  const worked = failingLines.reduce((sum, line) => sum + (working.get(`${projectPath}\n${line}`) ?? 0), 0);
+  const other = ranked.find(({ call }) => call.sessionId !== best.call.sessionId);
+  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise !== null);
+  return {
+    group: {
+      projectPath,
+      key: keys[0] ?? '',
+      said: tellingText(best.failure),
+      keys,
+      isFinding,
+      callIds: members.map(({ call }) => call.id),
+      sessionIds,
+      failingLines,
+      workingLines: members.flatMap(({ next }) =>
+        next.flatMap(({ tool, line, failure }) =>
+          failure === null && line !== null && isShellTool(tool) ? [line] : [],
+        ),
+      ),
+      shown: {
+        ...(withProject ? { project: shown(getProjectName(projectPath), DIRECTORY_LENGTH_MAX) } : {}),
+        calls: members.length,
+        sessions: sessionIds.length,
+        ...(rule === undefined ? {} : { rule: shown(rule, DIRECTORY_LENGTH_MAX) }),
+        ...(worked > 0 ? { worked } : {}),
+        ...(known === undefined ? {} : { known: shown(known, KNOWN_LENGTH_MAX) }),
+        example: showExample(best, rule),
+        ...(other === undefined ? {} : { elsewhere: showExample(other, rule) }),
+      },
+    },
+    rank: [
+      sessionIds.length,
+      isFinding ? 0 : 1,
+      Math.max(...members.map(({ correction }) => CORRECTION_RANKS[correction])),
+      members.length,
+    ],
+  };
+}
+
+/** Different texts, the most frequent first. */
+function byFrequency(texts: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].sort(([, left], [, right]) => right - left).map(([text]) => text);
+}
+
+/** Those that another form of the command corrected come first, then the newest. */
+function compareExamples(left: Failing, right: Failing): number {
+  const rank = CORRECTION_RANKS[right.correction] - CORRECTION_RANKS[left.correction];
+  if (rank !== 0) return rank;
+  return left.call.ts < right.call.ts ? 1 : left.call.ts > right.call.ts ? -1 : 0;
+}
+
+/** Sessions, then wrong invocations before findings, then whether it was corrected, then calls. */
+function compareDrafts(left: Draft, right: Draft): number {
+  for (const [index, value] of left.rank.entries()) {
+    const difference = (right.rank[index] ?? 0) - value;
+    if (difference !== 0) return difference;
+  }
+  return left.group.key < right.group.key ? -1 : 1;
+}
+
+function showExample({ call, failure, next }: Failing, rule: string | undefined): ShownExample {
+  const command = commandText(call);
+  const alike = next
+    .filter((one) => one.failure === null)
+    .map(commandText)
+    .find((text) => likeness(text, command) >= ALIKE_MIN && text !== command);
+  return {
+    command: aroundDifference(command, alike ?? command, COMMAND_LENGTH_MAX),
+    ...(call.directory ? { in: shown(call.directory, DIRECTORY_LENGTH_MAX) } : {}),
+    says: saysOf(failure, rule),
+    then: next.flatMap((one) => showNext(one, command)),
+  };
+}
+
+/** What the agent said before it, and the call with its outcome. */
+function showNext(call: Call, failed: string): string[] {
+  const text = aroundDifference(commandText(call), failed, NEXT_LENGTH_MAX);
+  const where = call.directory ? ` (in ${shown(call.directory, DIRECTORY_LENGTH_MAX)})` : '';
+  const outcome = call.failure === null ? 'ok' : `failed (${tellingText(call.failure)})`;
+  return [
+    ...(call.remark ? [`agent: ${shown(call.remark, REMARK_LENGTH_MAX)}`] : []),
+    `${outcome}: ${text}${where}`,
+  ];
+}
+
+function tellingText({ said, raw }: CallFailure): string {
+  return shown(isTelling(said) ? said : withoutExitLine(raw), OUTCOME_LENGTH_MAX);
+}
+
+/** The command line, or the tool and what it was called on. */
+function commandText({ tool, line, family, file }: Call): string {
+  if (isShellTool(tool)) return oneLined(line ?? family ?? tool);
+  return oneLined(`${tool} ${file ?? line ?? ''}`.trim());
+}
+
+function oneLined(text: string): string {
+  return shown(text.trim().replace(/\s*\n\s*/g, ' ⏎ '), Number.MAX_SAFE_INTEGER);
+}
+
+/** The text, or of a long one its beginning and what is around the first difference to another. */
+function aroundDifference(text: string, other: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  let at = 0;
+  while (at < text.length && text[at] === other[at]) at++;
+  const before = Math.floor(lengthMax / 3);
+  if (at >= text.length || at < lengthMax - before) return `${text.slice(0, lengthMax - 1).toWellFormed()}…`;
+  const from = Math.min(at - 40, text.length - (lengthMax - before));
+  const part = text.slice(from, from + lengthMax - before);
+  const end = from + part.length < text.length ? '…' : '';
+  return `${text.slice(0, before).toWellFormed()}…${part.toWellFormed()}${end}`;
+}
+
+/** What is around the telling line, or around the rule. */
+function saysOf({ said, raw }: CallFailure, rule: string | undefined): string {
+  const sought = rule ?? (isTelling(said) ? said.trim() : undefined);
+  const text = withoutExitLine(raw);
+  const at = sought === undefined ? 0 : text.indexOf(sought);
+  if (sought !== undefined && at < 0) return shown(`${said} ${text}`, SAYS_LENGTH_MAX);
+  const room = Math.max(0, SAYS_LENGTH_MAX - (sought?.length ?? 0));
+  const from = Math.max(0, at - Math.floor(room / 2));
+  return shown(text.slice(from, from + SAYS_LENGTH_MAX).toWellFormed(), SAYS_LENGTH_MAX);
+}
+
+function isTelling(said: string): boolean {
+  return said.trim() !== '' && isInformative(normalizeError(said));
+}
+
+function withoutExitLine(raw: string): string {
+  return raw.replace(/^Exit code \d+\s*\n/, '');
+}
+
+const CHECK_WORD =
+  /^(?:tests?|lint|check|checks|typecheck|type-check|tsc|build|fmt|format|vet|clippy|pytest|jest|vitest|mocha|eslint|biome|ruff|mypy|golangci-lint|rspec|phpunit|verify|ci|precommit|pre-commit)(?::[\w:-]+)?$/;
+const CHECK_WORD_PLACES = 4;
+const CHECK_RUNS_MIN = 2;
+
+/** The commands that checked the work and passed, the most frequent first. */
+function findChecks(calls: readonly Call[]): WorkingCheck[] {
+  const checks = new Map<string, { command: string; directory: string; ok: number; failed: number }>();
+  for (const { tool, line, directory, failure, projectPath } of calls) {
+    if (line === null || !isShellTool(tool)) continue;
+    for (const command of new Set(simpleCommands(line).flatMap((words) => checkIn(words) ?? []))) {
+      const name = `${projectPath}\n${directory}\n${command}`;
+      const check = checks.get(name) ?? { command, directory: directory ?? '', ok: 0, failed: 0 };
+      if (failure === null) check.ok++;
+      else check.failed++;
+      checks.set(name, check);
+    }
+  }
+  return [...checks.values()]
+    .filter(({ ok }) => ok >= CHECK_RUNS_MIN)
+    .sort((left, right) => right.ok - left.ok)
+    .slice(0, CHECKS_MAX)
+    .map(({ command, directory, ok, failed }) => ({
+      command: shown(command, REMARK_LENGTH_MAX),
+      ...(directory ? { in: shown(directory, DIRECTORY_LENGTH_MAX) } : {}),
+      ok,
+      failed,
+    }));
+}
+
+/** `bun run lint` of `bun run lint src --max 3`: up to the word that names the check. */
+function checkIn(words: readonly string[]): string | undefined {
+  const at = words.slice(0, CHECK_WORD_PLACES).findIndex((word) => CHECK_WORD.test(word));
+  const isNamed = at > 0 || (at === 0 && words[0] !== 'test');
+  return isNamed && words.slice(0, at).every((word) => /^[\w@./:-]+$/.test(word))
+    ? words.slice(0, at + 1).join(' ')
+    : undefined;
+}
+
+function shown(text: string, lengthMax: number): string {
+  return inertText(redactSecrets(text), lengthMax);
+}
