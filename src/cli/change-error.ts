@@ -7,6 +7,7 @@ import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
+import { withdrawLesson } from '../store/lessons-by-model.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, withState } from './context.ts';
@@ -64,6 +65,20 @@ function refusal({ error }: ErrorEntry, summary: string): string | undefined {
   return undefined;
 }
 
+/** `errors withdraw`: what is told of an error was wrong; it is not told any more, nor proposed again. */
+export function withdraw(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
+  return withState(context, `withdraw what is told of error ${id}`, ({ paths }) => {
+    const entry = findEntry(id, paths);
+    if (entry === undefined) return notFound(id, context);
+    writeDatabase(paths, (db) => withdrawLesson(id, 'user', db));
+    if (json) return printJson({ kind: 'withdrawn', id, fix: entry.fix }, context);
+    const what = entry.fix === null ? 'nothing was told of it yet' : oneLine(entry.fix);
+    context.stdout(
+      `Withdrawn: ${what}. Agents are told nothing of error ${id}, and no lesson of it is proposed.\n`,
+    );
+  });
+}
+
 export type ForgetFlags = { readonly yes?: true; readonly json?: true };
 
 /** `errors forget`: deletes an error in every project and never records it again. */
@@ -106,6 +121,7 @@ type Done = { readonly deleted: Forgotten; readonly erased: Erased; readonly cop
 function printForgotten(id: number, { deleted, erased, copies }: Done, context: CliContext): void {
   const parts = [
     { count: deleted.errors, kind: 'error' },
+    { count: deleted.lessons, kind: 'lesson' },
     { count: deleted.events, kind: 'event' },
     { count: deleted.summaries, kind: 'mention', of: ' in summaries of sessions' },
     { count: deleted.contexts, kind: 'note', of: ' of what an agent was given' },

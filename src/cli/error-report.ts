@@ -110,7 +110,8 @@ function timesOf(count: number, times: Readonly<Record<string, string | null>>):
 }
 
 const WAYS: Readonly<Record<string, string>> = {
-  user: 'a person wrote it',
+  user: 'a person wrote it or agreed to it',
+  model: 'a model wrote it',
   success_after_error: 'the same tool succeeded later',
   cross_tool_resolution: 'it succeeded after other tools had helped',
 };

@@ -109,7 +109,16 @@ export function workingLines(projectPath: string, text: string, db: Db): ShellLi
       text,
       LINES_MAX,
     )
-    .flatMap(({ id, line }) =>
-      typeof id === 'string' && typeof line === 'string' ? [{ id, line }] : [],
-    );
+    .flatMap(({ id, line }) => (typeof id === 'string' && typeof line === 'string' ? [{ id, line }] : []));
+}
+
+/** How many sessions called tools since a time, and how many of the calls failed. */
+export function countCalls(since: string, db: Db): { sessions: number; failed: number } {
+  if (!db.shape.has('events', 'session_id')) return { sessions: 0, failed: 0 };
+  const row = db.sqlite.get(
+    `SELECT COUNT(DISTINCT session_id) AS sessions, COUNT(*) FILTER (WHERE type = 'tool_error') AS failed
+     FROM events WHERE type IN ('tool_use', 'tool_error') AND ts >= ?`,
+    since,
+  );
+  return { sessions: Number(row?.sessions ?? 0), failed: Number(row?.failed ?? 0) };
 }

@@ -7,6 +7,8 @@ import { sqliteErrorCode } from './sqlite.ts';
 /** How much of each kind was deleted. */
 export type Forgotten = {
   readonly errors: number;
+  /** Suggested lessons of it. */
+  readonly lessons: number;
   readonly events: number;
   /** Summaries of sessions that named it; they are kept without it. */
   readonly summaries: number;
@@ -30,6 +32,10 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
       ts,
     );
     return {
+      lessons: sqlite.run(
+        "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
+        error,
+      ).changes,
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
       events: sqlite.run(
         `DELETE FROM events WHERE type = 'tool_error'

@@ -140,7 +140,10 @@ export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolea
 }
 
 /** What was stored when the user applied it is no longer told, unless something else is by now. */
-export function takeBackLesson({ key, projectPath, advice }: Pick<ModelLesson, 'key' | 'projectPath' | 'advice'>, db: Db): void {
+export function takeBackLesson(
+  { key, projectPath, advice }: Pick<ModelLesson, 'key' | 'projectPath' | 'advice'>,
+  db: Db,
+): void {
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = NULL
      WHERE error_normalized = ? AND project_path = ? AND json_valid(resolution)
@@ -154,7 +157,11 @@ export function takeBackLesson({ key, projectPath, advice }: Pick<ModelLesson, '
 /** What is known of an error, as far as it decides on a lesson of it. */
 export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'told';
 
-export function lessonState(key: string, projectPath: string, db: Db): { state: LessonState; text: string | null } {
+export function lessonState(
+  key: string,
+  projectPath: string,
+  db: Db,
+): { state: LessonState; text: string | null } {
   const row = findRow(key, projectPath, db);
   const text = typeof row?.resolution === 'string' ? row.resolution : null;
   if (row?.state === 'withdrawn' && readEvidence(row.evidence).withdrawnBy !== undefined)

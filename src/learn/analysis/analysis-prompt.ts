@@ -94,7 +94,16 @@ function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): 
     prompts: [],
   };
   const feedback = data.feedback && { ...data.feedback, recentRejections: [], recentAcceptances: [] };
-  const empty: Log = { project, days, failures: [], checks: [], contradicted: [], ...others, ...lists, feedback };
+  const empty: Log = {
+    project,
+    days,
+    failures: [],
+    checks: [],
+    contradicted: [],
+    ...others,
+    ...lists,
+    feedback,
+  };
   const take = taker(dataBytesMax - Buffer.byteLength(printLog(empty)));
   const newest = <Item>(items: readonly Item[], share: number | 'rest') =>
     take(items.toReversed(), share).reverse();
@@ -137,7 +146,7 @@ function showGroup({ group, shown }: CandidateGroup): object {
   return { group, ...shown };
 }
 
-const NOTHING_SHOWN = { calls: 0, sessions: 0, example: { command: '', says: '', then: [] } };
+const NOTHING_SHOWN = { calls: 0, sessions: 0, example: { command: '', says: '', next: [] } };
 
 type LookedAtAgain = {
   readonly contradiction: Contradiction;

@@ -264,7 +264,12 @@ function keep(
   { config, now }: AnalyzeOptions,
   db: Db,
 ): Extract<AnalyzeOutcome, { kind: 'done' }> {
-  const keeper = { key, mode: config.lessons.model, contradicted: prompt.contradicted, ts: now().toISOString() };
+  const keeper = {
+    key,
+    mode: config.lessons.model,
+    contradicted: prompt.contradicted,
+    ts: now().toISOString(),
+  };
   const stored = keepAnswer(answer, keeper, db);
   return { kind: 'done', ...stored, isCached: false, usage, dropped: [...dropped, ...stored.dropped] };
 }

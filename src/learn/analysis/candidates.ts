@@ -49,7 +49,7 @@ type ShownExample = {
   readonly command: string;
   readonly in?: string;
   readonly says: string;
-  readonly then: readonly string[];
+  readonly next: readonly string[];
 };
 
 /** A command that checks the work, and how often it passed and failed. */
@@ -122,7 +122,10 @@ export function findCandidates(calls: readonly Call[], request: CandidateRequest
 export function isNoise({ tool, failure }: Call): boolean {
   if (failure === null) return true;
   if (failure.noise !== null) return failure.noise === 'client' || failure.noise === 'refused';
-  return isFileTool(tool) || /^\s*(?:<tool_use_error>|InputValidationError)/.test(failure.raw);
+  return (
+    isFileTool(tool) ||
+    /^\s*(?:<tool_use_error>|InputValidationError|Sibling tool call errored)/.test(failure.raw)
+  );
 }
 
 function findFailing(calls: readonly Call[]): Failing[] {
@@ -138,7 +141,9 @@ function findFailing(calls: readonly Call[]): Failing[] {
       const { failure } = call;
       if (failure === null || isNoise(call) || !isInformative(failure.key)) return [];
       const next = thread.slice(index + 1, index + 1 + NEXT_CALLS);
-      return [{ call, failure, rules: findingRules(failure.raw), next, correction: correctionOf(call, next) }];
+      return [
+        { call, failure, rules: findingRules(failure.raw), next, correction: correctionOf(call, next) },
+      ];
     }),
   );
 }
@@ -196,7 +201,9 @@ function draftOf(
   const keys = byFrequency(members.map(({ failure }) => failure.key)).slice(0, KEYS_MAX);
   if (keys.some((key) => isWithdrawn(key, projectPath))) return undefined;
   const sessionIds = [...new Set(members.map(({ call }) => call.sessionId))];
-  const lines = members.flatMap(({ call }) => (call.line === null ? [] : [plainLine(call.line)]));
+  const lines = members.flatMap(({ call: { tool, line } }) =>
+    line !== null && isShellTool(tool) ? [plainLine(line)] : [],
+  );
   const failingLines = byFrequency(lines.filter(Boolean)).slice(0, LINES_MAX);
   const known = keys.map((key) => knownFix(key, projectPath)).find((fix) => fix !== undefined);
   const worked = failingLines.reduce((sum, line) => sum + (working.get(`${projectPath}\n${line}`) ?? 0), 0);
@@ -270,7 +277,7 @@ function showExample({ call, failure, next }: Failing, rule: string | undefined)
     command: aroundDifference(command, alike ?? command, COMMAND_LENGTH_MAX),
     ...(call.directory ? { in: shown(call.directory, DIRECTORY_LENGTH_MAX) } : {}),
     says: saysOf(failure, rule),
-    then: next.flatMap((one) => showNext(one, command)),
+    next: next.flatMap((one) => showNext(one, command)),
   };
 }
 

@@ -19,7 +19,10 @@ const EXAMPLE_LENGTH_MAX = 260;
  * The told lessons whose advised command has failed at least as often as it worked since then, or whose failing command
  * works again in other sessions, at least as often as it fails. Calls count, and not the copies of them.
  */
-export function findContradictions(lessons: readonly StoredModelLesson[], calls: readonly Call[]): Contradiction[] {
+export function findContradictions(
+  lessons: readonly StoredModelLesson[],
+  calls: readonly Call[],
+): Contradiction[] {
   return lessons.flatMap((lesson) => {
     const since = calls.filter(
       ({ ts, tool, line, projectPath }) =>

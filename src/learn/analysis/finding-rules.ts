@@ -22,6 +22,8 @@ const SHAPES: readonly RegExp[] = [
 /** The rules that an output names, in the order of the shapes. */
 export function findingRules(output: string): string[] {
   const text = output.slice(0, OUTPUT_LENGTH_MAX);
-  const rules = SHAPES.flatMap((shape) => [...text.matchAll(shape)].map(([, one, other]) => one ?? other ?? ''));
+  const rules = SHAPES.flatMap((shape) =>
+    [...text.matchAll(shape)].map(([, one, other]) => one ?? other ?? ''),
+  );
   return [...new Set(rules.filter((rule) => rule !== ''))].slice(0, RULES_MAX);
 }

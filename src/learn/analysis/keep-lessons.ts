@@ -36,6 +36,7 @@ export type Keeping = {
 const CONFIDENCE_MIN = 0.8;
 const CALL_IDS_MAX = 20;
 const RUNS_KEPT_MAX = 5;
+const WORDS_MAX = 3;
 /** Before the other suggestions: as many times as it happened, a lesson is worth. */
 const PRIORITY_MAX = 10;
 
@@ -91,7 +92,10 @@ function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
   }
   const earlier = listSuggestions({ statuses: ['new', 'shown', 'applied', 'dismissed'] }, db).find(
     ({ type, details, text, projectPath: path }) =>
-      type === 'lesson' && path === projectPath && text !== advice && keys.includes(details.lesson?.errorKey ?? ''),
+      type === 'lesson' &&
+      path === projectPath &&
+      text !== advice &&
+      keys.includes(details.lesson?.errorKey ?? ''),
   );
   return earlier && `one is ${earlier.status === 'shown' ? 'new' : earlier.status} already (${earlier.id})`;
 }
@@ -133,12 +137,19 @@ function proposalOf({ advice, kind, confidence, group }: Lesson, evidence: Lesso
   const times = `${counted(callIds, 'call')} in ${counted(sessionIds, 'session')}`;
   return {
     type: 'lesson',
-    summary: advice,
+    summary: whatFor(group),
     evidence: `failed: ${said}; ${times}`,
     text: advice,
     priority: Math.min(PRIORITY_MAX, sessionIds.length) * confidence,
     details: { lesson: { errorKey: key, said, kind, confidence, evidence } },
   };
+}
+
+/** Announced to agents too: so it says what the lesson is for, and not what it says. */
+function whatFor({ failingLines }: CandidateGroup): string {
+  const words = (failingLines[0] ?? '').split(' ').slice(0, WORDS_MAX);
+  const plain = words.filter((word) => /^[\w@./:-]{1,30}$/.test(word)).join(' ');
+  return plain === '' ? 'What helps when a call fails' : `What helps when "${plain}" fails`;
 }
 
 function counted({ length }: readonly string[], what: string): string {

@@ -84,7 +84,9 @@ function objectionTo(advice: string, group: CandidateGroup): string | undefined 
 
 function withoutPlaceholders(advice: string): string {
   return advice.replace(/<[a-z][\w -]{0,40}>/gi, (match) =>
-    /^<(?:system|user|assistant|human|tool|function|instruction|prompt|important|log|answer|admin)/i.test(match)
+    /^<(?:system|user|assistant|human|tool|function|instruction|prompt|important|log|answer|admin)/i.test(
+      match,
+    )
       ? match
       : '',
   );
@@ -109,7 +111,9 @@ function isProvenDownload(advice: string, { workingLines }: CandidateGroup): boo
   if (downloads(outside)) return false;
   return quotedCommands(advice)
     .filter(downloads)
-    .every((command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => ranCommand(line, command)));
+    .every(
+      (command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => ranCommand(line, command)),
+    );
 }
 
 /**

@@ -29,7 +29,19 @@ export function simpleCommands(line: string): SimpleCommand[] {
 }
 
 /** Only show or shorten what another command said. */
-const REPORTERS = new Set(['cd', 'echo', 'printf', 'head', 'tail', 'cat', 'grep', 'wc', 'sort', 'true', 'sleep']);
+const REPORTERS = new Set([
+  'cd',
+  'echo',
+  'printf',
+  'head',
+  'tail',
+  'cat',
+  'grep',
+  'wc',
+  'sort',
+  'true',
+  'sleep',
+]);
 
 /**
  * A line without what only moves or reports: `cd app && npm test 2>&1 | tail -5` is `npm test`. The same form means the
@@ -104,7 +116,8 @@ function fits(word: string, wanted: string): boolean {
   const parts = wanted.split(ANY);
   const [head = ''] = parts;
   const tail = parts.at(-1) ?? '';
-  if (word.length <= head.length + tail.length || !word.startsWith(head) || !word.endsWith(tail)) return false;
+  if (word.length <= head.length + tail.length || !word.startsWith(head) || !word.endsWith(tail))
+    return false;
   let at = head.length;
   for (const part of parts.slice(1, -1)) {
     at = word.indexOf(part, at);

@@ -1,9 +1,9 @@
 import { parseJson } from '../../core/guards.ts';
+import { getProjectName } from '../../core/project.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
 import { type AnalysisKey, saveAnalysis } from '../../store/analysis-cache.ts';
 import type { Db } from '../../store/connection.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../../store/suggestions.ts';
-import { getProjectName } from '../../core/project.ts';
 import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
 import type { AnalysisPrompt } from './analysis-prompt.ts';
 import { type Keeping, keepLessons } from './keep-lessons.ts';
@@ -28,7 +28,12 @@ export type Keeper = Keeping & { readonly key: AnalysisKey };
 /** Stores the answer and its proposals; the analysis in the cache carries the ids that commands know. */
 export function keepAnswer(answer: AnalysisAnswer, keeper: Keeper, db: Db): StoredAnswer {
   const { key, ts } = keeper;
-  const proposed = { ts, project: key.project, projectPath: key.projectPath ?? '', origin: 'analysis' } as const;
+  const proposed = {
+    ts,
+    project: key.project,
+    projectPath: key.projectPath ?? '',
+    origin: 'analysis',
+  } as const;
   const ids = saveProposals(answer.proposals, proposed, db);
   const suggestions = answer.proposals.map((proposal, index) => cached(proposal, ids[index] ?? '', key));
   const lessons = keepLessons(answer.lessons, keeper, db);
