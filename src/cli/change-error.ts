@@ -121,7 +121,6 @@ type Done = { readonly deleted: Forgotten; readonly erased: Erased; readonly cop
 function printForgotten(id: number, { deleted, erased, copies }: Done, context: CliContext): void {
   const parts = [
     { count: deleted.errors, kind: 'error' },
-    { count: deleted.lessons, kind: 'lesson' },
     { count: deleted.events, kind: 'event' },
     { count: deleted.summaries, kind: 'mention', of: ' in summaries of sessions' },
     { count: deleted.contexts, kind: 'note', of: ' of what an agent was given' },

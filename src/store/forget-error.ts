@@ -7,14 +7,12 @@ import { sqliteErrorCode } from './sqlite.ts';
 /** How much of each kind was deleted. */
 export type Forgotten = {
   readonly errors: number;
-  /** Suggested lessons of it. */
-  readonly lessons: number;
   readonly events: number;
   /** Summaries of sessions that named it; they are kept without it. */
   readonly summaries: number;
   /** Notes of what agents were given that quoted it. */
   readonly contexts: number;
-  /** Answers of an analysis that quoted it. */
+  /** Answers of an analysis that quoted it, and suggested lessons of it. */
   readonly analyses: number;
 };
 
@@ -32,10 +30,6 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
       ts,
     );
     return {
-      lessons: sqlite.run(
-        "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
-        error,
-      ).changes,
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
       events: sqlite.run(
         `DELETE FROM events WHERE type = 'tool_error'
@@ -45,12 +39,19 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
       summaries: cleanSummaries(error, db),
       contexts: deleteContexts(error, db),
       // As JSON writes it, and so also inside a longer text.
-      analyses: sqlite.run(
-        'DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0',
-        JSON.stringify(error).slice(1, -1),
-      ).changes,
+      analyses: deleteAnswers(error, db),
     };
   });
+}
+
+function deleteAnswers(error: string, { sqlite }: Db): number {
+  const lessons = sqlite.run(
+    "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
+    error,
+  ).changes;
+  // As JSON writes it, and so also inside a longer text.
+  const quoted = JSON.stringify(error).slice(1, -1);
+  return lessons + sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', quoted).changes;
 }
 
 const BATCH_ROWS = 500;

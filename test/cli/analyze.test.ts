@@ -89,7 +89,7 @@ describe('analyze', () => {
     using home = temporaryHome();
     record(home, SHOP, 2);
     expect(await analyze(home, [])).toEqual({
-      stdout: 'Too little to analyse: 2 prompts recorded, 5 are needed.\n',
+      stdout: 'Too little to analyse: no failing call and 2 prompts recorded, 5 are needed.\n',
       stderr: '',
       code: 0,
     });
@@ -133,7 +133,9 @@ describe('analyze', () => {
     const where = { sessionId: 's', project: 'shop', projectPath: SHOP, agentId: null, agentType: null };
     const at = { ...where, ts: isoBeforeNow(9) };
     spool([{ kind: 'prompt', at, text: 'hello', charCount: 5 }], home.paths, Date.now());
-    expect((await analyze(home, ['--project', SHOP])).stdout).toStartWith('Too little to analyse: 1 prompts');
+    expect((await analyze(home, ['--project', SHOP])).stdout).toStartWith(
+      'Too little to analyse: no failing call and 1 prompts',
+    );
   });
 
   test('takes a project by its name, and all of them', async () => {

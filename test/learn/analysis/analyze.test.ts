@@ -15,7 +15,7 @@ import { PROJECT } from '../../support/payloads.ts';
 import { isoBeforeNow, withDatabase } from '../../support/seed.ts';
 import { type FakeTurn, makeFakeClient } from './fake-client.ts';
 
-const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', errors: ['e1'] };
+const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', groups: [1] };
 const GOOD: FakeTurn = { text: JSON.stringify({ suggestions: [RULE] }) };
 
 function record(home: Home, prompts: number, from = 0): void {
@@ -121,10 +121,26 @@ describe('analyze()', () => {
 
   test('sends nothing when there is too little to learn from', async () => {
     using home = temporaryHome();
-    record(home, 4);
+    withDatabase(home.paths, (db) => {
+      for (let n = 0; n < 4; n++) {
+        const where = { sessionId: 's', project: 'app', projectPath: PROJECT };
+        insertEvent(
+          { ...where, type: 'prompt', ts: isoBeforeNow(100 - n), data: { text: `prompt ${n}` } },
+          db,
+        );
+      }
+    });
     const { client, options } = setting(home, [GOOD]);
     expect(await analyze(options)).toEqual({ kind: 'insufficient', promptCount: 4 });
     expect(client.calls()).toEqual([]);
+  });
+
+  test('learns from failing calls, however little was asked', async () => {
+    using home = temporaryHome();
+    record(home, 1);
+    const { client, options } = setting(home, [GOOD]);
+    expect(await analyze(options)).toMatchObject({ kind: 'done', suggestions: [{ type: 'claude_md' }] });
+    expect(client.calls()).toHaveLength(1);
   });
 
   // D6: upstream's hash did not see the content, and so never met the cache.
