@@ -95,17 +95,22 @@ export type ShellLine = { readonly id: string; readonly line: string };
 const LINES_MAX = 5000;
 
 /**
- * The shell commands of a project that worked and hold a text, newest first: only those whose call has an id, and none
- * that was started and not waited for.
+ * The shell commands of a project that hold a text and worked, or failed for another reason than the work itself, newest
+ * first: only those whose call has an id, and none that was started and not waited for.
  */
-export function workingLines(projectPath: string, text: string, db: Db): ShellLine[] {
+export function shellLines(
+  { projectPath, text, outcome }: { projectPath: string; text: string; outcome: 'worked' | 'failed' },
+  db: Db,
+): ShellLine[] {
   return db.sqlite
     .all(
       `SELECT json_extract(data, '$.toolUseId') AS id, json_extract(data, '$.line') AS line FROM events
-       WHERE project_path = ? AND type = 'tool_use' AND json_valid(data)
+       WHERE project_path = ? AND type = ? AND json_valid(data)
          AND json_extract(data, '$.tool') IN ('Bash', 'PowerShell') AND json_extract(data, '$.isUnfinished') IS NULL
-         AND instr(json_extract(data, '$.line'), ?) > 0 ORDER BY ts DESC, id DESC LIMIT ?`,
+         AND json_extract(data, '$.noise') IS NULL AND instr(json_extract(data, '$.line'), ?) > 0
+       ORDER BY ts DESC, id DESC LIMIT ?`,
       projectPath,
+      outcome === 'worked' ? 'tool_use' : 'tool_error',
       text,
       LINES_MAX,
     )

@@ -1,7 +1,7 @@
 import type { Config } from '../../core/config.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { LessonEvidence, Proposal } from '../../core/suggestion.ts';
-import { workingLines } from '../../store/calls.ts';
+import { shellLines } from '../../store/calls.ts';
 import type { Db } from '../../store/connection.ts';
 import {
   doubtLesson,
@@ -105,7 +105,7 @@ function isProven({ advice, confidence, group }: Lesson, { ran }: LessonEvidence
   return (
     confidence >= CONFIDENCE_MIN &&
     ran.length > 0 &&
-    isPlainAdvice(advice) &&
+    isPlainAdvice(advice, group) &&
     !group.keys.some((key) => wasDoubted(key, group.projectPath, db))
   );
 }
@@ -122,14 +122,17 @@ function evidenceOf({ advice, group }: Lesson, db: Db): LessonEvidence {
   };
 }
 
-/** The calls of a project that ran a command with success, newest first. */
+/** The calls of a project that ran a command with success, newest first; none when it fails there as often. */
 function runsOf(command: string, projectPath: string, db: Db): string[] {
-  const word = tellingWord(command);
-  if (word === undefined || projectPath === '') return [];
-  return workingLines(projectPath, word, db)
-    .filter(({ line }) => ranCommand(line, command))
-    .slice(0, RUNS_KEPT_MAX)
-    .map(({ id }) => id);
+  const text = tellingWord(command);
+  if (text === undefined || projectPath === '') return [];
+  const [worked, failed] = (['worked', 'failed'] as const).map((outcome) => {
+    const lines = shellLines({ projectPath, text, outcome }, db).filter(({ line }) =>
+      ranCommand(line, command),
+    );
+    return [...new Set(lines.map(({ id }) => id))];
+  });
+  return worked !== undefined && worked.length > (failed?.length ?? 0) ? worked.slice(0, RUNS_KEPT_MAX) : [];
 }
 
 function proposalOf({ advice, kind, confidence, group }: Lesson, evidence: LessonEvidence): Proposal {

@@ -117,17 +117,32 @@ function isProvenDownload(advice: string, { workingLines }: CandidateGroup): boo
 }
 
 /**
- * Whether advice says nothing but what to run: then proof of its commands is proof of it. It decides only whether
- * somebody reads it first.
+ * Whether advice says nothing but what to run, and in place of what: then proof of its commands is proof of it. It
+ * decides only whether somebody reads it first.
  */
-export function isPlainAdvice(advice: string): boolean {
+export function isPlainAdvice(advice: string, { failingLines, said }: CandidateGroup): boolean {
+  const quoted = quotedCommands(advice);
   const outside = advice.normalize('NFKC').replace(/`[^`]*`/g, ' ');
+  const failing = new Set([...failingLines, said].flatMap(wordsOf));
+  const unknown = wordsOf(outside).filter((word) => !failing.has(word));
   return (
-    quotedCommands(advice).length > 0 &&
+    quoted.length > 0 &&
+    quoted.every((command) => !RISKY_COMMANDS.test(command)) &&
     !RISKY_WORDS.test(outside) &&
-    !/[$|&;`<>{}\\@=]|\/\/|--?\w/.test(outside) &&
-    quotedCommands(advice).every((command) => !RISKY_COMMANDS.test(command))
+    !NAMES_COMMAND.test(outside) &&
+    !unknown.some((word) => LOOKS_LIKE_CODE.test(word))
   );
+}
+
+/** What can be typed stands in backticks, or it is not proven: names with punctuation in them, programs, `run this`. */
+const LOOKS_LIKE_CODE =
+  /[$|&;`<>{}\\@=#*~/_]|\w[.:-]\w|^--?\w|^(?:make|just|task|mise|npm|pnpm|yarn|bun|deno|node|go|cargo|rustc|pip3?|python3?|uv|poetry|ruby|gem|rake|bundle|php|composer|java|mvn|gradle|dotnet|swift|mix|perl|git|gh|docker|podman|kubectl|helm|terraform|aws|gcloud|az|brew|apt|apt-get|sh|bash|zsh|fish|eval|source|exec)$/i;
+const NAMES_COMMAND =
+  /\b(?:run|runs|execute|start|call|invoke|type|launch|use)\s+(?!(?:it|in|from|at|this|that|the|with|without|as|only|instead|on|both|and|or|a|an|for|to|first|here|there)\b)[\w]/i;
+
+/** Without the punctuation that ends them. */
+function wordsOf(text: string): string[] {
+  return text.split(/\s+/).map((word) => word.replace(/^["'(]+|["'),.:;]+$/g, ''));
 }
 
 const RISKY_WORDS =
