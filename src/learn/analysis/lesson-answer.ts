@@ -138,11 +138,13 @@ export function isPlainAdvice(advice: string, { failingLines, said }: CandidateG
 const LOOKS_LIKE_CODE =
   /[$|&;`<>{}\\@=#*~/_]|\w[.:-]\w|^--?\w|^(?:make|just|task|mise|npm|pnpm|yarn|bun|deno|node|go|cargo|rustc|pip3?|python3?|uv|poetry|ruby|gem|rake|bundle|php|composer|java|mvn|gradle|dotnet|swift|mix|perl|git|gh|docker|podman|kubectl|helm|terraform|aws|gcloud|az|brew|apt|apt-get|sh|bash|zsh|fish|eval|source|exec)$/i;
 const NAMES_COMMAND =
-  /\b(?:run|runs|execute|start|call|invoke|type|launch|use)\s+(?!(?:it|in|from|at|this|that|the|with|without|as|only|instead|on|both|and|or|a|an|for|to|first|here|there)\b)[\w]/i;
+  /\b(?:run|runs|execute|start|call|invoke|type|launch|use)\s+(?!(?:it|in|from|at|this|that|the|with|without|as|only|instead|on|both|and|or|a|an|for|to|first|here|there)\b)[\w]|[\w.-]+(?:을|를)?\s*(?:실행|호출|돌리|돌려)/i;
 
-/** Without the punctuation that ends them. */
+/** Without the punctuation around them and the Korean endings of English words. */
 function wordsOf(text: string): string[] {
-  return text.split(/\s+/).map((word) => word.replace(/^["'(]+|["'),.:;]+$/g, ''));
+  return text
+    .split(/\s+/)
+    .map((word) => word.replace(/^["'(]+|["'),.:;]+$/g, '').replace(/(?<=\w)[가-힣]+$/, ''));
 }
 
 const RISKY_WORDS =

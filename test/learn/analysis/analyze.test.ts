@@ -135,6 +135,18 @@ describe('analyze()', () => {
     expect(client.calls()).toEqual([]);
   });
 
+  test('is made once a day at the ends of sessions, where only lessons are wanted', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const lessons = { lessons: { model: 'suggest' } };
+    const hours = (ago: number) => () => new Date(Date.now() - ago * 3_600_000);
+    const at = (ago: number, config: object) =>
+      analyze(setting(home, [GOOD], { trigger: 'session-end', now: hours(ago) }, config).options);
+    expect(await at(30, lessons)).toMatchObject({ kind: 'done' });
+    expect(await at(10, lessons)).toMatchObject({ kind: 'refused', why: 'too-soon' });
+    expect(await at(10, { ...lessons, analysisOnSessionEnd: true })).toMatchObject({ kind: 'done' });
+  });
+
   test('learns from failing calls, however little was asked', async () => {
     using home = temporaryHome();
     record(home, 1);

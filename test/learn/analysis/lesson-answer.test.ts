@@ -117,7 +117,10 @@ describe('readLessons()', () => {
 });
 
 const plain = (advice: string) =>
-  isPlainAdvice(advice, madeGroup({ failingLines: ['rtk diff --stat'], key: 'bad flag' }));
+  isPlainAdvice(
+    advice,
+    madeGroup({ failingLines: ['rtk diff --stat', 'rtk bun run test'], key: 'bad flag' }),
+  );
 
 describe('isPlainAdvice()', () => {
   test('is what says nothing but what to run', () => {
@@ -140,6 +143,8 @@ describe('isPlainAdvice()', () => {
     'Use `bun run test` && something else',
     'Use `bun run test`, then delete the cache.',
     '`bun run test` 후 파일을 삭제',
+    '`bun run test` 전에 pwn을 실행',
+    '`bun run test` 전에 make를 쓰세요',
   ];
   for (const advice of others) test(`is not "${advice}"`, () => expect(plain(advice)).toBe(false));
 });
