@@ -157,6 +157,7 @@ export function takeBackLesson(
 /** What is known of an error, as far as it decides on a lesson of it. */
 export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'told';
 
+/** What is told of an error, and whether anything may be. */
 export function lessonState(
   key: string,
   projectPath: string,

@@ -17,8 +17,9 @@ import {
 import { findResolution } from '../../store/find-resolution.ts';
 import { lessonState, listModelLessons, type StoredModelLesson } from '../../store/lessons-by-model.ts';
 import { ownResolution } from '../../store/own-resolution.ts';
-import { type CandidateGroup, findCandidates, type WorkingCheck } from './candidates.ts';
+import { type CandidateGroup, findCandidates } from './candidates.ts';
 import { type Contradiction, findContradictions } from './contradictions.ts';
+import type { WorkingCheck } from './working-checks.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =

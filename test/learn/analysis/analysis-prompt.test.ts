@@ -5,6 +5,7 @@ import type { AnalysisData } from '../../../src/learn/analysis/analysis-data.ts'
 import {
   buildAnalysisPrompt,
   buildRepairPrompt,
+  DATA_BYTES_MAX,
   type PromptOptions,
 } from '../../../src/learn/analysis/analysis-prompt.ts';
 import { madeGroup } from './made-group.ts';
@@ -162,6 +163,17 @@ describe('buildAnalysisPrompt()', () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  test('sends at most 48 KiB of failures, checks and contradictions, and of the rest what is left', () => {
+    const candidates = Array.from({ length: 400 }, (_, n) => failure(n + 1, `${n + 1} ${'y'.repeat(300)}`));
+    const prompts = Array.from({ length: 400 }, (_, n) => prompt(`${n} ${'x'.repeat(300)}`));
+    const { text } = build({ candidates, prompts }, { dataBytesMax: DATA_BYTES_MAX });
+    const { failures, checks, contradicted } = logIn(text);
+    const bytes = Buffer.byteLength(JSON.stringify([failures, checks, contradicted]));
+    expect(bytes).toBeLessThanOrEqual(48 * 1024);
+    expect(bytes).toBeGreaterThan(40 * 1024);
+    expect(text.length).toBeGreaterThan(DATA_BYTES_MAX * 0.95);
   });
 
   test('uses what it may send', () => {
