@@ -41,7 +41,7 @@ const PER_MILLION = 1e-6;
 export function lessonCost(paths: StatePaths, context: CliContext): LessonCost {
   const config = loadConfig(paths);
   const since = new Date(context.now().getTime() - config.analysisDays * MS_PER_DAY).toISOString();
-  const recorded = readDatabase(paths, (db) => countCalls(since, db));
+  const recorded = readRecorded(paths, since);
   const isRecorded = recorded !== undefined && recorded.sessions > 0;
   const failingCalls = isRecorded ? recorded.failed : null;
   const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
@@ -51,6 +51,15 @@ export function lessonCost(paths: StatePaths, context: CliContext): LessonCost {
   const price = PRICES.find(([part]) => config.analysisModel.includes(part))?.[1];
   const usd = price === undefined ? null : (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * price * PER_MILLION;
   return { sessions, failingCalls, tokens, usd, model: config.analysisModel };
+}
+
+/** A database that cannot be read is no reason not to ask. */
+function readRecorded(paths: StatePaths, since: string): ReturnType<typeof countCalls> | undefined {
+  try {
+    return readDatabase(paths, (db) => countCalls(since, db));
+  } catch {
+    return undefined; // `doctor` says what is wrong with it.
+  }
 }
 
 function countTranscripts({ env, platform }: CliContext): number {

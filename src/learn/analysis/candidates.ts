@@ -41,6 +41,8 @@ export type ShownGroup = {
   /** How often exactly this command worked. */
   readonly worked?: number;
   readonly known?: string;
+  /** The other forms of the command that worked next, in any session, and how often. */
+  readonly corrected?: readonly string[];
   readonly example: ShownExample;
   readonly elsewhere?: ShownExample;
 };
@@ -61,6 +63,8 @@ export type CandidateRequest = {
 
 const NEXT_CALLS = 3;
 const KEYS_MAX = 8;
+const CORRECTIONS_MAX = 4;
+const CORRECTION_LENGTH_MAX = 120;
 const LINES_MAX = 8;
 const KNOWN_LENGTH_MAX = 160;
 const DIRECTORY_LENGTH_MAX = 80;
@@ -72,6 +76,8 @@ type Failing = {
   readonly rules: readonly string[];
   readonly next: readonly Call[];
   readonly correction: Correction;
+  /** The other form of the command that worked next. */
+  readonly correctedBy: string | null;
 };
 
 /** Whether another form of the command worked next, the same one again, or neither. */
@@ -120,7 +126,14 @@ function findFailing(calls: readonly Call[]): Failing[] {
       if (failure === null || isNoise(call) || !isInformative(failure.key)) return [];
       const next = thread.slice(index + 1, index + 1 + NEXT_CALLS);
       return [
-        { call, failure, rules: findingRules(failure.raw), next, correction: correctionOf(call, next) },
+        {
+          call,
+          failure,
+          rules: findingRules(failure.raw),
+          next,
+          correction: correctionOf(call, next),
+          correctedBy: correctedBy(call, next),
+        },
       ];
     }),
   );
@@ -135,6 +148,11 @@ function groupNames({ call, failure, rules }: Failing): string[] {
 function correctionOf(call: Call, next: readonly Call[]): Correction {
   const forms = next.map((one) => (one.failure === null ? formOf(one, call) : 'none'));
   return forms.includes('other-form') ? 'other-form' : forms.includes('again') ? 'again' : 'none';
+}
+
+function correctedBy(call: Call, next: readonly Call[]): string | null {
+  const other = next.find((one) => one.failure === null && formOf(one, call) === 'other-form');
+  return other?.line ? plainLine(other.line) || other.line : null;
 }
 
 function formOf(next: Call, { tool, line }: Call): Correction {
@@ -178,6 +196,7 @@ function draftOf(
   const failingLines = byFrequency(lines.filter(Boolean)).slice(0, LINES_MAX);
   const known = keys.map((key) => knownFix(key, projectPath)).find((fix) => fix !== undefined);
   const worked = failingLines.reduce((sum, line) => sum + (working.get(`${projectPath}\n${line}`) ?? 0), 0);
+  const corrected = corrections(members);
   const other = ranked.find(({ call }) => call.sessionId !== best.call.sessionId);
   const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise !== null);
   return {
@@ -201,6 +220,7 @@ function draftOf(
         sessions: sessionIds.length,
         ...(rule === undefined ? {} : { rule: shown(rule, DIRECTORY_LENGTH_MAX) }),
         ...(worked > 0 ? { worked } : {}),
+        ...(corrected.length > 1 ? { corrected } : {}),
         ...(known === undefined ? {} : { known: shown(known, KNOWN_LENGTH_MAX) }),
         example: showExample(best, rule),
         ...(other === undefined ? {} : { elsewhere: showExample(other, rule) }),
@@ -213,6 +233,14 @@ function draftOf(
       members.length,
     ],
   };
+}
+
+/** `npm run test ×3`, the most frequent first. */
+function corrections(members: readonly Failing[]): string[] {
+  const lines = members.flatMap((member) => member.correctedBy ?? []);
+  return byFrequency(lines)
+    .slice(0, CORRECTIONS_MAX)
+    .map((line) => `${shown(line, CORRECTION_LENGTH_MAX)} ×${lines.filter((one) => one === line).length}`);
 }
 
 /** Different texts, the most frequent first. */

@@ -70,6 +70,15 @@ describe('findCandidates()', () => {
     expect(groups[0]?.shown.example.next).toEqual(['ok: tool diff 12 --names']);
   });
 
+  test('counts the forms that corrected it', () => {
+    const names = { line: 'tool diff 12 --names 2>&1 | head' };
+    const { groups } = find([
+      ...[failed('s1'), { ...names, session: 's1' }, failed('s2'), { ...names, session: 's2' }],
+      ...[failed('s3'), { line: 'tool diff 12', session: 's3' }],
+    ]);
+    expect(groups[0]?.shown.corrected).toEqual(['tool diff 12 --names ×2', 'tool diff 12 ×1']);
+  });
+
   test('counts how often exactly this command worked', () => {
     const { groups } = find([failed(), { line: 'cd x && tool diff 12 --stat | head' }]);
     expect(groups[0]?.shown.worked).toBe(1);
