@@ -19,7 +19,7 @@ export type CandidateGroup = {
   readonly key: string;
   /** The telling line of the example. */
   readonly said: string;
-  /** All its errors. */
+  /** Its most frequent errors. */
   readonly keys: readonly string[];
   /** What a check said of the work itself. */
   readonly isFinding: boolean;
@@ -103,7 +103,7 @@ export function findCandidates(calls: readonly Call[], request: CandidateRequest
 }
 
 /** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
-export function isNoise({ tool, failure }: Call): boolean {
+function isNoise({ tool, failure }: Call): boolean {
   if (failure === null) return true;
   if (failure.noise !== null) return failure.noise === 'client' || failure.noise === 'refused';
   return (
@@ -187,8 +187,9 @@ function draftOf(
   const [best] = ranked;
   if (best === undefined) return undefined;
   const { projectPath } = best.call;
-  const keys = byFrequency(members.map(({ failure }) => failure.key)).slice(0, KEYS_MAX);
-  if (keys.some((key) => isWithdrawn(key, projectPath))) return undefined;
+  const allKeys = byFrequency(members.map(({ failure }) => failure.key));
+  if (allKeys.some((key) => isWithdrawn(key, projectPath))) return undefined;
+  const keys = allKeys.slice(0, KEYS_MAX);
   const sessionIds = [...new Set(members.map(({ call }) => call.sessionId))];
   const lines = members.flatMap(({ call: { tool, line } }) =>
     line !== null && isShellTool(tool) ? [plainLine(line)] : [],

@@ -59,8 +59,7 @@ export function keepLessons(lessons: readonly Lesson[], keeping: Keeping, db: Db
     }
     const evidence = evidenceOf(lesson, db);
     if (keeping.mode === 'daily' && isProven(lesson, evidence, db)) {
-      const { key, projectPath } = group;
-      const { said } = group;
+      const { key, projectPath, said } = group;
       saveModelLesson({ ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' }, db);
       told.push(advice);
     } else proposed.push({ proposal: proposalOf(lesson, evidence), projectPath: group.projectPath });

@@ -127,6 +127,7 @@ export function isPlainAdvice(advice: string, { failingLines, said }: CandidateG
   const unknown = wordsOf(outside).filter((word) => !failing.has(word));
   return (
     quoted.length > 0 &&
+    !downloads(advice) &&
     quoted.every((command) => !RISKY_COMMANDS.test(command)) &&
     !RISKY_WORDS.test(outside) &&
     !NAMES_COMMAND.test(outside) &&

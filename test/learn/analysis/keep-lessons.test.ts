@@ -109,6 +109,12 @@ describe('a lesson is told without the user', () => {
     ['when it was an argument', [FAILS, { line: 'grep -rn "bun run test" docs' }], {}, 'daily'],
     ['when one of two never ran', [FAILS, WORKS], { advice: 'Use `bun run test` or `bun check`.' }, 'daily'],
     ['when it quotes nothing', [FAILS, WORKS], { advice: 'Use bun run test without rtk.' }, 'daily'],
+    [
+      'when it downloads, though that ran here',
+      [FAILS, { line: 'npx tsc' }],
+      { advice: 'Use `npx tsc`.' },
+      'daily',
+    ],
     ['when more is said', [FAILS, WORKS], { advice: 'Use `bun run test` and delete the cache.' }, 'daily'],
   ];
   for (const [when, calls, changes, model] of waits) {
