@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { unreachable } from '../core/guards.ts';
 import { oneLine } from '../core/text.ts';
+import { ANSWER_LENGTH_MAX } from '../learn/analysis/analysis-answer.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
 import {
   type AnalyzeOptions,
@@ -32,14 +35,17 @@ type Flags = {
   readonly cli?: ClientName;
   readonly model?: string;
   readonly budget?: number;
+  readonly answer?: string;
   readonly sessionEnd?: true;
   readonly json?: true;
 };
 
 const EXAMPLES = `
-Nothing is sent before you call this, and what is sent is what --dry-run prints: your prompts, errors and the order of
-tools of some days, without secrets, without file contents. The client runs without tools, in an empty directory, with
-every hook off. Its answer is a list of suggestions; none of them does anything before you apply it.
+Nothing is sent before you call this (or switch lessons.model or analysisOnSessionEnd on), and what is sent is what
+--dry-run prints: failing calls with what the agent did next, your prompts and the order of tools of some days, without
+secrets, without file contents. The client runs without tools, in an empty directory, with
+every hook off. Its answer is a list of suggestions and lessons; none of them does anything before you apply it, but for
+lessons whose commands ran here with success, where lessons.model is "daily".
 
 Examples:
   $ self-generation analyze --dry-run            print what would leave this machine, send nothing
@@ -47,6 +53,7 @@ Examples:
   $ self-generation analyze --project all --days 30
   $ self-generation analyze --cli codex --model gpt-5.5
   $ self-generation analyze --budget 0.20        at most 0.20 USD, where the client can be told
+  $ self-generation analyze --answer answer.json use this answer, of whomever, and send nothing
   $ self-generation suggestions                  what came of it
 
 Exit codes: 0 done or too little to analyse, 1 failed, 2 wrong usage, 3 no such project, 5 running already, too soon, or over the budget.`;
@@ -57,12 +64,18 @@ const BUDGET_USD_MAX = 1000;
 /** `analyze`: asks a model what could be learned from the log. */
 export function analyzeCommand(context: CliContext): Command {
   return newCommand('analyze', context)
-    .description('ask a model for rules, skills and hooks that the log suggests')
+    .description('ask a model for lessons, rules, skills and hooks that the log suggests')
     .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
     .option('--project <P>', 'a project by its path or name, or "all"; otherwise the one you are in')
     .addOption(new Option('--cli <NAME>', 'the program that asks the model').choices(CLIENT_NAMES))
     .option('--model <NAME>', 'the model')
     .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
+    .addOption(
+      new Option(
+        '--answer <FILE>',
+        'take the answer to what --dry-run prints from a file, and send nothing',
+      ).conflicts('dryRun'),
+    )
     .option('--dry-run', 'print what would be sent, and send nothing')
     .option('--json', 'print as JSON')
     .addOption(new Option('--session-end', 'started by the end of a session').hideHelp())
@@ -73,6 +86,8 @@ export function analyzeCommand(context: CliContext): Command {
 async function run(flags: Flags, { paths, config }: CliState, context: CliContext): Promise<void> {
   const scope = findRecordedScope(flags.project, paths, context);
   if (scope === undefined) return;
+  const givenAnswer = readAnswer(flags.answer, context);
+  if (givenAnswer === 'unreadable') return;
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
   const options: AnalyzeOptions = {
@@ -85,6 +100,7 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
     model: flags.model,
     budgetUsd: flags.budget,
     trigger: flags.sessionEnd ? 'session-end' : 'command',
+    ...(givenAnswer === undefined ? {} : { givenAnswer: givenAnswer.text }),
     now: context.now,
     pid: process.pid,
     isAlive,
@@ -106,27 +122,45 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
   }
 }
 
+/** The answer in a file; undefined when none was named. */
+function readAnswer(
+  path: string | undefined,
+  context: CliContext,
+): { readonly text: string } | 'unreadable' | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return { text: readFileSync(resolve(context.cwd, path), 'utf8').slice(0, ANSWER_LENGTH_MAX + 1) };
+  } catch (error) {
+    fail(context, EXIT_FAILED, `read the answer "${path}": ${(error as Error).message}`);
+    return 'unreadable';
+  }
+}
+
 function printDryRun(options: AnalyzeOptions, flags: Flags, context: CliContext): void {
-  const { text, promptCount } = whatWouldBeSent(options);
+  const { text, promptCount, isEnough } = whatWouldBeSent(options);
   const bytes = Buffer.byteLength(text);
   if (flags.json) {
     context.stdout(`${JSON.stringify({ cli: options.cli, bytes, promptCount, prompt: text }, null, 2)}\n`);
     return;
   }
   context.stdout(text);
-  if (promptCount < PROMPTS_MIN) context.stderr(`${tooLittle(promptCount, options)}\n`);
+  if (!isEnough) context.stderr(`${tooLittle(promptCount, options)}\n`);
   else context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${options.cli}.\n`);
 }
 
-function whatWouldBeSent(options: AnalyzeOptions): { readonly text: string; readonly promptCount: number } {
-  if (!isAnythingRecorded(options.paths)) return { text: '', promptCount: 0 };
-  const { prompt, promptCount } = writeDatabase(options.paths, (db) => prepareAnalysis(options, db));
-  return { text: prompt.text, promptCount };
+type WouldBeSent = { readonly text: string; readonly promptCount: number; readonly isEnough: boolean };
+
+function whatWouldBeSent(options: AnalyzeOptions): WouldBeSent {
+  if (!isAnythingRecorded(options.paths)) return { text: '', promptCount: 0, isEnough: false };
+  const { prompt, promptCount, isEnough } = writeDatabase(options.paths, (db) =>
+    prepareAnalysis(options, db),
+  );
+  return { text: prompt.text, promptCount, isEnough };
 }
 
 function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
   if (config.collectPromptText)
-    return `Too little to analyse: ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed.`;
+    return `Too little to analyse: no failing call and ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed.`;
   const missing = `an analysis needs ${PROMPTS_MIN} of them, and there are ${promptCount}`;
   return `Too little to analyse: what you type is not collected (collectPromptText is false); ${missing}.`;
 }
@@ -177,7 +211,7 @@ function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string 
 }
 
 function printDone(
-  { answer, suggestions, isCached, usage, dropped }: Extract<AnalyzeOutcome, { kind: 'done' }>,
+  { answer, suggestions, told, isCached, usage, dropped }: Extract<AnalyzeOutcome, { kind: 'done' }>,
   scope: AnalysisScope,
   context: CliContext,
 ): void {
@@ -193,9 +227,13 @@ function printDone(
     print(`  ${count} × ${oneLine(pattern)} ${dim(oneLine(purpose))}`);
   if (answer.errorPatterns.length > 0) print('\nRecurring errors');
   for (const { count, pattern } of answer.errorPatterns) print(`  ${count} × ${oneLine(pattern)}`);
+  if (told.length > 0)
+    print('\nLessons that agents are told from now on ("self-generation errors" lists them)');
+  for (const advice of told) print(`  ${oneLine(advice)}`);
   print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
-  for (const { id, type, status, summary } of suggestions) {
-    print(`  ${bold(id)}  [${type}] ${oneLine(summary)}${status === 'new' ? '' : dim(` (${status})`)}`);
+  for (const { id, type, status, summary, text } of suggestions) {
+    const shown = type === 'lesson' ? `${summary}: ${text}` : summary;
+    print(`  ${bold(id)}  [${type}] ${oneLine(shown)}${status === 'new' ? '' : dim(` (${status})`)}`);
   }
   if (suggestions.length > 0)
     print(dim('\nSee "self-generation suggestions"; "self-generation apply ID" shows a diff first.'));

@@ -6,8 +6,9 @@ import { oneLine } from '../core/text.ts';
 import type { Applied } from '../learn/apply/applied.ts';
 import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
 import { carryOut, listEarlier } from '../learn/apply/decide.ts';
-import { diffOf } from '../learn/apply/file-change.ts';
+import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
 import { type Finding, passesAudit } from '../learn/apply/hook-audit.ts';
+import { planLesson } from '../learn/apply/lesson.ts';
 import { locate } from '../setup/place.ts';
 import {
   type CliContext,
@@ -38,7 +39,8 @@ const AGENT_MARKS = ['CLAUDECODE', 'AI_AGENT'];
 
 const EXAMPLES = `
 A rule goes into .claude/CLAUDE.md of its project, between two marks of ours; a skill becomes
-.claude/commands/<name>.md; a hook becomes a script in ~/.self-generation that Claude Code runs. A diff is shown first.
+.claude/commands/<name>.md; a hook becomes a script in ~/.self-generation that Claude Code runs. A diff is shown first. A lesson goes into no file: agents
+are told it when its error happens.
 No file of yours is overwritten, and "undo" takes exactly this back.
 
 Examples:
@@ -74,6 +76,7 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
   const report = new Report(suggestion, flags, context);
   const decided = decidedAlready(suggestion);
   if (decided !== undefined) return report.refuse(decided);
+  if (suggestion.type === 'lesson') return applyLesson(suggestion, report, state, context);
   const place = locate(context.env, context.platform);
   if (place.kind === 'failed') return report.refuse(`${place.reason}. ${place.advice}`);
   const project = projectHere(state.paths, context);
@@ -102,6 +105,24 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
   const verdict = { kind: 'applied', applied: plan.applied } as const;
   carryOut({ suggestion, verdict, change: plan.change, event }, state.paths, context.now());
   report.applied(plan.applied);
+}
+
+/** From then on agents are told it when its error happens, and sub-agents of its project when they start. */
+async function applyLesson(
+  suggestion: Suggestion,
+  report: Report,
+  { paths }: CliState,
+  context: CliContext,
+): Promise<void> {
+  const plan = planLesson(suggestion);
+  report.showLesson();
+  if (plan.kind === 'refused') return report.refuse(plan.reason);
+  if (!(await report.isAgreed())) return;
+  const { project, projectPath } = suggestion;
+  const verdict = { kind: 'applied', applied: plan.applied } as const;
+  const event = { scope: 'project', project, projectPath } as const;
+  carryOut({ suggestion, verdict, change: NO_CHANGE, event, store: plan.store }, paths, context.now());
+  report.toldFromNowOn();
 }
 
 function decidedAlready({ id, status, why }: Suggestion): string | undefined {
@@ -144,6 +165,26 @@ class Report {
     for (const finding of findings) this.#context.stdout(`${this.#finding(finding)}\n`);
     if (type === 'hook' && passesAudit(findings)) this.#context.stdout(`${AUDIT_PASSED}\n`);
     for (const note of notes) this.#context.stdout(`${note}.\n`);
+  }
+
+  /** A lesson is one line: the advice, and for which error. */
+  showLesson(): void {
+    const { text, details, project } = this.#suggestion;
+    this.#known = { advice: text, error: details.lesson?.errorKey ?? null };
+    if (this.#flags.json) return;
+    this.#heading();
+    const error = oneLine(details.lesson?.said ?? '');
+    this.#context.stdout(
+      `Agents in ${oneLine(project)} are told this, for "${visible(error)}":\n${visible(text)}\n\n`,
+    );
+  }
+
+  toldFromNowOn(): void {
+    this.#end('applied', {});
+    if (this.#flags.json) return;
+    const { green } = pc.createColors(this.#context.colour);
+    const again = `"${PROGRAM} undo ${this.#suggestion.id}" takes it back.`;
+    this.#context.stdout(`${green('Applied')}: agents are told from now on. ${again}\n`);
   }
 
   #heading(): void {

@@ -7,6 +7,7 @@ import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
+import { withdrawLesson } from '../store/lessons-by-model.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, withState } from './context.ts';
@@ -62,6 +63,20 @@ function refusal({ error }: ErrorEntry, summary: string): string | undefined {
   if (isInstructionShaped(summary))
     return 'the text is shaped like an instruction to its reader, so agents would never be told. Say what was done';
   return undefined;
+}
+
+/** `errors withdraw`: what is told of an error was wrong; it is not told any more, nor proposed again. */
+export function withdraw(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
+  return withState(context, `withdraw what is told of error ${id}`, ({ paths }) => {
+    const entry = findEntry(id, paths);
+    if (entry === undefined) return notFound(id, context);
+    writeDatabase(paths, (db) => withdrawLesson(id, 'user', db));
+    if (json) return printJson({ kind: 'withdrawn', id, fix: entry.fix }, context);
+    const what = entry.fix === null ? 'nothing was told of it yet' : oneLine(entry.fix);
+    context.stdout(
+      `Withdrawn: ${what}. Agents are told nothing of error ${id}, and no lesson of it is proposed.\n`,
+    );
+  });
 }
 
 export type ForgetFlags = { readonly yes?: true; readonly json?: true };

@@ -122,7 +122,7 @@ function timesOf(count: number, times: Readonly<Record<string, string | null>>):
 }
 
 const WAYS: Readonly<Record<string, string>> = {
-  user: 'a person wrote it',
+  user: 'a person wrote it or agreed to it',
   lesson: 'learnt from what agents did',
   model: 'written by a model from what agents did',
 };

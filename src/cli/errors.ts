@@ -10,7 +10,7 @@ import { type ErrorFilter, findErrors, listErrors, tellError } from '../store/er
 import { searchErrors } from '../store/error-search.ts';
 import { searchErrorKB } from '../store/search-error-kb.ts';
 import { readInput } from '../sys/read-input.ts';
-import { type ForgetFlags, forget, type ResolveFlags, resolve } from './change-error.ts';
+import { type ForgetFlags, forget, type ResolveFlags, resolve, withdraw } from './change-error.ts';
 import { type CliContext, newCommand, withState } from './context.ts';
 import { notFound, printJson, readErrors } from './error-access.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
@@ -34,6 +34,7 @@ Examples:
   $ self-generation errors search cannot read db.ts
   $ self-generation errors show 12
   $ self-generation errors resolve 12 'set PORT in .env.local, then npm test'
+  $ self-generation errors withdraw 12               what agents are told of it is wrong
   $ self-generation errors forget 12
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or more than one.`;
@@ -75,6 +76,13 @@ export function errorsCommand(context: CliContext, read = readInput): Command {
       .action((id: number, words: string[], _flags: ResolveFlags, self: Command) =>
         resolve(id, { words, readInput: read }, self.optsWithGlobals(), context),
       ),
+  );
+  command.addCommand(
+    withJson(
+      subcommand('withdraw', 'tell agents no more what was learnt of an error', ['12', '12 --json'], context),
+    )
+      .argument('<id>', 'the number that list and search show', readId)
+      .action((id: number, _flags: object, self: Command) => withdraw(id, self.optsWithGlobals(), context)),
   );
   command.addCommand(
     withJson(
@@ -129,7 +137,7 @@ function withListFlags(command: Command): Command {
 
 function unknownWord(command: Command): never {
   command.error(
-    `error: unknown command 'errors ${command.args[0]}': it is list, search, show, resolve or forget`,
+    `error: unknown command 'errors ${command.args[0]}': it is list, search, show, resolve, withdraw or forget`,
   );
 }
 

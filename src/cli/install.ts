@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import type { Config } from '../core/config.ts';
 import { statePaths } from '../core/state-paths.ts';
 import { parseClientVersion } from '../setup/client-version.ts';
 import { type InstallReport, install } from '../setup/install.ts';
@@ -9,24 +10,25 @@ import { titlesOf } from '../setup/mcp-registration.ts';
 import type { SetupProblem, SetupStep } from '../setup/steps.ts';
 import { runCommand } from '../sys/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { lessonCost, lessonQuestion } from './lesson-cost.ts';
 
 type Flags = {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
+  readonly lessons?: Config['lessons']['model'];
   readonly mcp?: true | ClientName[];
   readonly dryRun?: true;
   readonly json?: true;
 };
-
-const ANALYSIS_QUESTION =
-  'May a model be asked after a session what could be learned from its log? See "analyze --help".';
 
 const EXAMPLES = `
 Examples:
   $ self-generation install                            install, repair or update
   $ self-generation install --dry-run                  show what would be changed
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
-  $ self-generation install --analyse yes              analyse the log after sessions, without being asked
+  $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
+  $ self-generation install --lessons daily            and agents are told those that are proven at once
+  $ self-generation install --analyse yes              analyse the log after every session
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
@@ -39,7 +41,17 @@ export function installCommand(context: CliContext): Command {
     .description('install the program and register its hooks in Claude Code')
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
     .addOption(
-      new Option('--analyse <ANSWER>', 'whether a model may be asked after a session').choices(['yes', 'no']),
+      new Option('--lessons <MODE>', 'whether a model writes lessons of what failed').choices([
+        'off',
+        'suggest',
+        'daily',
+      ]),
+    )
+    .addOption(
+      new Option('--analyse <ANSWER>', 'whether a model may be asked after every session').choices([
+        'yes',
+        'no',
+      ]),
     )
     .addOption(
       new Option(
@@ -51,7 +63,7 @@ export function installCommand(context: CliContext): Command {
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
-      const analysisOnSessionEnd = await askForAnalysis(flags, context);
+      const lessonsModel = await askForLessons(flags, context);
       const report = await install({
         env: context.env,
         platform: context.platform,
@@ -59,7 +71,8 @@ export function installCommand(context: CliContext): Command {
         isCompiled: context.isCompiled,
         projectDirectory: context.cwd,
         dryRun: flags.dryRun === true,
-        ...(analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd }),
+        ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
+        ...(lessonsModel === undefined ? {} : { lessonsModel }),
         ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
         ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
         run: runCommand,
@@ -72,12 +85,12 @@ export function installCommand(context: CliContext): Command {
 }
 
 /** What the user says to it, where somebody can be asked and has not decided before. */
-async function askForAnalysis(flags: Flags, context: CliContext): Promise<boolean | undefined> {
-  if (flags.analyse !== undefined) return flags.analyse === 'yes';
+async function askForLessons(flags: Flags, context: CliContext): Promise<Flags['lessons']> {
+  if (flags.lessons !== undefined || flags.analyse !== undefined) return flags.lessons;
   const paths = statePaths(context.env, context.platform);
   const isFirst = paths !== undefined && !existsSync(paths.config);
   if (!isFirst || !context.isInteractive || flags.json || flags.dryRun) return undefined;
-  return context.confirm(ANALYSIS_QUESTION);
+  return (await context.confirm(lessonQuestion(lessonCost(paths, context)))) ? 'suggest' : 'off';
 }
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */

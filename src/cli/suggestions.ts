@@ -61,7 +61,7 @@ function print(rows: readonly Row[], { all }: Flags, context: CliContext): void 
 }
 
 function describe(
-  { number, id, type, status, summary, evidence, project, why }: Row,
+  { number, id, type, status, summary, evidence, text, project, why }: Row,
   { colour }: CliContext,
 ): string {
   const { bold, dim, green, yellow } = pc.createColors(colour);
@@ -70,6 +70,7 @@ function describe(
   const lines = [
     `${bold(number === null ? '-' : `${number}.`)} [${type}] ${oneLine(summary)}`,
     `   ${id}  ${paint(status)}  ${dim(oneLine(place))}`,
+    ...(type === 'lesson' ? [`   ${oneLine(text)}`] : []),
     ...(evidence === '' ? [] : [`   ${dim(oneLine(evidence))}`]),
     ...(why === null ? [] : [`   why: ${oneLine(why)}`]),
   ];

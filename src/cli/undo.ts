@@ -2,9 +2,11 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { oneLine } from '../core/text.ts';
 import { carryOut, listApplied } from '../learn/apply/decide.ts';
-import { diffOf } from '../learn/apply/file-change.ts';
+import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
+import { readAppliedLesson, undoLesson } from '../learn/apply/lesson.ts';
 import { planUndo, type UndoPlan } from '../learn/apply/undo.ts';
 import { locate } from '../setup/place.ts';
+import type { Db } from '../store/connection.ts';
 import { type CliContext, type CliState, EXIT_FAILED, fail, newCommand, withState } from './context.ts';
 import { pickSuggestion } from './suggestion-list.ts';
 import { colouredDiff, visible } from './visible.ts';
@@ -36,11 +38,14 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
   const suggestion = pickSuggestion(word, paths, context);
   if (suggestion === undefined) return;
   const { id, type, summary } = suggestion;
+  const lesson = suggestion.status === 'applied' ? readAppliedLesson(suggestion.applied) : undefined;
   const place = locate(context.env, context.platform);
   const plan: UndoPlan =
-    place.kind === 'failed'
-      ? { kind: 'refused', reason: `${place.reason}. ${place.advice}` }
-      : planUndo(suggestion, { place, platform: context.platform, others: listApplied(paths, id) });
+    lesson !== undefined
+      ? { kind: 'ready', change: NO_CHANGE, notes: ['Agents are not told it any more'] }
+      : place.kind === 'failed'
+        ? { kind: 'refused', reason: `${place.reason}. ${place.advice}` }
+        : planUndo(suggestion, { place, platform: context.platform, others: listApplied(paths, id) });
   const end = (kind: string, more: Record<string, unknown>) => {
     if (flags.json) context.stdout(`${JSON.stringify({ kind, id, type, ...more }, null, 2)}\n`);
     if (kind !== 'undone') context.setExitCode(EXIT_FAILED);
@@ -65,7 +70,9 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
       return;
     }
   }
-  carryOut({ suggestion, verdict: { kind: 'undone' }, change: plan.change }, paths, context.now());
+  const store = lesson && ((_ts: string, db: Db) => undoLesson(lesson, db));
+  const verdict = { kind: 'undone' } as const;
+  carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
   const { green } = pc.createColors(context.colour);
   if (!flags.json) context.stdout(`${green('Undone')}: "${oneLine(summary)}" waits for a decision again.\n`);
   end('undone', { diff, notes });

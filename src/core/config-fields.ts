@@ -18,6 +18,11 @@ const WORDS: readonly (readonly [key: string, expected: string, description: str
   ],
   ['subagentContext.excludeAgents', 'a list of non-empty names', 'agent types that are never given context'],
   [
+    'lessons.model',
+    '"off", "suggest" or "daily"',
+    "whether a model is asked at a session's end, once a day, what failing calls teach: never, with lessons that wait for you, or also telling agents at once those whose commands ran here with success",
+  ],
+  [
     'analysisOnSessionEnd',
     BOOLEAN,
     'true analyses the log after a session: a call to a model, within the budget below',

@@ -11,6 +11,8 @@ export type Config = {
     readonly agents: readonly string[];
     readonly excludeAgents: readonly string[];
   };
+  /** What a model may do for lessons: nothing by itself, propose them, or also have those told that are proven. */
+  readonly lessons: { readonly model: 'off' | 'suggest' | 'daily' };
   readonly analysisOnSessionEnd: boolean;
   readonly analysisCli: 'claude' | 'codex' | 'gemini' | 'opencode';
   readonly analysisModel: string;
@@ -29,6 +31,7 @@ type Field = {
   readonly accepts: (value: unknown) => boolean;
 };
 
+const LESSON_MODES = ['off', 'suggest', 'daily'];
 const ANALYSIS_CLIS = ['claude', 'codex', 'gemini', 'opencode'];
 
 const isBoolean = (value: unknown) => typeof value === 'boolean';
@@ -52,6 +55,11 @@ export const FIELDS: readonly Field[] = [
   { key: 'retentionDays', default: 90, accepts: positive(36500) },
   { key: 'subagentContext.agents', default: [], accepts: isNames },
   { key: 'subagentContext.excludeAgents', default: [], accepts: isNames },
+  {
+    key: 'lessons.model',
+    default: 'off',
+    accepts: (value) => typeof value === 'string' && LESSON_MODES.includes(value),
+  },
   { key: 'analysisOnSessionEnd', default: false, accepts: isBoolean },
   {
     key: 'analysisCli',

@@ -1,14 +1,40 @@
 import { fingerprint } from './fingerprint.ts';
-import { isRecord, type Json, readString } from './guards.ts';
+import { isRecord, type Json, readRecord, readString } from './guards.ts';
 import { cleanText, cutText, oneLine } from './text.ts';
 
-/** What an analysis may propose: a command for the user, a rule for CLAUDE.md, or a hook. */
-export const SUGGESTION_TYPES = ['skill', 'claude_md', 'hook'] as const;
+/**
+ * What an analysis may propose: a command for the user, a rule for CLAUDE.md, a hook, or a lesson that agents are told
+ * where it matters.
+ */
+export const SUGGESTION_TYPES = ['skill', 'claude_md', 'hook', 'lesson'] as const;
 export type SuggestionType = (typeof SUGGESTION_TYPES)[number];
 
 /** `new` was never announced, `shown` was; the user decides between `applied` and `dismissed`. */
 export const SUGGESTION_STATUSES = ['new', 'shown', 'applied', 'dismissed', 'expired'] as const;
 export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
+
+/** Why a lesson is believed. */
+export type LessonEvidence = {
+  /** The calls that ran what it advises with success, and those that failed. */
+  readonly ran: readonly string[];
+  readonly failed: readonly string[];
+  /** The sessions of those that failed. */
+  readonly sessions: readonly string[];
+  /** The failing commands without what only moves or reports. */
+  readonly failingLines: readonly string[];
+  /** It is about what a check says of the work, which fails at times whatever is done. */
+  readonly isFinding: boolean;
+};
+
+/** To which error a lesson belongs. */
+export type LessonDetails = {
+  readonly errorKey: string;
+  /** The telling line. */
+  readonly said: string;
+  readonly kind: string;
+  readonly confidence: number;
+  readonly evidence: LessonEvidence;
+};
 
 /** What depends on the type. `errors`: the normalised errors that a rule is to prevent. */
 export type SuggestionDetails = {
@@ -18,6 +44,7 @@ export type SuggestionDetails = {
   readonly errors?: readonly string[];
   /** Prompts, in the user's words, that a skill is for. */
   readonly examples?: readonly string[];
+  readonly lesson?: LessonDetails;
 };
 
 /** A suggestion as an analysis makes it; the model wrote it, so it is data until the user applies it. */
@@ -26,7 +53,7 @@ export type Proposal = {
   /** One line. */
   readonly summary: string;
   readonly evidence: string;
-  /** What would be applied: the rule, the skill's instructions, the hook's code. */
+  /** What would be applied: the rule, the skill's instructions, the hook's code, the advice. */
   readonly text: string;
   readonly priority: number;
   readonly details: SuggestionDetails;
@@ -94,6 +121,7 @@ export function readProposal(value: unknown): Proposal | undefined {
 function suggestedText(type: SuggestionType, value: Json): string {
   if (type === 'claude_md')
     return line(value, 'rule', RULE_LENGTH_MAX) || line(value, 'summary', RULE_LENGTH_MAX);
+  if (type === 'lesson') return line(value, 'advice', RULE_LENGTH_MAX);
   const text = type === 'skill' ? readString(value, 'action') : readString(value, 'hookCode');
   return cutText(cleanText(text ?? ''), SUGGESTION_TEXT_LENGTH_MAX);
 }
@@ -105,12 +133,42 @@ export function readDetails(value: Json): SuggestionDetails {
   const hookMatcher = line(value, 'hookMatcher', 200);
   const errors = texts(value.errors, 10, 200);
   const examples = texts(value.examples, 5, 200);
+  const lesson = readLessonDetails(value.lesson);
   return {
     ...(skillName && { skillName }),
     ...(hookEvent && { hookEvent }),
     ...(hookMatcher && { hookMatcher }),
     ...(errors.length > 0 && { errors }),
     ...(examples.length > 0 && { examples }),
+    ...(lesson && { lesson }),
+  };
+}
+
+const LESSON_TEXT_LENGTH_MAX = 1000;
+const LESSON_IDS_MAX = 50;
+
+function readLessonDetails(value: unknown): LessonDetails | undefined {
+  if (!isRecord(value)) return undefined;
+  const errorKey = readString(value, 'errorKey');
+  if (!errorKey) return undefined;
+  return {
+    errorKey: cutText(errorKey, LESSON_TEXT_LENGTH_MAX),
+    said: line(value, 'said', LESSON_TEXT_LENGTH_MAX),
+    kind: line(value, 'kind', 64),
+    confidence: typeof value.confidence === 'number' ? value.confidence : 0,
+    evidence: readLessonEvidence(readRecord(value, 'evidence')),
+  };
+}
+
+/** As it was stored, whoever stored it. */
+export function readLessonEvidence(value: Json): LessonEvidence {
+  const list = (key: string) => texts(value[key], LESSON_IDS_MAX, LESSON_TEXT_LENGTH_MAX);
+  return {
+    ran: list('ran'),
+    failed: list('failed'),
+    sessions: list('sessions'),
+    failingLines: list('failingLines'),
+    isFinding: value.isFinding === true,
   };
 }
 

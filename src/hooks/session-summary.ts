@@ -1,5 +1,5 @@
 import type { Db } from '../store/connection.ts';
-import { recentPrompts } from '../store/events.ts';
+import { queryEvents, recentPrompts } from '../store/events.ts';
 import { type Decision, type HookContext, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 
@@ -14,12 +14,20 @@ const EVENTS_LOOKED_AT = 2000;
 export function decideSessionEnd(event: HookEventOf<'SessionEnd'>, context: HookContext): Decision {
   const recording = { kind: 'session-end', at: originOf(event, context), reason: event.reason } as const;
   const projectPath = context.project.path;
-  const isWanted = context.config.analysisOnSessionEnd && event.reason !== 'clear' && projectPath !== null;
+  const { analysisOnSessionEnd, lessons } = context.config;
+  const withLessons = lessons.model !== 'off';
+  const isWanted = (analysisOnSessionEnd || withLessons) && event.reason !== 'clear' && projectPath !== null;
   const db = isWanted ? context.knowledge() : undefined;
-  if (projectPath === null || db === undefined || countPrompts(event.sessionId, db) < PROMPTS_MIN) {
+  if (projectPath === null || db === undefined || !isWorthwhile(event.sessionId, withLessons, db)) {
     return { recording, prune: true };
   }
   return { recording, prune: true, launch: { kind: 'analysis', projectPath } };
+}
+
+/** Where lessons are wanted, a failing call is something to learn from, whatever was asked. */
+function isWorthwhile(sessionId: string, withLessons: boolean, db: Db): boolean {
+  if (countPrompts(sessionId, db) >= PROMPTS_MIN) return true;
+  return withLessons && queryEvents({ sessionId, type: 'tool_error', limit: 1 }, db).length > 0;
 }
 
 function countPrompts(sessionId: string, db: Db): number {

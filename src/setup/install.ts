@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
-import { readPath } from '../core/config.ts';
+import { type Config, readPath } from '../core/config.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import type { HookEventName } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
@@ -51,8 +51,9 @@ export type InstallOptions = {
   /** Where the user is: its `.claude/agents` are read. */
   readonly projectDirectory: string;
   readonly dryRun: boolean;
-  /** What the user answered; it is written where there are no settings yet. */
+  /** What the user answered; both are written where there are no settings yet. */
   readonly analysisOnSessionEnd?: boolean;
+  readonly lessonsModel?: Config['lessons']['model'];
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
   readonly mcp?: readonly ClientName[] | 'all';
   /** `X.Y.Z`: taken instead of asking the client. */
@@ -109,8 +110,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       now: options.now,
     });
     saveManifest(place, { ownsHome, directories, configWritten, settings, mcp, now: options.now }, work);
-    const ignored = work.steps.flatMap(({ note }) =>
-      note === NO_AGENTS || note === ANALYSIS_KEPT ? [note] : [],
+    const ignored = work.steps.flatMap(({ what, change, note }) =>
+      what === 'config' && change === 'unchanged' && note !== undefined ? [note] : [],
     );
     const warnings = [
       ...clientWarnings(client),
@@ -205,7 +206,13 @@ function copyBinary(source: string, target: string, work: Work): void {
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
 /** Settings that are there are the user's: an answer does not change them. */
-const ANALYSIS_KEPT = 'as you have it: self-generation config set analysisOnSessionEnd true';
+function keptNote({ analysisOnSessionEnd, lessonsModel }: InstallOptions): string | undefined {
+  const commands = [
+    ...(analysisOnSessionEnd === undefined ? [] : ['analysisOnSessionEnd true']),
+    ...(lessonsModel === undefined ? [] : [`lessons.model ${lessonsModel}`]),
+  ].map((setting) => `self-generation config set ${setting}`);
+  return commands.length === 0 ? undefined : `as you have it: ${commands.join('; ')}`;
+}
 
 function namesAgents(configPath: string): boolean {
   const value = parseJson(readFileSync(configPath, 'utf8'));
@@ -213,15 +220,11 @@ function namesAgents(configPath: string): boolean {
 }
 
 /** The text that was written, or undefined when the user has a config.json already. */
-function writeConfig(
-  place: Place,
-  { projectDirectory, analysisOnSessionEnd }: InstallOptions,
-  work: Work,
-): string | undefined {
+function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
+  const { projectDirectory, analysisOnSessionEnd, lessonsModel } = options;
   const path = place.paths.config;
   if (existsSync(path)) {
-    const ignored = analysisOnSessionEnd === undefined ? undefined : ANALYSIS_KEPT;
-    const note = namesAgents(path) ? ignored : NO_AGENTS;
+    const note = namesAgents(path) ? keptNote(options) : NO_AGENTS;
     work.steps.push({ what: 'config', path, change: 'unchanged', ...(note === undefined ? {} : { note }) });
     return undefined;
   }
@@ -229,7 +232,8 @@ function writeConfig(
   const own = writingAgents(directories.flatMap(readAgentFiles));
   const agents = [...new Set(['general-purpose', ...own])];
   const analysis = analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd };
-  const text = `${JSON.stringify({ subagentContext: { agents }, ...analysis }, null, 2)}\n`;
+  const lessons = lessonsModel === undefined ? {} : { lessons: { model: lessonsModel } };
+  const text = `${JSON.stringify({ subagentContext: { agents }, ...lessons, ...analysis }, null, 2)}\n`;
   work.steps.push({ what: 'config', path, change: 'created', note: `for ${agents.join(', ')}` });
   if (work.dryRun) return text;
   writeFileAtomic(path, text, { mode: 0o600 });

@@ -32,7 +32,8 @@ export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary |
   // The predecessor's rows name no suggestion that is known, and so no project either.
   const ofScope = scope.kind === 'project' ? `s.id IS NOT NULL AND ${OF_PROJECT}` : '1';
   const verdicts = db.sqlite.all(
-    `SELECT f.action, f.suggestion_type AS type, COALESCE(s.summary, f.summary, f.suggestion_id) AS summary, s.why
+    `SELECT f.action, f.suggestion_type AS type,
+       COALESCE(CASE WHEN s.type = 'lesson' THEN s.text END, s.summary, f.summary, f.suggestion_id) AS summary, s.why
      FROM feedback AS f LEFT JOIN suggestions AS s ON s.id = f.suggestion_id
      WHERE f.id IN (SELECT MAX(id) FROM feedback GROUP BY suggestion_id) AND f.action <> 'undone' AND ${ofScope}
      ORDER BY f.id DESC`,

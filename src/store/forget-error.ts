@@ -12,7 +12,7 @@ export type Forgotten = {
   readonly summaries: number;
   /** Notes of what agents were given that quoted it. */
   readonly contexts: number;
-  /** Answers of an analysis that quoted it. */
+  /** Answers of an analysis that quoted it, and suggested lessons of it. */
   readonly analyses: number;
 };
 
@@ -39,12 +39,19 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
       summaries: cleanSummaries(error, db),
       contexts: deleteContexts(error, db),
       // As JSON writes it, and so also inside a longer text.
-      analyses: sqlite.run(
-        'DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0',
-        JSON.stringify(error).slice(1, -1),
-      ).changes,
+      analyses: deleteAnswers(error, db),
     };
   });
+}
+
+function deleteAnswers(error: string, { sqlite }: Db): number {
+  const lessons = sqlite.run(
+    "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
+    error,
+  ).changes;
+  // As JSON writes it, and so also inside a longer text.
+  const quoted = JSON.stringify(error).slice(1, -1);
+  return lessons + sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', quoted).changes;
 }
 
 const BATCH_ROWS = 500;

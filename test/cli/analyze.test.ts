@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
+import { suggestionsCommand } from '../../src/cli/suggestions.ts';
 import { insertEvent } from '../../src/store/events.ts';
 import { spool } from '../../src/store/spool.ts';
 import { makeFakeClient } from '../learn/analysis/fake-client.ts';
+import { madeCalls, storeCalls } from '../learn/analysis/made-calls.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { isoBeforeNow, withDatabase } from '../support/seed.ts';
@@ -89,7 +91,7 @@ describe('analyze', () => {
     using home = temporaryHome();
     record(home, SHOP, 2);
     expect(await analyze(home, [])).toEqual({
-      stdout: 'Too little to analyse: 2 prompts recorded, 5 are needed.\n',
+      stdout: 'Too little to analyse: no failing call and 2 prompts recorded, 5 are needed.\n',
       stderr: '',
       code: 0,
     });
@@ -133,7 +135,9 @@ describe('analyze', () => {
     const where = { sessionId: 's', project: 'shop', projectPath: SHOP, agentId: null, agentType: null };
     const at = { ...where, ts: isoBeforeNow(9) };
     spool([{ kind: 'prompt', at, text: 'hello', charCount: 5 }], home.paths, Date.now());
-    expect((await analyze(home, ['--project', SHOP])).stdout).toStartWith('Too little to analyse: 1 prompts');
+    expect((await analyze(home, ['--project', SHOP])).stdout).toStartWith(
+      'Too little to analyse: no failing call and 1 prompts',
+    );
   });
 
   test('takes a project by its name, and all of them', async () => {
@@ -266,5 +270,60 @@ describe('analyze', () => {
       { status: 'done', reason: null },
     ]);
     expect([left(), directories()]).toEqual(['', []]);
+  });
+});
+
+describe('analyze --answer', () => {
+  const LESSON = { group: 1, advice: 'Use `npm run test` here.', kind: 'command', confidence: 0.9 };
+  const shop = (home: Home): void =>
+    withDatabase(home.paths, (db) =>
+      storeCalls(
+        madeCalls(
+          [
+            { line: 'npm tests', said: 'Unknown command: tests', projectPath: SHOP },
+            { line: 'npm run test', projectPath: SHOP },
+          ],
+          isoBeforeNow(60),
+        ),
+        db,
+      ),
+    );
+  const answer = (home: Home, value: unknown) => {
+    writeFileSync(`${home.path}/answer.json`, JSON.stringify(value));
+    return analyze(home, ['--answer', `${home.path}/answer.json`]);
+  };
+
+  test('takes an answer of somebody through the same checks, and sends nothing', async () => {
+    using home = temporaryHome();
+    shop(home);
+    const wrong = { ...LESSON, group: 7 };
+    const { code, stdout, stderr } = await answer(home, { suggestions: [], lessons: [LESSON, wrong] });
+    expect([code, stderr]).toEqual([0, 'left out: lessons[1]: there is no group 7\n']);
+    expect(stdout).toMatch(/\[lesson\] What helps when "npm tests" fails: Use `npm run test` here\./);
+    expect(existsSync(`${home.path}/fake-state/stdin-1`)).toBe(false);
+    expect(readRows(home.paths, 'SELECT * FROM analysis_runs')).toEqual([]);
+    const listed = await callHere(suggestionsCommand, [], { env: { HOME: home.path }, cwd: SHOP });
+    expect(listed.stdout).toContain('Use `npm run test` here.');
+  });
+
+  test('says which lessons are told at once, where the user wants that', async () => {
+    using home = temporaryHome();
+    shop(home);
+    writeFileSync(home.paths.config, JSON.stringify({ lessons: { model: 'daily' } }));
+    const { stdout } = await answer(home, { suggestions: [], lessons: [LESSON] });
+    expect(stdout).toContain('Lessons that agents are told from now on');
+    expect(stdout).toContain('No suggestions.');
+  });
+
+  test('gives 1 for an answer that is none, and for a file that is not there', async () => {
+    using home = temporaryHome();
+    shop(home);
+    expect(await answer(home, 'nothing')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no JSON object'),
+    });
+    const { code, stderr } = await analyze(home, ['--answer', `${home.path}/none.json`]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Cannot read the answer')]);
+    expect(await analyze(home, ['--answer', 'x', '--dry-run'])).toMatchObject({ code: 2 });
   });
 });

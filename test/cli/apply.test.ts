@@ -3,12 +3,15 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { undoCommand } from '../../src/cli/undo.ts';
-import { type Home, readEvents, temporaryHome } from '../support/home.ts';
+import { recordPersonsFix } from '../../src/store/error-kb.ts';
+import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { withDatabase } from '../support/seed.ts';
 import {
   feedbackOf,
   HOOK,
   installHere,
+  LESSON,
+  LESSON_ERROR,
   RULE,
   SKILL,
   seedSuggestion,
@@ -328,5 +331,74 @@ describe('apply, of a hook', () => {
     );
     expect(stdout).toContain('is registered for each PreToolUse of new sessions.');
     expect(stdout).not.toContain('.mjs runs at each');
+  });
+});
+
+describe('apply and undo of a lesson', () => {
+  const knowledge = (home: Home) =>
+    readRows(
+      home.paths,
+      'SELECT error_normalized, project_path, resolution, resolved_by, state FROM error_kb',
+    );
+
+  test('shows it, asks, and has agents told from then on; undo ends that', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, LESSON, appIn(home));
+    const asked: string[] = [];
+    const { stdout, code } = await call(home, [id], terminal(true, asked));
+    expect([code, asked]).toEqual([0, ['Apply this?']]);
+    expect(stdout).toContain(`for "${LESSON_ERROR}":\n${LESSON.advice}\n`);
+    expect(stdout).toContain('Applied: agents are told from now on.');
+    expect(knowledge(home)).toEqual([
+      {
+        error_normalized: LESSON_ERROR,
+        project_path: `${home.path}/app`,
+        resolution: JSON.stringify({
+          kind: 'model',
+          summary: LESSON.advice,
+          confidence: 0.9,
+          resolvedBy: 'model',
+        }),
+        resolved_by: 'user',
+        state: null,
+      },
+    ]);
+    expect(storedSuggestion(home, id)).toMatchObject({ status: 'applied' });
+    expect(await undo(home, [id])).toMatchObject({ code: 0, stdout: expect.stringContaining('Undone') });
+    expect(knowledge(home)).toMatchObject([{ resolution: null, resolved_by: null }]);
+    expect(storedSuggestion(home, id)).toMatchObject({ status: 'shown' });
+    expect(feedbackOf(home)).toEqual([`accepted ${id}`, `undone ${id}`]);
+    expect(existsSync(`${home.path}/app/.claude`)).toBe(false);
+  });
+
+  test('changes nothing without a yes', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, LESSON, appIn(home));
+    expect(await call(home, [id])).toMatchObject({ code: 1 });
+    expect(await call(home, [id, '--json'])).toMatchObject({ code: 1 });
+    expect(await call(home, [id], terminal(false))).toMatchObject({ code: 1 });
+    expect(knowledge(home)).toEqual([]);
+    expect(storedSuggestion(home, id)).toMatchObject({ status: 'new' });
+  });
+
+  test('keeps what a person has written', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, LESSON, appIn(home));
+    const projectPath = `${home.path}/app`;
+    withDatabase(home.paths, (db) =>
+      recordPersonsFix(LESSON_ERROR, { ts: '2026-11-20T09:00:00.000Z', projectPath, summary: 'mine' }, db),
+    );
+    await expect(call(home, [id, '--yes'])).rejects.toThrow('a person has written');
+    expect(knowledge(home)).toMatchObject([
+      { resolved_by: 'user', resolution: expect.stringContaining('mine') },
+    ]);
+    expect(storedSuggestion(home, id)).toMatchObject({ status: 'new' });
+  });
+
+  test('refuses one that names no error', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, { ...LESSON, lesson: undefined }, appIn(home));
+    const { code, stderr } = await call(home, [id, '--yes']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('which error')]);
   });
 });

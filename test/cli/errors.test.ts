@@ -494,7 +494,10 @@ describe('errors forget', () => {
 
 describe('errors', () => {
   const wrong: [words: string[], message: string][] = [
-    [['frobnicate'], "unknown command 'errors frobnicate': it is list, search, show, resolve or forget"],
+    [
+      ['frobnicate'],
+      "unknown command 'errors frobnicate': it is list, search, show, resolve, withdraw or forget",
+    ],
     [['list', 'x'], "too many arguments for 'list'"],
     [['list', '--limit', '0'], 'It is a number from 1 to 1000.'],
     [['list', '--limit', '1001'], 'It is a number from 1 to 1000.'],

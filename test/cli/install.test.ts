@@ -2,8 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { installCommand } from '../../src/cli/install.ts';
 import { HOOKS } from '../../src/core/hook-names.ts';
+import { madeCalls, storeCalls } from '../learn/analysis/made-calls.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
+import { withDatabase } from '../support/seed.ts';
+import { putFile } from '../support/tree.ts';
 import { call, callHere } from './call.ts';
 
 const INSTALL = ['install', '--client-version', '2.1.328'];
@@ -20,15 +23,18 @@ async function installedWith(home: Home, words: readonly string[], answer?: bool
   const changes = { env, isInteractive: answer !== undefined, confirm };
   const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
   const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
-  return { ...result, asked: asked.length, analysis: JSON.parse(text).analysisOnSessionEnd };
+  const { analysisOnSessionEnd: analysis, lessons } = JSON.parse(text);
+  return { ...result, asked: asked.length, question: asked[0], analysis, lessons: lessons?.model };
 }
 
-describe('install asks whether the log may be analysed after sessions', () => {
-  const rows: [string, string[], boolean | undefined, { asked: number; analysis?: boolean }][] = [
-    ['and takes a yes', [], true, { asked: 1, analysis: true }],
-    ['and takes a no', [], false, { asked: 1, analysis: false }],
+describe('install asks whether a model may write lessons', () => {
+  type Expected = { asked: number; lessons?: string; analysis?: boolean };
+  const rows: [string, string[], boolean | undefined, Expected][] = [
+    ['and takes a yes for lessons that wait', [], true, { asked: 1, lessons: 'suggest' }],
+    ['and takes a no', [], false, { asked: 1, lessons: 'off' }],
     ['not where nobody can answer, and leaves it off', [], undefined, { asked: 0 }],
-    ['not when the answer is given', ['--analyse', 'yes'], false, { asked: 0, analysis: true }],
+    ['not when the answer is given', ['--lessons', 'daily'], false, { asked: 0, lessons: 'daily' }],
+    ['not when the older answer is given', ['--analyse', 'yes'], false, { asked: 0, analysis: true }],
     ['not in a dry run', ['--dry-run'], true, { asked: 0 }],
     ['not when a program reads the report', ['--json'], true, { asked: 0 }],
   ];
@@ -36,18 +42,41 @@ describe('install asks whether the log may be analysed after sessions', () => {
     test(how, async () => {
       using home = temporaryHome();
       expect(await installedWith(home, words, answer)).toMatchObject({ code: 0, ...expected });
-      if (expected.analysis === undefined)
-        expect((await installedWith(home, words, answer)).analysis).toBeUndefined();
+      const { analysis, lessons } = expected;
+      const standing = await installedWith(home, words, answer);
+      expect([standing.analysis, standing.lessons]).toEqual([analysis, lessons]);
     });
   }
 
   test('not a second time, and changes no settings that are there', async () => {
     using home = temporaryHome();
     await installedWith(home, [], false);
-    expect(await installedWith(home, [], true)).toMatchObject({ asked: 0, analysis: false });
-    const { stderr, analysis } = await installedWith(home, ['--analyse', 'yes']);
-    expect(analysis).toBe(false);
+    expect(await installedWith(home, [], true)).toMatchObject({ asked: 0, lessons: 'off' });
+    const { stderr, analysis } = await installedWith(home, ['--analyse', 'yes', '--lessons', 'daily']);
+    expect(analysis).toBeUndefined();
     expect(stderr).toContain('self-generation config set analysisOnSessionEnd true');
+    expect(stderr).toContain('self-generation config set lessons.model daily');
+  });
+
+  test("says what it would cost in the user's own numbers", async () => {
+    using home = temporaryHome();
+    putFile(`${home.path}/.claude/projects/-home-dev-app/one.jsonl`, '{}');
+    expect((await installedWith(home, [], false)).question).toMatch(
+      /1 sessions found; \d+000 tokens each time, about 0\.\d\d USD with sonnet/,
+    );
+    using other = temporaryHome();
+    const now = Date.parse('2026-11-20T09:00:00.000Z');
+    const calls = madeCalls(
+      [
+        { line: 'x y', said: 'error of x' },
+        { line: 'x z', session: 's2' },
+      ],
+      new Date(now).toISOString(),
+    );
+    withDatabase(other.paths, (db) => storeCalls(calls, db));
+    expect((await installedWith(other, [], false)).question).toContain(
+      '2 sessions and 1 failing calls recorded',
+    );
   });
 });
 

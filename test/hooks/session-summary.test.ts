@@ -81,19 +81,31 @@ test('the end of a session forgets what is older than the retention', async () =
 });
 
 describe('decideSessionEnd() starts an analysis', () => {
-  const launched = (prompts: number, config: Payload, end: Payload = {}) => {
+  const launched = (prompts: number, config: Payload, end: Payload = {}, isFailing = false) => {
     using home = temporaryHome();
     using work = bench(home, { config });
     for (let n = 0; n < prompts; n++) {
       const event = parseHookEvent(prompt(`prompt ${n}`));
       if (event) work.keep(decide(event, work.context));
     }
+    if (isFailing) seedErrors(home.paths, [{ error: 'Error: no port' }]);
     return decideSessionEnd(eventOf('SessionEnd', payload('session-end', end)), work.context).launch;
   };
   const on = { analysisOnSessionEnd: true };
 
   test('of the project, when the user has switched that on and there were three prompts', () => {
     expect(launched(3, on)).toEqual({ kind: 'analysis', projectPath: PROJECT });
+  });
+
+  test('where lessons are wanted, also of a short session in which a call failed', () => {
+    for (const model of ['suggest', 'daily']) {
+      const lessons = { lessons: { model } };
+      expect(launched(3, lessons)).toEqual({ kind: 'analysis', projectPath: PROJECT });
+      expect(launched(1, lessons)).toBeUndefined();
+      expect(launched(1, lessons, {}, true)).toEqual({ kind: 'analysis', projectPath: PROJECT });
+    }
+    expect(launched(1, {}, {}, true)).toBeUndefined();
+    expect(launched(1, on, {}, true)).toBeUndefined();
   });
 
   const rows: [string, number, Payload, Payload][] = [

@@ -38,6 +38,28 @@ if (input.file_path.includes('/generated/')) console.log('{"note": "generated"}'
   priority: 1,
 } as const;
 
+export const LESSON_ERROR = "error: unrecognized subcommand 'bun'";
+export const LESSON = {
+  type: 'lesson',
+  summary: 'What helps when "rtk bun run" fails',
+  evidence: 'failed twice',
+  advice: 'rtk has no bun: use `bun run test`.',
+  priority: 1,
+  lesson: {
+    errorKey: LESSON_ERROR,
+    said: LESSON_ERROR,
+    kind: 'command',
+    confidence: 0.9,
+    evidence: {
+      ran: ['w1'],
+      failed: ['f1'],
+      sessions: ['s1'],
+      failingLines: ['rtk bun run test'],
+      isFinding: false,
+    },
+  },
+} as const;
+
 export type SuggestionSeed = {
   readonly project?: string;
   readonly projectPath?: string;

@@ -3,7 +3,8 @@ import { HOOKS } from '../../core/hook-names.ts';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../../core/suggestion.ts';
-import type { ErrorGroup } from './analysis-data.ts';
+import type { CandidateGroup } from './candidates.ts';
+import { type Lesson, readLessons } from './lesson-answer.ts';
 
 /** What a usable answer holds. Everything in it is bounded and redacted; the proposals are still only proposals. */
 export type AnalysisAnswer = {
@@ -11,6 +12,9 @@ export type AnalysisAnswer = {
   readonly workflows: readonly z.infer<typeof WORKFLOW>[];
   readonly errorPatterns: readonly z.infer<typeof ERROR_PATTERN>[];
   readonly proposals: readonly Proposal[];
+  readonly lessons: readonly Lesson[];
+  /** Why other lessons were refused: they are not asked for again. */
+  readonly refused: readonly string[];
 };
 
 export type AnswerResult =
@@ -59,7 +63,7 @@ const SUGGESTION = z.discriminatedUnion('type', [
     type: z.literal('claude_md'),
     ...COMMON,
     rule: oneLineOf(400),
-    errors: list(z.string().max(20)),
+    groups: list(z.number().int()),
   }),
   z.object({
     type: z.literal('skill'),
@@ -81,6 +85,7 @@ const DOCUMENT = z.object({
   workflows: z.unknown().optional(),
   errorPatterns: z.unknown().optional(),
   suggestions: z.array(z.unknown()).max(SUGGESTIONS_MAX),
+  lessons: z.unknown().optional(),
 });
 
 function oneLineOf(lengthMax: number) {
@@ -93,8 +98,11 @@ function oneLineOf(lengthMax: number) {
     .transform(redactSecrets);
 }
 
-/** Reads a model's answer. `errors` are those that were sent: a rule may name no others. Never throws. */
-export function readAnalysisAnswer(answer: string, errors: ReadonlyMap<string, ErrorGroup>): AnswerResult {
+/** The failures that were sent, by their numbers: rules and lessons may be about no others. */
+export type SentGroups = ReadonlyMap<number, CandidateGroup>;
+
+/** Reads a model's answer. Never throws. */
+export function readAnalysisAnswer(answer: string, groups: SentGroups): AnswerResult {
   if (answer.length > ANSWER_LENGTH_MAX) {
     return unusable(`the answer has ${answer.length} characters, ${ANSWER_LENGTH_MAX} are allowed`);
   }
@@ -105,7 +113,7 @@ export function readAnalysisAnswer(answer: string, errors: ReadonlyMap<string, E
   const problems: string[] = [];
   const proposals: Proposal[] = [];
   document.data.suggestions.forEach((value, index) => {
-    const read = readSuggestion(value, errors);
+    const read = readSuggestion(value, groups);
     if (read.kind === 'read') proposals.push(read.proposal);
     else problems.push(...read.problems.map((problem) => `suggestions[${index}]${problem}`));
   });
@@ -115,6 +123,7 @@ export function readAnalysisAnswer(answer: string, errors: ReadonlyMap<string, E
     workflows: validOnes(WORKFLOW, document.data.workflows),
     errorPatterns: validOnes(ERROR_PATTERN, document.data.errorPatterns),
     proposals,
+    ...readLessons(document.data.lessons, groups),
   };
   return problems.length === 0 ? { kind: 'valid', answer: usable } : { kind: 'invalid', problems, usable };
 }
@@ -143,7 +152,7 @@ type SuggestionResult =
   | { readonly kind: 'read'; readonly proposal: Proposal }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };
 
-function readSuggestion(value: unknown, errors: ReadonlyMap<string, ErrorGroup>): SuggestionResult {
+function readSuggestion(value: unknown, groups: SentGroups): SuggestionResult {
   const parsed = SUGGESTION.safeParse(value);
   if (!parsed.success) return { kind: 'wrong', problems: issuesOf(parsed.error, '.') };
   const suggestion = parsed.data;
@@ -153,16 +162,16 @@ function readSuggestion(value: unknown, errors: ReadonlyMap<string, ErrorGroup>)
     if (isInstructionShaped(one))
       return { kind: 'wrong', problems: [': reads like an instruction to ignore, fetch, send or destroy'] };
   }
-  const named = suggestion.type === 'claude_md' ? { errors: normalized(suggestion.errors, errors) } : {};
+  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups, groups) } : {};
   const proposal = readProposal({ ...suggestion, ...named });
   return proposal === undefined
     ? { kind: 'wrong', problems: [': holds nothing that could be applied'] }
     : { kind: 'read', proposal };
 }
 
-/** From the names in the answer to the errors themselves, by which the rule's effect will be measured. */
-function normalized(refs: readonly string[], errors: ReadonlyMap<string, ErrorGroup>): string[] {
-  return refs.flatMap((ref) => errors.get(ref)?.error ?? []);
+/** From the numbers in the answer to the errors themselves, by which the rule's effect will be measured. */
+function errorsOf(numbers: readonly number[], groups: SentGroups): string[] {
+  return numbers.flatMap((number) => groups.get(number)?.keys ?? []);
 }
 
 function validOnes<Item extends z.ZodType>(item: Item, value: unknown): z.infer<Item>[] {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { inertText } from '../../core/inert-text.ts';
-import { isInformative } from '../../core/normalize-error.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
+import { loadCalls } from '../../store/calls.ts';
 import type { Db } from '../../store/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../../store/events.ts';
 import {
@@ -14,31 +14,27 @@ import {
   skillUses,
 } from '../../store/feedback.ts';
 import { findResolution } from '../../store/find-resolution.ts';
+import { lessonState, listModelLessons, type StoredModelLesson } from '../../store/lessons-by-model.ts';
 import { ownResolution } from '../../store/own-resolution.ts';
 import type { Skill } from '../../store/skill-files.ts';
+import { type CandidateGroup, findCandidates } from './candidates.ts';
+import { type Contradiction, findContradictions } from './contradictions.ts';
+import type { WorkingCheck } from './working-checks.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =
   | { readonly kind: 'project'; readonly name: string; readonly path: string }
   | { readonly kind: 'all' };
 
-/** An error with all its occurrences. `ref` is how the answer names it. */
-export type ErrorGroup = {
-  readonly ref: string;
-  readonly tool: string;
-  readonly error: string;
-  readonly raw: string;
-  readonly count: number;
-  readonly sessions: number;
-  readonly lastSeen: string;
-  readonly knownFix: string | null;
-};
-
 /** What is analysed. Each list has the newest last, and is cut at its beginning when there is too much. */
 export type AnalysisData = {
   readonly prompts: readonly { readonly ts: string; readonly text: string; readonly project?: string }[];
   readonly toolSequences: readonly string[];
-  readonly errors: readonly ErrorGroup[];
+  /** The most promising first. */
+  readonly candidates: readonly CandidateGroup[];
+  readonly checks: readonly WorkingCheck[];
+  /** Lessons that are told, or were until they were contradicted, and go back to the model. */
+  readonly contradicted: readonly Contradiction[];
   readonly sessionCount: number;
   readonly toolTotal: number;
   /** Names and uses alone: what a skill says of itself may be anything that stands in its file. */
@@ -56,11 +52,10 @@ export function isAnythingRecorded({ database, spool }: StatePaths): boolean {
 /** All counts are of rows that are looked at; what is older than that many is not. */
 const PROMPTS_MAX = 400;
 const TOOL_USES_MAX = 4000;
-const ERRORS_MAX = 2000;
+const CALLS_MAX = 20_000;
 const SESSIONS_MAX = 100;
 const SEQUENCE_MAX = 40;
 const PROMPT_LENGTH_MAX = 400;
-const RAW_LENGTH_MAX = 240;
 const TEXT_LENGTH_MAX = 200;
 const RULE_LENGTH_MAX = 400;
 const STALE_DAYS = 30;
@@ -82,7 +77,6 @@ export function collectAnalysisData(
   const filter: EventFilter = { since, ...(scope.kind === 'project' ? { projectPath: scope.path } : {}) };
   const prompts = queryEvents({ ...filter, type: 'prompt', limit: PROMPTS_MAX }, db).reverse();
   const toolUses = queryEvents({ ...filter, type: 'tool_use', limit: TOOL_USES_MAX }, db).reverse();
-  const errors = queryEvents({ ...filter, type: 'tool_error', limit: ERRORS_MAX }, db).reverse();
   const uses = skillUses(scope, beginning(STALE_DAYS, now), db);
   // That a global skill is not used here does not make it stale.
   const ownSkills = skills.filter((skill) => scope.kind === 'all' || skill.scope === 'project');
@@ -95,7 +89,7 @@ export function collectAnalysisData(
         ...(scope.kind === 'all' ? { project: shown(prompt.project ?? 'unknown', TEXT_LENGTH_MAX) } : {}),
       })),
     toolSequences: sequences(toolUses),
-    errors: groupErrors(errors, scope, db),
+    ...failures(scope, since, db),
     sessionCount: new Set([...prompts, ...toolUses].map((event) => event.sessionId)).size,
     toolTotal: toolUses.length,
     existingSkills: skills.map(({ name }) => ({ name, uses: uses.get(name)?.uses ?? 0 })),
@@ -154,40 +148,44 @@ function counted(steps: readonly string[]): string[] {
   return runs.map(({ step, count }) => (count > 1 ? `${step} ×${count}` : step));
 }
 
-/** Equal errors as one, the most frequent last. */
-function groupErrors(events: readonly StoredEvent[], scope: AnalysisScope, db: Db): ErrorGroup[] {
-  const groups = new Map<string, StoredEvent[]>();
-  for (const event of events) {
-    const error = typeof event.error === 'string' ? event.error : '';
-    if (!isInformative(error)) continue;
-    const key = `${event.tool}\n${error}`;
-    const group = groups.get(key);
-    if (group) group.push(event);
-    else groups.set(key, [event]);
-  }
-  const sorted = [...groups.values()].sort((left, right) => left.length - right.length);
-  return sorted.flatMap((group, index) => {
-    const newest = group.at(-1);
-    if (newest === undefined) return [];
-    const known = knownFix(String(newest.error), scope, db);
-    return [
-      {
-        ref: `e${sorted.length - index}`,
-        tool: shown(newest.tool, 40),
-        error: String(newest.error),
-        raw: shown(newest.errorRaw, RAW_LENGTH_MAX),
-        count: group.length,
-        sessions: new Set(group.map((event) => event.sessionId)).size,
-        lastSeen: newest.ts.slice(0, 16),
-        knownFix: known === undefined ? null : shown(resolutionText(known), TEXT_LENGTH_MAX),
-      },
-    ];
+/** The failing calls, and the lessons that they contradict: those that are in doubt already, and those that will be. */
+function failures(
+  scope: AnalysisScope,
+  since: string,
+  db: Db,
+): Pick<AnalysisData, 'candidates' | 'checks' | 'contradicted'> {
+  const projectPath = scope.kind === 'project' ? scope.path : undefined;
+  const calls = loadCalls({ projectPath, since, limit: CALLS_MAX }, db);
+  const { groups, checks } = findCandidates(calls, {
+    knownFix: (key, path) => knownFix(key, scope, path, db),
+    isWithdrawn: (key, path) => lessonState(key, path, db).state === 'withdrawn',
+    withProject: scope.kind === 'all',
   });
+  const lessons = listModelLessons(projectPath, db);
+  return { candidates: groups, checks, contradicted: contradictedAmong(lessons, projectPath, db) };
 }
 
-function knownFix(error: string, scope: AnalysisScope, db: Db): string | undefined {
-  if (scope.kind === 'project') return ownResolution(error, scope.path, db);
-  return findResolution(error, null, db)?.resolution;
+function contradictedAmong(
+  lessons: readonly StoredModelLesson[],
+  projectPath: string | undefined,
+  db: Db,
+): Contradiction[] {
+  const inDoubt = lessons.flatMap((lesson) =>
+    lesson.counterExamples === null ? [] : [{ lesson, counterExamples: lesson.counterExamples }],
+  );
+  const told = lessons.filter(({ counterExamples }) => counterExamples === null);
+  if (told.length === 0) return inDoubt;
+  const oldest = told.reduce((since, { ts }) => (ts < since ? ts : since), told[0]?.ts ?? '');
+  const calls = loadCalls({ projectPath, since: oldest, limit: CALLS_MAX }, db);
+  return [...inDoubt, ...findContradictions(told, calls)];
+}
+
+function knownFix(error: string, scope: AnalysisScope, projectPath: string, db: Db): string | undefined {
+  const resolution =
+    scope.kind === 'project'
+      ? ownResolution(error, projectPath, db)
+      : findResolution(error, projectPath, db)?.resolution;
+  return resolution === undefined ? undefined : resolutionText(resolution);
 }
 
 function shown(value: unknown, lengthMax: number): string {

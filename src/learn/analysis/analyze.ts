@@ -25,7 +25,8 @@ import { writeDatabase } from '../../store/use-database.ts';
 import type { RunCommand } from '../../sys/run-command.ts';
 import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './analysis-data.ts';
 import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './analysis-prompt.ts';
-import { type Asked, askModel } from './ask-model.ts';
+import { type Asked, askModel, readGivenAnswer } from './ask-model.ts';
+import { doubtLessons } from './keep-lessons.ts';
 import { endClients, isClientAlive, processStart, removeOldDirectories } from './left-behind.ts';
 import { keepAnswer, reuseAnswer, type StoredAnswer } from './stored-answer.ts';
 
@@ -40,6 +41,8 @@ export type AnalyzeOptions = {
   /** Of this run; the day's budget holds beside it. */
   readonly budgetUsd: number | undefined;
   readonly trigger: AnalysisRun['trigger'];
+  /** An answer to use instead of asking: nothing is sent. */
+  readonly givenAnswer?: string;
   readonly now: () => Date;
   readonly pid: number;
   readonly isAlive: (pid: number) => boolean;
@@ -54,16 +57,19 @@ export type AnalyzeOutcome =
       readonly kind: 'done';
       readonly answer: StoredAnswer['answer'];
       readonly suggestions: readonly Suggestion[];
+      /** Lessons that agents are told from now on, without anybody's word. */
+      readonly told: readonly string[];
       /** The same was asked before, so nothing was sent. */
       readonly isCached: boolean;
       readonly usage: Usage;
-      /** Why suggestions of the answer were dropped. */
+      /** Why suggestions and lessons of the answer were dropped. */
       readonly dropped: readonly string[];
     }
   | { readonly kind: 'insufficient'; readonly promptCount: number }
   | (RunRefusal & { readonly budgetUsd: number; readonly runsMax: number })
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
 
+/** So many are needed where no call has failed. */
 export const PROMPTS_MIN = 5;
 const STALE_MS = 15 * 60_000;
 const RUNS_PER_DAY_MAX = 24;
@@ -81,6 +87,8 @@ const REASON_LENGTH_MAX = 500;
 export type PreparedAnalysis = {
   readonly prompt: AnalysisPrompt;
   readonly promptCount: number;
+  /** Whether there are prompts enough, or failing calls. */
+  readonly isEnough: boolean;
   /**
    * By what the same question is known: the prompt without the effects of rules, which change from day to day while
    * nothing is recorded.
@@ -96,6 +104,7 @@ export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOption
   return {
     prompt: buildAnalysisPrompt(data, options),
     promptCount: data.prompts.length,
+    isEnough: data.prompts.length >= PROMPTS_MIN || data.candidates.length > 0,
     question: buildAnalysisPrompt({ ...data, ruleEffects: [] }, options).text,
   };
 }
@@ -113,9 +122,16 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   // At the end of a session the answer is mostly no, and that is cheap to know.
   const refusal = trigger === 'session-end' ? await refusalOf(request, client, options) : undefined;
   if (refusal !== undefined) return refused(refusal, options);
-  const prepared = writeDatabase(paths, (db) => prepareAnalysis(options, db));
-  const { prompt, promptCount } = prepared;
-  if (promptCount < PROMPTS_MIN) return { kind: 'insufficient', promptCount };
+  const prepared = writeDatabase(paths, (db) =>
+    db.sqlite.transaction(() => {
+      const found = prepareAnalysis(options, db);
+      doubtLessons(found.prompt.contradicted, db);
+      return found;
+    }),
+  );
+  const { prompt, promptCount, isEnough } = prepared;
+  if (!isEnough && prompt.contradicted.length === 0) return { kind: 'insufficient', promptCount };
+  if (options.givenAnswer !== undefined) return useGiven(options.givenAnswer, prepared, options);
   const key = keyOf(prepared, model, options);
   const known = writeDatabase(paths, (db) => findAnalysis(key, db));
   if (known !== undefined) return reuse(known, { key, prompt }, options);
@@ -185,7 +201,7 @@ function limitsOf(
   const day = config.analysisDailyBudgetUsd;
   return {
     staleBefore: iso(nowMs - STALE_MS),
-    notSince: isAutomatic ? iso(nowMs - config.analysisMinIntervalMinutes * MS_PER_MINUTE) : null,
+    notSince: isAutomatic ? iso(nowMs - intervalMs(config)) : null,
     budgetSince: iso(nowMs - MS_PER_DAY),
     budgetUsd: day,
     runsMax: RUNS_PER_DAY_MAX,
@@ -193,6 +209,12 @@ function limitsOf(
     grantUsdMax: client.canSetBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
     isClientAlive,
   };
+}
+
+/** For lessons alone an analysis is made once a day. */
+function intervalMs({ analysisOnSessionEnd, analysisMinIntervalMinutes }: Config): number {
+  const ms = analysisMinIntervalMinutes * MS_PER_MINUTE;
+  return analysisOnSessionEnd ? ms : Math.max(ms, MS_PER_DAY);
 }
 
 /** Ends what a killed analysis left running, so that at most one runs, and says why this one may not. */
@@ -224,8 +246,37 @@ function refused(refusal: RunRefusal, { config }: AnalyzeOptions): AnalyzeOutcom
 
 type Finished = { readonly id: number; readonly key: AnalysisKey; readonly prompt: AnalysisPrompt };
 
+/** The answer of somebody else, by an entry of its own: the question is still to be asked. */
+function useGiven(text: string, prepared: PreparedAnalysis, options: AnalyzeOptions): AnalyzeOutcome {
+  const asked = readGivenAnswer(text, prepared.prompt);
+  if (asked.kind === 'failed') return asked;
+  const question = `given answer\n${text}\n${prepared.question}`;
+  const key = keyOf({ ...prepared, question }, undefined, options);
+  const { prompt } = prepared;
+  return writeDatabase(options.paths, (db) =>
+    db.sqlite.transaction(() => keep(asked, { key, prompt }, options, db)),
+  );
+}
+
+function keep(
+  { answer, dropped, usage }: Extract<Asked, { kind: 'answered' }>,
+  { key, prompt }: Omit<Finished, 'id'>,
+  { config, now }: AnalyzeOptions,
+  db: Db,
+): Extract<AnalyzeOutcome, { kind: 'done' }> {
+  const keeper = {
+    key,
+    mode: config.lessons.model,
+    contradicted: prompt.contradicted,
+    ts: now().toISOString(),
+  };
+  const stored = keepAnswer(answer, keeper, db);
+  return { kind: 'done', ...stored, isCached: false, usage, dropped: [...dropped, ...stored.dropped] };
+}
+
 /** Enters the end in the ledger and stores what was learned, both or nothing. */
-function finish(asked: Asked, { id, key, prompt }: Finished, { paths, now }: AnalyzeOptions): AnalyzeOutcome {
+function finish(asked: Asked, { id, key, prompt }: Finished, options: AnalyzeOptions): AnalyzeOutcome {
+  const { paths, now } = options;
   const ts = now().toISOString();
   const end = { ts, promptBytes: Buffer.byteLength(prompt.text), ...asked.usage };
   return writeDatabase(paths, (db) =>
@@ -234,11 +285,10 @@ function finish(asked: Asked, { id, key, prompt }: Finished, { paths, now }: Ana
         endRun(id, { ...end, status: 'failed', reason: asked.reason, suggestionCount: null }, db);
         return asked;
       }
-      const { answer, dropped, usage } = asked;
-      const stored = keepAnswer(answer, key, ts, db);
-      const reason = dropped.join('; ').slice(0, REASON_LENGTH_MAX) || null;
-      endRun(id, { ...end, status: 'done', reason, suggestionCount: stored.suggestions.length }, db);
-      return { kind: 'done', ...stored, isCached: false, usage, dropped };
+      const done = keep(asked, { key, prompt }, options, db);
+      const reason = done.dropped.join('; ').slice(0, REASON_LENGTH_MAX) || null;
+      endRun(id, { ...end, status: 'done', reason, suggestionCount: done.suggestions.length }, db);
+      return done;
     }),
   );
 }
@@ -253,5 +303,5 @@ function reuse(
   const stored = writeDatabase(paths, (db) =>
     db.sqlite.transaction(() => reuseAnswer(known, { key, prompt, ts }, db)),
   );
-  return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE, dropped: [] };
+  return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
 }

@@ -27,7 +27,7 @@ export type Asked =
   | {
       readonly kind: 'answered';
       readonly answer: AnalysisAnswer;
-      /** Why suggestions of the answer were left out. */
+      /** Why suggestions and lessons of the answer were left out. */
       readonly dropped: readonly string[];
       readonly usage: Usage;
     }
@@ -48,9 +48,8 @@ export async function askModel(
 ): Promise<Asked> {
   const first = await askOnce(client, prompt.text, asking);
   if (first.kind === 'failed') return first;
-  const read = readAnalysisAnswer(first.text, prompt.errors);
-  if (read.kind === 'valid')
-    return { kind: 'answered', answer: read.answer, dropped: [], usage: first.usage };
+  const read = readAnalysisAnswer(first.text, prompt.groups);
+  if (read.kind === 'valid') return answered(read.answer, [], first.usage);
   const problems = read.problems.map(redactSecrets);
   asking.onProgress(`the answer could not be used (${problems[0]}); asking once more …`);
   // Where the client kept to a budget and does not say what it took, that may have been all of it.
@@ -61,14 +60,28 @@ export async function askModel(
       ? await askOnce(client, buildRepairPrompt(prompt, first.text, problems), { ...asking, budgetUsd })
       : undefined;
   const usage = second === undefined ? first.usage : added(first.usage, second.usage);
-  const again = second?.kind === 'answered' ? readAnalysisAnswer(second.text, prompt.errors) : undefined;
-  if (again?.kind === 'valid') return { kind: 'answered', answer: again.answer, dropped: [], usage };
+  const again = second?.kind === 'answered' ? readAnalysisAnswer(second.text, prompt.groups) : undefined;
+  if (again?.kind === 'valid') return answered(again.answer, [], usage);
   const last = again ?? read;
   const dropped = last.problems.map(redactSecrets);
-  if (last.usable !== undefined) return { kind: 'answered', answer: last.usable, dropped, usage };
+  if (last.usable !== undefined) return answered(last.usable, dropped, usage);
   const reason =
     second?.kind === 'failed' ? second.reason : `the answer cannot be used: ${dropped.join('; ')}`;
   return { kind: 'failed', reason: reason.slice(0, REASON_LENGTH_MAX), usage };
+}
+
+/** An answer from elsewhere than a model, read as strictly; there is no second turn. */
+export function readGivenAnswer(text: string, prompt: AnalysisPrompt): Asked {
+  const read = readAnalysisAnswer(text, prompt.groups);
+  if (read.kind === 'valid') return answered(read.answer, [], NOTHING_SPENT);
+  const problems = read.problems.map(redactSecrets);
+  if (read.usable !== undefined) return answered(read.usable, problems, NOTHING_SPENT);
+  const reason = `the answer cannot be used: ${problems.join('; ')}`.slice(0, REASON_LENGTH_MAX);
+  return { kind: 'failed', reason, usage: NOTHING_SPENT };
+}
+
+function answered(answer: AnalysisAnswer, dropped: readonly string[], usage: Usage): Asked {
+  return { kind: 'answered', answer, dropped: [...dropped, ...answer.refused.map(redactSecrets)], usage };
 }
 
 type Reply =

@@ -1,29 +1,54 @@
 import { parseJson } from '../../core/guards.ts';
+import { getProjectName } from '../../core/project.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
 import { type AnalysisKey, saveAnalysis } from '../../store/analysis-cache.ts';
 import type { Db } from '../../store/connection.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../../store/suggestions.ts';
 import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
 import type { AnalysisPrompt } from './analysis-prompt.ts';
+import { type Keeping, keepLessons } from './keep-lessons.ts';
 
 /** What is kept of an answer, and what became of its proposals so far. */
 export type StoredAnswer = {
-  readonly answer: Omit<AnalysisAnswer, 'proposals'>;
+  readonly answer: ShownAnswer;
   readonly suggestions: readonly Suggestion[];
+  /** Lessons that agents are told from now on, without anybody's word. */
+  readonly told: readonly string[];
+  /** Why lessons were left out. */
+  readonly dropped: readonly string[];
 };
+
+type ShownAnswer = Pick<AnalysisAnswer, 'clusters' | 'workflows' | 'errorPatterns'>;
 
 const EXPIRY_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
+export type Keeper = Keeping & { readonly key: AnalysisKey };
+
 /** Stores the answer and its proposals; the analysis in the cache carries the ids that commands know. */
-export function keepAnswer(answer: AnalysisAnswer, key: AnalysisKey, ts: string, db: Db): StoredAnswer {
-  const projectPath = key.projectPath ?? '';
-  const proposed = { ts, project: key.project, projectPath, origin: 'analysis' } as const;
+export function keepAnswer(answer: AnalysisAnswer, keeper: Keeper, db: Db): StoredAnswer {
+  const { key, ts } = keeper;
+  const proposed = {
+    ts,
+    project: key.project,
+    projectPath: key.projectPath ?? '',
+    origin: 'analysis',
+  } as const;
   const ids = saveProposals(answer.proposals, proposed, db);
   const suggestions = answer.proposals.map((proposal, index) => cached(proposal, ids[index] ?? '', key));
-  saveAnalysis(key, JSON.stringify({ ...withoutProposals(answer), suggestions }), ts, db);
+  const lessons = keepLessons(answer.lessons, keeper, db);
+  const lessonIds = lessons.proposed.flatMap(({ proposal, projectPath }) => {
+    const project = projectPath === key.projectPath ? key.project : getProjectName(projectPath);
+    return saveProposals([proposal], { ...proposed, project, projectPath }, db);
+  });
+  saveAnalysis(key, JSON.stringify({ ...shownPart(answer), suggestions, lessonIds }), ts, db);
   expireSuggestions(new Date(Date.parse(ts) - EXPIRY_DAYS * MS_PER_DAY).toISOString(), db);
-  return { answer: withoutProposals(answer), suggestions: suggestionsOf(ids, db) };
+  return {
+    answer: shownPart(answer),
+    suggestions: suggestionsOf([...ids, ...lessonIds], db),
+    told: lessons.told,
+    dropped: lessons.refused,
+  };
 }
 
 /** In the shape that analysis_cache has always had. */
@@ -40,18 +65,19 @@ export type Reused = { readonly key: AnalysisKey; readonly prompt: AnalysisPromp
 /** The stored answer, which is the newest from now on. */
 export function reuseAnswer(known: string, { key, prompt, ts }: Reused, db: Db): StoredAnswer {
   saveAnalysis(key, known, ts, db);
-  const parsed = parseJson(known) as { suggestions?: { id?: unknown }[] } | undefined;
-  const ids = (parsed?.suggestions ?? []).map(({ id }) => String(id));
-  const read = readAnalysisAnswer(known, prompt.errors);
+  const parsed = parseJson(known) as { suggestions?: { id?: unknown }[]; lessonIds?: unknown[] } | undefined;
+  const ids = [...(parsed?.suggestions ?? []).map(({ id }) => id), ...(parsed?.lessonIds ?? [])].map(String);
+  const read = readAnalysisAnswer(known, prompt.groups);
   const answer = read.kind === 'valid' ? read.answer : read.usable;
   const nothing = { clusters: [], workflows: [], errorPatterns: [] };
-  return { answer: answer ? withoutProposals(answer) : nothing, suggestions: suggestionsOf(ids, db) };
+  const suggestions = suggestionsOf(ids, db);
+  return { answer: answer ? shownPart(answer) : nothing, suggestions, told: [], dropped: [] };
 }
 
 function suggestionsOf(ids: readonly string[], db: Db): Suggestion[] {
   return listSuggestions({}, db).filter(({ id }) => ids.includes(id));
 }
 
-function withoutProposals({ clusters, workflows, errorPatterns }: AnalysisAnswer): StoredAnswer['answer'] {
+function shownPart({ clusters, workflows, errorPatterns }: AnalysisAnswer): ShownAnswer {
   return { clusters, workflows, errorPatterns };
 }

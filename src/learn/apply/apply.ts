@@ -57,6 +57,7 @@ const NAMES_MAX = 10_000;
 export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   if (!SCRIPT_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
   if (suggestion.type === 'hook') return planHook(suggestion, request);
+  if (suggestion.type === 'lesson') return refused('a lesson goes into no file');
   const base = findBase(suggestion, request);
   if (base.kind === 'refused') return base;
   switch (suggestion.type) {

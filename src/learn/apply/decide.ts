@@ -1,5 +1,6 @@
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
+import type { Db } from '../../store/connection.ts';
 import { insertEvent } from '../../store/events.ts';
 import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from '../../store/suggestions.ts';
 import { readDatabase, writeDatabase } from '../../store/use-database.ts';
@@ -11,6 +12,8 @@ export type Decision = {
   readonly suggestion: Suggestion;
   readonly verdict: Verdict;
   readonly change: Change;
+  /** What else is stored with the verdict. */
+  readonly store?: (ts: string, db: Db) => void;
   /** For an applied one: in which project it was. */
   readonly event?: {
     readonly scope: Applied['scope'];
@@ -24,7 +27,7 @@ export type Decision = {
  * @throws Error when it cannot; then the files are as before.
  */
 export function carryOut(
-  { suggestion, verdict, change, event }: Decision,
+  { suggestion, verdict, change, event, store }: Decision,
   paths: StatePaths,
   now: Date,
 ): void {
@@ -40,6 +43,7 @@ export function carryOut(
           throw new Error(`Suggestion ${suggestion.id} has been decided on meanwhile`);
         rollBack = perform(change, paths.backups, now);
         decideSuggestion(suggestion, verdict, ts, db);
+        store?.(ts, db);
         if (event === undefined) return;
         const { scope, project, projectPath } = event;
         const type = suggestion.type === 'skill' ? 'skill_created' : 'suggestion_applied';

@@ -1,24 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ANSWER_LENGTH_MAX, readAnalysisAnswer } from '../../../src/learn/analysis/analysis-answer.ts';
-import type { ErrorGroup } from '../../../src/learn/analysis/analysis-data.ts';
+import { madeGroup } from './made-group.ts';
 
-const ERROR: ErrorGroup = {
-  ref: 'e1',
-  tool: 'Bash',
-  error: 'Error: <STR> has no port',
-  raw: "Error: 'settings.ini' has no port",
-  count: 4,
-  sessions: 2,
-  lastSeen: '2026-11-20T09:00',
-  knownFix: null,
-};
-const ERRORS = new Map([['e1', ERROR]]);
+const GROUP = madeGroup({ group: 1, key: 'Error: <STR> has no port' });
+const GROUPS = new Map([[1, GROUP]]);
 const RULE = {
   type: 'claude_md',
   summary: 'Set the port',
   rule: 'Set the port in settings.ini.',
-  errors: ['e1', 'e9'],
+  groups: [1, 9],
 };
 const SKILL = {
   type: 'skill',
@@ -36,15 +27,15 @@ const HOOK = {
 };
 
 const read = (answer: unknown) =>
-  readAnalysisAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer), ERRORS);
+  readAnalysisAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer), GROUPS);
 const readOne = (suggestion: unknown) => read({ suggestions: [suggestion] });
 
 describe('readAnalysisAnswer()', () => {
-  test('reads the three types, and the errors that a rule is about by their names in the prompt', () => {
+  test('reads the three types, and the errors that a rule is about by their numbers in the prompt', () => {
     const result = read({ suggestions: [RULE, SKILL, HOOK] });
     if (result.kind !== 'valid') throw new Error(result.problems.join());
     expect(result.answer.proposals.map(({ type, text, details }) => ({ type, text, details }))).toEqual([
-      { type: 'claude_md', text: RULE.rule, details: { errors: [ERROR.error] } },
+      { type: 'claude_md', text: RULE.rule, details: { errors: [GROUP.key] } },
       {
         type: 'skill',
         text: SKILL.action,

@@ -58,7 +58,7 @@ describe('collectAnalysisData()', () => {
     expect(collect()).toMatchObject({ toolTotal: 7, sessionCount: 2 });
   });
 
-  test('gives equal errors once with their number, the most frequent last, and what solved them', () => {
+  test('gives equal failures once with their number, the most frequent first, and what is told of them', () => {
     seedFixes(home.paths, [
       { error: 'no port', resolution: '{"summary":"edited a.ini"}', projectPath: SHOP },
     ]);
@@ -66,10 +66,11 @@ describe('collectAnalysisData()', () => {
     event('tool_error', { tool: 'Bash', error: 'once only', errorRaw: 'once only' });
     event('tool_error', { tool: 'Bash', error: 'no port', errorRaw: 'no port' }, { sessionId: 's2' });
     event('tool_error', { tool: 'Bash', error: 'Exit code 1', errorRaw: 'Exit code 1' });
-    expect(collect().errors).toMatchObject([
-      { ref: 'e2', error: 'once only', count: 1, sessions: 1, knownFix: null },
-      { ref: 'e1', error: 'no port', count: 2, sessions: 2, knownFix: 'edited a.ini', raw: 'no port' },
+    expect(collect().candidates).toMatchObject([
+      { group: 1, key: 'no port', shown: { calls: 2, sessions: 2, known: 'edited a.ini' } },
+      { group: 2, key: 'once only', shown: { calls: 1, sessions: 1 } },
     ]);
+    expect(collect().candidates[1]?.shown.known).toBeUndefined();
   });
 
   test('looks at one project, or at all of them with their names', () => {
@@ -101,8 +102,12 @@ describe('collectAnalysisData()', () => {
       { error: 'no port', resolution: '{"summary":"edited other.ini"}', projectPath: '/home/dev/other' },
     ]);
     event('tool_error', { tool: 'Bash', error: 'no port', errorRaw: 'no port' });
-    expect(collect().errors).toMatchObject([{ error: 'no port', knownFix: null }]);
-    expect(collect({ kind: 'all' }).errors).toMatchObject([{ knownFix: 'edited other.ini' }]);
+    expect(collect().candidates.map(({ key, shown }) => [key, shown.known])).toEqual([
+      ['no port', undefined],
+    ]);
+    expect(collect({ kind: 'all' }).candidates).toMatchObject([
+      { shown: { project: 'shop', known: 'edited other.ini' } },
+    ]);
   });
 
   test('of one project sends nothing that was decided on or applied in another one', () => {

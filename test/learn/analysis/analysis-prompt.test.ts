@@ -5,13 +5,17 @@ import type { AnalysisData } from '../../../src/learn/analysis/analysis-data.ts'
 import {
   buildAnalysisPrompt,
   buildRepairPrompt,
+  DATA_BYTES_MAX,
   type PromptOptions,
 } from '../../../src/learn/analysis/analysis-prompt.ts';
+import { madeGroup } from './made-group.ts';
 
 const NOTHING: AnalysisData = {
   prompts: [],
   toolSequences: [],
-  errors: [],
+  candidates: [],
+  checks: [],
+  contradicted: [],
   sessionCount: 0,
   toolTotal: 0,
   existingSkills: [],
@@ -26,16 +30,17 @@ const OPTIONS: PromptOptions = {
   dataBytesMax: 8192,
 };
 const prompt = (text: string, n = 0) => ({ ts: `2026-11-20T09:${String(n).padStart(2, '0')}`, text });
-const error = (ref: string, text = ref) => ({
-  ref,
-  tool: 'Bash',
-  error: text,
-  raw: text,
-  count: 1,
-  sessions: 1,
-  lastSeen: '2026-11-20T09:00',
-  knownFix: null,
-});
+const failure = (number: number, text = `error ${number}`) =>
+  madeGroup({
+    group: number,
+    projectPath: '/home/dev/shop',
+    key: text,
+    shown: {
+      calls: 1,
+      sessions: 1,
+      example: { command: 'npm test', says: text, next: ['ok: npm run test'] },
+    },
+  });
 const build = (data: Partial<AnalysisData>, options: Partial<PromptOptions> = {}) =>
   buildAnalysisPrompt({ ...NOTHING, ...data }, { ...OPTIONS, ...options });
 
@@ -55,14 +60,16 @@ describe('buildAnalysisPrompt()', () => {
     const { text } = build({
       prompts: [prompt('배포해줘')],
       toolSequences: ['Read → Edit'],
-      errors: [error('e1')],
+      candidates: [failure(1)],
+      checks: [{ command: 'npm test', ok: 3, failed: 1 }],
     });
     expect(logIn(text)).toMatchObject({
       project: 'shop',
       days: 7,
       prompts: [{ text: '배포해줘' }],
       toolSequences: ['Read → Edit'],
-      errors: [{ ref: 'e1' }],
+      failures: [{ group: 1, calls: 1, example: { command: 'npm test' } }],
+      checks: [{ command: 'npm test', ok: 3, failed: 1 }],
     });
   });
 
@@ -78,8 +85,11 @@ describe('buildAnalysisPrompt()', () => {
   ];
   for (const text of hostile) {
     test(`keeps ${JSON.stringify(text)} inside the log, as it is`, () => {
-      const built = build({ prompts: [prompt(text)], errors: [error('e1', text)] });
-      expect(logIn(built.text)).toMatchObject({ prompts: [{ text }], errors: [{ error: text }] });
+      const built = build({ prompts: [prompt(text)], candidates: [failure(1, text)] });
+      expect(logIn(built.text)).toMatchObject({
+        prompts: [{ text }],
+        failures: [{ example: { says: text } }],
+      });
       expect(built.text.split('<log>')).toHaveLength(build({}).text.split('<log>').length);
     });
   }
@@ -93,20 +103,20 @@ describe('buildAnalysisPrompt()', () => {
     );
   });
 
-  test('keeps the newest prompts in their order and the most frequent errors when there is too much', () => {
+  test('keeps the newest prompts in their order and the first failures when there is too much', () => {
     const prompts = Array.from({ length: 59 }, (_, n) => prompt(`prompt ${n} ${'x'.repeat(300)}`, n));
-    const errors = Array.from({ length: 90 }, (_, n) =>
-      error(`e${90 - n}`, `error ${90 - n} ${'y'.repeat(150)}`),
-    );
-    const built = build({ prompts, errors });
-    const log = logIn(built.text) as { prompts: { text: string }[]; errors: { ref: string }[] };
-    expect(log.prompts.length).toBeGreaterThan(5);
+    const candidates = Array.from({ length: 90 }, (_, n) => failure(n + 1, `${n + 1} ${'y'.repeat(150)}`));
+    const built = build({ prompts, candidates });
+    const log = logIn(built.text) as { prompts: { text: string }[]; failures: { group: number }[] };
+    expect(log.prompts.length).toBeGreaterThan(2);
     expect(log.prompts.length).toBeLessThan(59);
     expect(log.prompts.map(({ text }) => text)).toEqual(
       prompts.slice(-log.prompts.length).map(({ text }) => text),
     );
-    expect(log.errors.at(-1)?.ref).toBe('e1');
-    expect([...built.errors.keys()]).toEqual(log.errors.map(({ ref }) => ref));
+    expect(JSON.stringify(log.failures).length).toBeGreaterThan(JSON.stringify(log.prompts).length * 2);
+    expect(log.failures.length).toBeLessThan(90);
+    expect(log.failures.map(({ group }) => group)).toEqual(log.failures.map((_, n) => n + 1));
+    expect([...built.groups.keys()]).toEqual(log.failures.map(({ group }) => group));
   });
 
   test('never sends more of the log than it may, whatever is in it', () => {
@@ -118,9 +128,13 @@ describe('buildAnalysisPrompt()', () => {
     const data = fc.record({
       prompts: many(text.map(prompt), 80),
       toolSequences: many(text, 80),
-      errors: many(
-        text.map((one) => error('e1', one)),
+      candidates: many(
+        text.map((one) => failure(1, one)),
         80,
+      ),
+      checks: many(
+        text.map((command) => ({ command, ok: 2, failed: 0 })),
+        15,
       ),
       existingSkills: many(
         text.map((name) => ({ name, uses: 1 })),
@@ -151,17 +165,63 @@ describe('buildAnalysisPrompt()', () => {
     );
   });
 
+  test('sends at most 48 KiB of failures, checks and contradictions, and of the rest what is left', () => {
+    const candidates = Array.from({ length: 400 }, (_, n) => failure(n + 1, `${n + 1} ${'y'.repeat(300)}`));
+    const prompts = Array.from({ length: 400 }, (_, n) => prompt(`${n} ${'x'.repeat(300)}`));
+    const { text } = build({ candidates, prompts }, { dataBytesMax: DATA_BYTES_MAX });
+    const { failures, checks, contradicted } = logIn(text);
+    const bytes = Buffer.byteLength(JSON.stringify([failures, checks, contradicted]));
+    expect(bytes).toBeLessThanOrEqual(48 * 1024);
+    expect(bytes).toBeGreaterThan(40 * 1024);
+    expect(text.length).toBeGreaterThan(DATA_BYTES_MAX * 0.95);
+  });
+
   test('uses what it may send', () => {
     const prompts = Array.from({ length: 400 }, (_, n) => prompt(`${n} ${'x'.repeat(150)}`));
     const [, log = ''] = build({ prompts }).text.split(/\n<\/?log>\n/);
     expect(log.length).toBeGreaterThan(8192 * 0.95);
   });
 
-  test('names the errors that the answer may refer to in full, however long they are', () => {
-    const long = { ...error('e1'), error: 'x'.repeat(3000) };
-    const built = build({ errors: [long] });
-    expect(built.errors.get('e1')).toEqual(long);
-    expect((logIn(built.text).errors as { error: string }[])[0]?.error).toHaveLength(240);
+  test('sends a lesson back with what speaks against it, under the number of its failure or one of its own', () => {
+    const contradicted = ['error 2', 'long gone'].map((key, index) => ({
+      lesson: {
+        id: index + 1,
+        key,
+        projectPath: '/home/dev/shop',
+        advice: 'Use `npm run test`.',
+        kind: 'command',
+        confidence: 0.9,
+        ts: '2026-11-20T09:00:00.000Z',
+        evidence: { ran: [], failed: ['c1'], sessions: ['s1'], failingLines: [], isFinding: false },
+        counterExamples: null,
+      },
+      counterExamples: ['failed (no such script): npm run test'],
+    }));
+    const built = build({ candidates: [failure(1), failure(2)], contradicted });
+    expect(logIn(built.text).contradicted).toEqual([
+      { group: 2, advice: 'Use `npm run test`.', counterExamples: ['failed (no such script): npm run test'] },
+      { group: 4, advice: 'Use `npm run test`.', counterExamples: ['failed (no such script): npm run test'] },
+    ]);
+    expect([...built.groups].map(([number, { key }]) => [number, key])).toEqual([
+      [1, 'error 1'],
+      [2, 'error 2'],
+      [4, 'long gone'],
+    ]);
+    expect(built.contradicted).toEqual(contradicted);
+  });
+
+  test('says what a lesson has to be, and what it must not be', () => {
+    const { text } = build({});
+    for (const words of [
+      'next session',
+      'literally',
+      'gets round a check',
+      '0.5 or less',
+      'At most 12',
+      'always or only',
+    ])
+      expect(text).toContain(words);
+    expect(text).toContain('"lessons": [{"group": 3,');
   });
 
   test('puts each item on a line of its own, for the eyes of whoever looks at it first', () => {

@@ -15,7 +15,7 @@ import { PROJECT } from '../../support/payloads.ts';
 import { isoBeforeNow, withDatabase } from '../../support/seed.ts';
 import { type FakeTurn, makeFakeClient } from './fake-client.ts';
 
-const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', errors: ['e1'] };
+const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', groups: [1] };
 const GOOD: FakeTurn = { text: JSON.stringify({ suggestions: [RULE] }) };
 
 function record(home: Home, prompts: number, from = 0): void {
@@ -121,10 +121,38 @@ describe('analyze()', () => {
 
   test('sends nothing when there is too little to learn from', async () => {
     using home = temporaryHome();
-    record(home, 4);
+    withDatabase(home.paths, (db) => {
+      for (let n = 0; n < 4; n++) {
+        const where = { sessionId: 's', project: 'app', projectPath: PROJECT };
+        insertEvent(
+          { ...where, type: 'prompt', ts: isoBeforeNow(100 - n), data: { text: `prompt ${n}` } },
+          db,
+        );
+      }
+    });
     const { client, options } = setting(home, [GOOD]);
     expect(await analyze(options)).toEqual({ kind: 'insufficient', promptCount: 4 });
     expect(client.calls()).toEqual([]);
+  });
+
+  test('is made once a day at the ends of sessions, where only lessons are wanted', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const lessons = { lessons: { model: 'suggest' } };
+    const hours = (ago: number) => () => new Date(Date.now() - ago * 3_600_000);
+    const at = (ago: number, config: object) =>
+      analyze(setting(home, [GOOD], { trigger: 'session-end', now: hours(ago) }, config).options);
+    expect(await at(30, lessons)).toMatchObject({ kind: 'done' });
+    expect(await at(10, lessons)).toMatchObject({ kind: 'refused', why: 'too-soon' });
+    expect(await at(10, { ...lessons, analysisOnSessionEnd: true })).toMatchObject({ kind: 'done' });
+  });
+
+  test('learns from failing calls, however little was asked', async () => {
+    using home = temporaryHome();
+    record(home, 1);
+    const { client, options } = setting(home, [GOOD]);
+    expect(await analyze(options)).toMatchObject({ kind: 'done', suggestions: [{ type: 'claude_md' }] });
+    expect(client.calls()).toHaveLength(1);
   });
 
   // D6: upstream's hash did not see the content, and so never met the cache.

@@ -1,0 +1,159 @@
+import type { Config } from '../../core/config.ts';
+import { resolutionText } from '../../core/resolution.ts';
+import type { LessonEvidence, Proposal } from '../../core/suggestion.ts';
+import { shellLines } from '../../store/calls.ts';
+import type { Db } from '../../store/connection.ts';
+import {
+  doubtLesson,
+  lessonState,
+  releaseLesson,
+  saveModelLesson,
+  wasDoubted,
+  withdrawLesson,
+} from '../../store/lessons-by-model.ts';
+import { listSuggestions } from '../../store/suggestions.ts';
+import type { CandidateGroup } from './candidates.ts';
+import type { Contradiction } from './contradictions.ts';
+import { isPlainAdvice, type Lesson } from './lesson-answer.ts';
+import { quotedCommands, ranCommand, tellingWord } from './shell-words.ts';
+
+/** What becomes of the lessons of an answer. */
+export type KeptLessons = {
+  /** Those that wait for the user, each with the project that it is about. */
+  readonly proposed: readonly { readonly proposal: Proposal; readonly projectPath: string }[];
+  /** Those that agents are told from now on. */
+  readonly told: readonly string[];
+  readonly refused: readonly string[];
+};
+
+export type Keeping = {
+  readonly mode: Config['lessons']['model'];
+  /** What was sent to be looked at again. */
+  readonly contradicted: readonly Contradiction[];
+  readonly ts: string;
+};
+
+const CONFIDENCE_MIN = 0.8;
+const CALL_IDS_MAX = 20;
+const RUNS_KEPT_MAX = 5;
+const WORDS_MAX = 3;
+/** Before the other suggestions: as many times as it happened, a lesson is worth. */
+const PRIORITY_MAX = 10;
+
+/** Stores the lessons that may be told, proposes the others, and decides on those that were in doubt. */
+export function keepLessons(lessons: readonly Lesson[], keeping: Keeping, db: Db): KeptLessons {
+  const proposed: { proposal: Proposal; projectPath: string }[] = [];
+  const told: string[] = [];
+  const refused: string[] = [];
+  for (const { lesson } of keeping.contradicted) {
+    const isRepeated = lessons.some(({ group }) => isAbout(group, lesson));
+    if (isRepeated) releaseLesson(lesson.id, db);
+    else withdrawLesson(lesson.id, 'model', db);
+  }
+  for (const lesson of lessons) {
+    const { group, advice } = lesson;
+    const objection = objectionTo(lesson, db);
+    if (objection !== undefined) {
+      refused.push(`lesson of group ${group.group}: ${objection}`);
+      continue;
+    }
+    const evidence = evidenceOf(lesson, db);
+    if (keeping.mode === 'daily' && isProven(lesson, evidence, db)) {
+      const { key, projectPath, said } = group;
+      saveModelLesson({ ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' }, db);
+      told.push(advice);
+    } else proposed.push({ proposal: proposalOf(lesson, evidence), projectPath: group.projectPath });
+  }
+  return { proposed, told, refused };
+}
+
+/** From now on they are not told, whatever the model says to it. */
+export function doubtLessons(contradictions: readonly Contradiction[], db: Db): void {
+  for (const { lesson, counterExamples } of contradictions)
+    if (lesson.counterExamples === null) doubtLesson(lesson.id, counterExamples, db);
+}
+
+function isAbout(
+  { projectPath, keys }: CandidateGroup,
+  lesson: { readonly key: string; readonly projectPath: string },
+): boolean {
+  return projectPath === lesson.projectPath && keys.includes(lesson.key);
+}
+
+/** What the user or an earlier answer has said of the same failure. */
+function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
+  const { keys, projectPath } = group;
+  for (const key of keys) {
+    const { state, text } = lessonState(key, projectPath, db);
+    if (state === 'withdrawn') return 'one was withdrawn';
+    if (state === 'written-by-user') return 'a person has said what helps';
+    if (state === 'told' && text !== null && resolutionText(text) === advice) return 'it is told already';
+  }
+  const earlier = listSuggestions({ statuses: ['new', 'shown', 'applied', 'dismissed'] }, db).find(
+    ({ type, details, text, projectPath: path }) =>
+      type === 'lesson' &&
+      path === projectPath &&
+      text !== advice &&
+      keys.includes(details.lesson?.errorKey ?? ''),
+  );
+  return earlier && `one is ${earlier.status === 'shown' ? 'new' : earlier.status} already (${earlier.id})`;
+}
+
+/** Confident, nothing but commands that ran here with success, and never contradicted. */
+function isProven({ advice, confidence, group }: Lesson, { ran }: LessonEvidence, db: Db): boolean {
+  return (
+    confidence >= CONFIDENCE_MIN &&
+    ran.length > 0 &&
+    isPlainAdvice(advice, group) &&
+    !group.keys.some((key) => wasDoubted(key, group.projectPath, db))
+  );
+}
+
+/** `ran` is empty unless every quoted command ran with success. */
+function evidenceOf({ advice, group }: Lesson, db: Db): LessonEvidence {
+  const runs = quotedCommands(advice).map((command) => runsOf(command, group.projectPath, db));
+  return {
+    ran: runs.every((ids) => ids.length > 0) ? [...new Set(runs.flat())] : [],
+    failed: group.callIds.slice(-CALL_IDS_MAX),
+    sessions: group.sessionIds.slice(-CALL_IDS_MAX),
+    failingLines: group.failingLines,
+    isFinding: group.isFinding,
+  };
+}
+
+/** The calls of a project that ran a command with success, newest first; none when it fails there as often. */
+function runsOf(command: string, projectPath: string, db: Db): string[] {
+  const text = tellingWord(command);
+  if (text === undefined || projectPath === '') return [];
+  const [worked, failed] = (['worked', 'failed'] as const).map((outcome) => {
+    const lines = shellLines({ projectPath, text, outcome }, db).filter(({ line }) =>
+      ranCommand(line, command),
+    );
+    return [...new Set(lines.map(({ id }) => id))];
+  });
+  return worked !== undefined && worked.length > (failed?.length ?? 0) ? worked.slice(0, RUNS_KEPT_MAX) : [];
+}
+
+function proposalOf({ advice, kind, confidence, group }: Lesson, evidence: LessonEvidence): Proposal {
+  const { callIds, sessionIds, said, key } = group;
+  const times = `${counted(callIds, 'call')} in ${counted(sessionIds, 'session')}`;
+  return {
+    type: 'lesson',
+    summary: whatFor(group),
+    evidence: `failed: ${said}; ${times}`,
+    text: advice,
+    priority: Math.min(PRIORITY_MAX, sessionIds.length) * confidence,
+    details: { lesson: { errorKey: key, said, kind, confidence, evidence } },
+  };
+}
+
+/** Announced to agents too: so it says what the lesson is for, and not what it says. */
+function whatFor({ failingLines }: CandidateGroup): string {
+  const words = (failingLines[0] ?? '').split(' ').slice(0, WORDS_MAX);
+  const plain = words.filter((word) => /^[\w@./:-]{1,30}$/.test(word)).join(' ');
+  return plain === '' ? 'What helps when a call fails' : `What helps when "${plain}" fails`;
+}
+
+function counted({ length }: readonly string[], what: string): string {
+  return `${length} ${what}${length === 1 ? '' : 's'}`;
+}

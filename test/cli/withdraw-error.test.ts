@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'bun:test';
+import { errorsCommand } from '../../src/cli/errors.ts';
+import { listModelLessons, saveModelLesson } from '../../src/store/lessons-by-model.ts';
+import { type Home, readRows, temporaryHome } from '../support/home.ts';
+import { PROJECT } from '../support/payloads.ts';
+import { withDatabase } from '../support/seed.ts';
+import { LESSON, LESSON_ERROR } from '../support/suggestions.ts';
+import { callHere } from './call.ts';
+
+const errors = (home: Home, words: readonly string[]) =>
+  callHere(errorsCommand, words, { env: { HOME: home.path }, cwd: PROJECT });
+
+/** A home in which agents are told a model's lesson. */
+function telling(): { home: Home; id: string } {
+  const home = temporaryHome();
+  const { kind, confidence, evidence } = LESSON.lesson;
+  const id = withDatabase(home.paths, (db) => {
+    saveModelLesson(
+      {
+        key: LESSON_ERROR,
+        said: LESSON_ERROR,
+        projectPath: PROJECT,
+        advice: LESSON.advice,
+        kind,
+        confidence,
+        evidence,
+        ts: '2026-11-20T09:00:00.000Z',
+        by: 'model',
+      },
+      db,
+    );
+    return listModelLessons(PROJECT, db)[0]?.id;
+  });
+  return { home, id: String(id) };
+}
+
+describe('errors withdraw', () => {
+  test('ends the telling, and says what was told', async () => {
+    const { home, id } = telling();
+    using _ = home;
+    expect((await errors(home, ['show', id])).stdout).toContain('a model wrote it');
+    const { code, stdout } = await errors(home, ['withdraw', id]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`Withdrawn: ${LESSON.advice}. `)]);
+    expect(readRows(home.paths, 'SELECT resolution, resolved_by, state, evidence FROM error_kb')).toEqual([
+      {
+        resolution: null,
+        resolved_by: null,
+        state: 'withdrawn',
+        evidence: expect.stringContaining('"withdrawnBy":"user"'),
+      },
+    ]);
+  });
+
+  test('gives that as JSON', async () => {
+    const { home, id } = telling();
+    using _ = home;
+    expect(JSON.parse((await errors(home, ['withdraw', id, '--json'])).stdout)).toEqual({
+      kind: 'withdrawn',
+      id: Number(id),
+      fix: LESSON.advice,
+    });
+  });
+
+  test('gives 3 for an error that there is not, and 2 for a wrong call', async () => {
+    const { home } = telling();
+    using _ = home;
+    expect(await errors(home, ['withdraw', '99'])).toMatchObject({ code: 3 });
+    expect(await errors(home, ['withdraw', 'x'])).toMatchObject({ code: 2 });
+    expect(readRows(home.paths, 'SELECT resolved_by FROM error_kb')).toEqual([{ resolved_by: 'model' }]);
+  });
+
+  test('a person may write anew what helps', async () => {
+    const { home, id } = telling();
+    using _ = home;
+    await errors(home, ['withdraw', id]);
+    await errors(home, ['resolve', id, 'leave out rtk']);
+    expect(readRows(home.paths, 'SELECT resolved_by, state FROM error_kb')).toEqual([
+      { resolved_by: 'user', state: null },
+    ]);
+  });
+});
