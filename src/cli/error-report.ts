@@ -43,7 +43,9 @@ export function printErrors(
 /** What is said where there is nothing to do. */
 const NO_FIX: Readonly<Record<string, string>> = {
   solved: 'works by now; nothing to tell',
-  withdrawn: 'withdrawn: what was told turned out wrong',
+  contradicted: 'what was told turned out wrong, and is told no more',
+  doubted: 'what a model wrote is in doubt, and is not told',
+  withdrawn: 'withdrawn',
 };
 
 function evidenceOf({ helped, sessions }: FixEvidence): string {

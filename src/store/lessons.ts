@@ -71,51 +71,50 @@ export type LearntOptions = {
 };
 
 /**
- * Stores what was learnt of each kind of error. What a person wrote, or a model, stays; a lesson that the log speaks
- * against by now is withdrawn.
+ * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
+ * is doubted (see lessons-by-model.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
  */
 export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
   for (const group of groups) {
     if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
-    if (options.scope === 'project') saveState(group, options, db);
-    if (group.lesson !== null) saveLesson(group.lesson, options, db);
+    const known = db.sqlite.get(
+      'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?',
+      group.key,
+      options.projectPath,
+    );
+    if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
+    if (options.scope === 'project' && known !== undefined) saveState(group, known, options, db);
+    const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
+    const isKept =
+      options.scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
+    if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, options, db);
   }
 }
 
 function saveState(
   { key, sessions, isOpen, lesson }: ErrorGroup,
+  known: Row,
   { projectPath }: LearntOptions,
   db: Db,
 ): void {
+  const isContradicted =
+    lesson === null && (known.resolved_by === 'lesson' || known.state === 'contradicted');
   db.sqlite.run(
-    `UPDATE error_kb SET sessions = ?,
-       state = CASE WHEN state = 'withdrawn' AND ? THEN state WHEN resolved_by = 'lesson' AND ? THEN 'withdrawn'
-         ELSE ? END,
-       resolution = CASE WHEN resolved_by = 'lesson' AND ? THEN NULL ELSE resolution END,
-       resolved_by = CASE WHEN resolved_by = 'lesson' AND ? THEN NULL ELSE resolved_by END
-     WHERE error_normalized = ? AND project_path = ?`,
+    'UPDATE error_kb SET sessions = ?, state = ? WHERE error_normalized = ? AND project_path = ?',
     sessions,
-    ...[lesson === null, lesson === null].map(Number),
-    isOpen ? 'open' : 'solved',
-    ...[lesson === null, lesson === null].map(Number),
+    isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved',
+    key,
+    projectPath,
+  );
+  if (lesson !== null || known.resolved_by !== 'lesson') return;
+  db.sqlite.run(
+    'UPDATE error_kb SET resolution = NULL, resolved_by = NULL WHERE error_normalized = ? AND project_path = ?',
     key,
     projectPath,
   );
 }
 
-function saveLesson(
-  { key, said, remedy, evidence }: Lesson,
-  { projectPath, scope }: LearntOptions,
-  db: Db,
-): void {
-  const known = db.sqlite.get(
-    'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?',
-    key,
-    projectPath,
-  );
-  const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
-  if (isOthers || (scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'withdrawn')))
-    return;
+function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: LearntOptions, db: Db): void {
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,
        last_used, sessions, evidence)

@@ -24,12 +24,12 @@ export type PromptOptions = {
   readonly dataBytesMax: number;
 };
 
-export const DATA_BYTES_MAX = 64 * 1024;
+export const DATA_BYTES_MAX = 48 * 1024;
 /** What each list may take of the bytes, at least; what one leaves, the next may use, and the prompts get the rest. */
 const SHARES = {
   contradicted: 0.05,
   checks: 0.04,
-  failures: 0.66,
+  failures: 0.7,
   existingSkills: 0.03,
   ruleEffects: 0.02,
   recentRejections: 0.02,

@@ -17,7 +17,8 @@ CREATE TRIGGER error_kb_delete AFTER DELETE ON error_kb BEGIN
 END;
 
 -- `said`: the telling line as it was printed. `state`: 'open', 'solved' (it works by now, and there is nothing to tell),
--- 'withdrawn' (what was told turned out wrong), NULL when nobody has looked. `sessions`: in how many it happened.
+-- 'contradicted' (the log speaks against what was told), 'doubted' and 'withdrawn' (see store/lessons-by-model.ts), NULL when
+-- nobody has looked. `sessions`: in how many it happened.
 -- `evidence`: JSON, see src/lessons/lesson.ts.
 ALTER TABLE error_kb ADD COLUMN said TEXT;
 ALTER TABLE error_kb ADD COLUMN state TEXT;
