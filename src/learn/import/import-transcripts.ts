@@ -1,13 +1,19 @@
 import type { StatePaths } from '../../core/state-paths.ts';
-import { decide } from '../../hooks/decide.ts';
 import type { Db } from '../../store/connection.ts';
-import { type ImportStep, ImportWriter, loadProgress, progressByFile } from '../../store/imports.ts';
+import { type ImportStep, loadProgress, progressByFile, writeSteps } from '../../store/imports.ts';
 import type { InTurn } from '../../store/merge-database.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
-import { type Merged, mergeTranscripts } from './merge-transcripts.ts';
+import { MergedTranscripts } from './merge-transcripts.ts';
 import { PastContexts, type PastOptions } from './past-context.ts';
+import { stepsOf } from './past-steps.ts';
+import { ReadingBudget } from './reading-budget.ts';
 import { nothingPassedOver, type PassedOver } from './transcript-cursor.ts';
-import { listTranscripts, type TranscriptListing, type TranscriptSession } from './transcript-files.ts';
+import {
+  listTranscripts,
+  type TranscriptFile,
+  type TranscriptListing,
+  type TranscriptSession,
+} from './transcript-files.ts';
 
 export type TranscriptImport = PastOptions & {
   /** Directories with transcripts below them, or transcripts. */
@@ -49,12 +55,17 @@ export type TranscriptReport = {
     readonly linksNotFollowed: number;
   };
   readonly unreadable: readonly Unreadable[];
+  /** The projects of which there are new calls. */
+  readonly projects: readonly string[];
 };
+
+/** How far back the call of a result is looked for. */
+export const LOOK_BACK_BYTES = 8 * 1024 * 1024;
 
 /**
  * Takes in what past sessions did, in the order in which it happened, as if the hooks had been there: by the same
  * decisions, the same recordings. Can be repeated, and stopped anywhere. A file that cannot be read costs only itself.
- * Throws what SQLite throws, and ImportInterference.
+ * Throws what SQLite throws.
  */
 export function importTranscripts(options: TranscriptImport, db: Db): TranscriptReport {
   const progress = loadProgress(db);
@@ -64,8 +75,7 @@ export function importTranscripts(options: TranscriptImport, db: Db): Transcript
   const bytes = sessions.reduce((sum, session) => sum + newBytes(session), 0);
   const onProgress = (bytesDone: number) =>
     options.onProgress({ sessions: sessions.length, bytes, bytesDone });
-  const writer = new ImportWriter(progress, options.paths, db);
-  const run = new ImportRun({ ...options, onProgress }, contexts, writer);
+  const run = new ImportRun({ ...options, onProgress }, contexts, db);
   for (const session of sessions) run.takeSession(session);
   run.write();
   return report(listing, { sessions: sessions.length, bytes }, run);
@@ -88,7 +98,7 @@ function newBytes({ files }: TranscriptSession): number {
 function report(
   listing: TranscriptListing,
   { sessions, bytes }: { sessions: number; bytes: number },
-  { added, known, analyses, passedOver, unreadable }: ImportRun,
+  { added, known, analyses, passedOver, unreadable, projects }: ImportRun,
 ): TranscriptReport {
   const { filesFound, filesUnchanged, linksNotFollowed } = listing;
   const notAskedFor = listing.sessions.length - sessions;
@@ -101,15 +111,10 @@ function report(
     known,
     passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
     unreadable: [...listing.unreadable, ...unreadable],
+    projects: [...projects],
   };
 }
 
-/** A hook records within seconds; until then nobody knows whether it has. */
-const UNSETTLED_MS = 10_000;
-/** How much later than the transcript says a hook may have recorded a prompt or the end of a sub-agent. */
-const HOOK_DELAY_MS_MAX = 10_000;
-/** A prompt that was typed while the agent worked comes to the hooks when the agent comes to it. */
-const QUEUED_MS_MAX = 30 * 60_000;
 /** Hooks wait 400 ms for the database. */
 const WRITE_LIMITS: WriteLimits = { events: 256, holdMs: 50 };
 
@@ -120,46 +125,54 @@ class ImportRun {
   readonly added: Record<string, number> = {};
   readonly passedOver = nothingPassedOver();
   readonly unreadable: Unreadable[] = [];
+  readonly projects = new Set<string>();
   known = 0;
   analyses = 0;
   #bytesDone = 0;
   readonly #options: RunOptions;
   readonly #contexts: PastContexts;
-  readonly #writer: ImportWriter;
+  readonly #db: Db;
   #pending: ImportStep[] = [];
 
-  constructor(options: RunOptions, contexts: PastContexts, writer: ImportWriter) {
+  constructor(options: RunOptions, contexts: PastContexts, db: Db) {
     this.#options = options;
     this.#contexts = contexts;
-    this.#writer = writer;
+    this.#db = db;
   }
 
   takeSession({ files, outline }: TranscriptSession): void {
     if (outline.isAnalysis) {
       this.analyses++;
-      for (const { path, head, bytes } of files) this.#keep([{ path, head, bytesDone: bytes }]);
+      this.#keep(wholeFiles(files));
       return;
     }
     const { passedOver, unreadable } = this;
-    const isSettled = (ts: string) => !isJustNow(ts, this.#options.now());
     const ends = new Map(files.map((file) => [file.path, file.from]));
-    for (const merged of mergeTranscripts(files, { isSettled, passedOver, unreadable })) {
+    const options = {
+      passedOver,
+      unreadable,
+      lookBackBytes: LOOK_BACK_BYTES,
+      budget: new ReadingBudget(),
+    };
+    for (const merged of new MergedTranscripts(files, options).read()) {
       this.#bytesDone += merged.end - (ends.get(merged.file.path) ?? 0);
       ends.set(merged.file.path, merged.end);
-      this.#keep(this.#stepsOf(merged, outline.directory));
+      this.#keep(stepsOf(merged, outline.directory, this.#contexts));
     }
   }
 
   /** Writes what is pending, in as many transactions as it takes. */
   write(): void {
     while (this.#pending.length > 0) {
-      const { inTurn, now, limits = WRITE_LIMITS } = this.#options;
-      const options = { now: now(), budgetMs: limits.holdMs };
-      const { steps, added, known } = inTurn(() => this.#writer.write(this.#pending, options));
-      this.#pending = this.#pending.slice(steps);
+      const { inTurn, now, paths, limits = WRITE_LIMITS } = this.#options;
+      const options = { now: now(), paths, budgetMs: limits.holdMs };
+      const written = inTurn(() => writeSteps(this.#pending, options, this.#db));
+      this.#pending = this.#pending.slice(written.steps);
       this.#options.onProgress(this.#bytesDone);
-      this.known += known;
-      for (const [type, count] of Object.entries(added)) this.added[type] = (this.added[type] ?? 0) + count;
+      this.known += written.known;
+      for (const project of written.projects) this.projects.add(project);
+      for (const [type, count] of Object.entries(written.added))
+        this.added[type] = (this.added[type] ?? 0) + count;
     }
   }
 
@@ -168,20 +181,11 @@ class ImportRun {
     const { limits = WRITE_LIMITS } = this.#options;
     if (this.#pending.length >= limits.events) this.write();
   }
-
-  /** The line is done with when the last of its events is. */
-  #stepsOf({ file: { path, head }, step, end }: Merged, startedIn: string | undefined): ImportStep[] {
-    if (step === undefined) return [{ path, head, bytesDone: end }];
-    return step.events.map(({ ts, event, isQueued }, index) => {
-      const recording = decide(event, this.#contexts.contextOf(event, { ts, startedIn })).recording;
-      const bytesDone = index === step.events.length - 1 ? step.end : step.start;
-      const delayMsMax = isQueued ? QUEUED_MS_MAX : HOOK_DELAY_MS_MAX;
-      return { path, head, bytesDone, ...(recording && { recording, delayMsMax }) };
-    });
-  }
 }
 
-function isJustNow(ts: string, now: Date): boolean {
-  const ageMs = now.getTime() - Date.parse(ts);
-  return ageMs >= 0 && ageMs < UNSETTLED_MS;
+/** Files that are done with although nothing of them is recorded. */
+export function wholeFiles(files: readonly TranscriptFile[]): ImportStep[] {
+  return files.map(({ path, head, bytes }) => ({
+    read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes },
+  }));
 }

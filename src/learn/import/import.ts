@@ -6,6 +6,7 @@ import { pruneOldEvents } from '../../store/retention.ts';
 import { writeDatabase } from '../../store/use-database.ts';
 import { fileStamp } from '../../sys/runtime-bun.ts';
 import { withTemporaryDirectory } from '../../sys/temporary-directory.ts';
+import { learnProject } from '../learn.ts';
 import { type DatabaseReport, importDatabase, temporaryState } from './import-database.ts';
 import { importTranscripts, type TranscriptImport, type TranscriptReport } from './import-transcripts.ts';
 import { takingTurns } from './turns.ts';
@@ -60,6 +61,7 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
     }
   });
   const transcripts = importTranscripts({ ...options, inTurn }, db);
+  for (const project of transcripts.projects) learnProject(project, db, now());
   const fixes = countFixes(db) - fixesBefore;
   return { databases, transcripts, fixes, removed: prune(options, inTurn, db) };
 }

@@ -1,3 +1,4 @@
+import { realpathSync, statSync } from 'node:fs';
 import { ANALYSIS_MARK } from '../../core/analysis-mark.ts';
 import { fingerprint } from '../../core/fingerprint.ts';
 import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
@@ -14,8 +15,11 @@ export type TranscriptFile = {
   readonly modifiedMs: number;
   /** By what it is recognised when it is met again. */
   readonly head: string;
-  /** Up to where it has been taken in. */
+  /** Where the reading begins, and up to where somebody has looked before. */
   readonly from: number;
+  readonly seen: number;
+  /** `from` is anywhere in a line, and what is read does not count for the place. */
+  readonly isWithinLine?: true;
   readonly owner: TranscriptOwner;
 };
 
@@ -73,6 +77,48 @@ export function listTranscripts(roots: readonly string[], progressOf: ProgressOf
   };
 }
 
+/** A session by its own transcript, and what else belongs to it. */
+export type SessionPlace = {
+  /** The session's own transcript, whether it is there or not. */
+  readonly main: string;
+  /** One of a sub-agent that may lie elsewhere than they all do. */
+  readonly agent?: string | undefined;
+  /** Whether a file is read only when somebody has not looked at all of it. */
+  readonly isRead: (file: FoundFile) => boolean;
+};
+
+/** The transcripts of one session that have something new; undefined when none has. Never throws for a single file. */
+export function findSession(
+  { main, agent, isRead }: SessionPlace,
+  progressOf: ProgressOf,
+): TranscriptSession | undefined {
+  const files: TranscriptFile[] = [];
+  for (const file of sessionFiles(main, agent)) {
+    try {
+      const changed = isRead(file) ? changedFile(file, progressOf) : undefined;
+      if (changed !== undefined) files.push(changed);
+    } catch {
+      // Gone, or not for us; whoever imports everything says so.
+    }
+  }
+  return files.length === 0 ? undefined : session(main, files);
+}
+
+function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
+  const below = `${main.replace(/\.jsonl$/, '')}${main.includes('\\') ? '\\' : '/'}subagents`;
+  const agents = findFiles(below, '.jsonl').files;
+  const files = new Map(agents.map((file) => [file.path, file]));
+  // Under the name that the hooks are given, by which they look for its place.
+  const named = [main, ...(agent === undefined ? [] : [agent])];
+  for (const path of named) {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    const real = stats?.isFile() ? realpathSync(path) : undefined;
+    if (stats === undefined || real === undefined || (path !== main && files.has(real))) continue;
+    files.set(real, { path, bytes: stats.size, modifiedMs: stats.mtimeMs });
+  }
+  return [...files.values()];
+}
+
 function addTo(groups: Map<string, TranscriptFile[]>, file: TranscriptFile): void {
   const main = mainOf(file);
   const group = groups.get(main);
@@ -87,16 +133,19 @@ function changedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | 
   const firstLine = file.bytes === 0 ? undefined : readFirstLine(file.path, HEAD_BYTES_MAX);
   if (firstLine === undefined) return undefined;
   const head = fingerprint(DECODER.decode(firstLine));
-  const from = doneOf(file, progressOf(file.path, head), head);
-  if (from === file.bytes) return undefined;
-  return { ...file, head, from, owner: ownerOf(file.path) };
+  const place = placeOf(file, progressOf(file.path, head), head);
+  if (place.seen === file.bytes) return undefined;
+  return { ...file, head, ...place, owner: ownerOf(file.path) };
 }
 
+type FilePlace = Pick<TranscriptFile, 'from' | 'seen'>;
+const BEGINNING: FilePlace = { from: 0, seen: 0 };
+
 /** One that became shorter was written anew, unless it is a copy: then it was made before the other went on. */
-function doneOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): number {
-  if (known?.head !== head) return 0;
-  if (known.isElsewhere) return Math.min(known.bytesDone, bytes);
-  return known.bytesDone <= bytes ? known.bytesDone : 0;
+function placeOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): FilePlace {
+  if (known?.head !== head) return BEGINNING;
+  if (known.bytesSeen <= bytes) return { from: known.bytesDone, seen: known.bytesSeen };
+  return known.isElsewhere ? { from: Math.min(known.bytesDone, bytes), seen: bytes } : BEGINNING;
 }
 
 /** `<project>/<session>/subagents/…/agent-<id>.jsonl`, in older versions `<project>/agent-<id>.jsonl`. */
