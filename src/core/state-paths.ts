@@ -15,6 +15,8 @@ export type StatePaths = {
   readonly hookLog: string;
   /** Failures around background runs. */
   readonly runsLog: string;
+  /** The last session whose transcript could not be read. */
+  readonly unreadNote: string;
   /** Hook scripts that the user applied from suggestions. */
   readonly scripts: string;
   /** One file per client event; its content is the time at which the event last came in. */
@@ -52,6 +54,7 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     given: `${home}/given`,
     hookLog: `${home}/logs/hooks.log`,
     runsLog: `${home}/logs/runs.log`,
+    unreadNote: `${home}/logs/unread.json`,
     scripts: `${home}/hooks/auto`,
     heartbeats: `${home}/heartbeats`,
     backups: `${home}/backups`,

@@ -1,19 +1,13 @@
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
-import { type ImportStep, loadProgress, progressByFile, writeSteps } from '../../store/imports.ts';
+import { loadProgress, progressByFile } from '../../store/imports.ts';
 import type { InTurn } from '../../store/merge-database.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
-import { MergedTranscripts } from './merge-transcripts.ts';
 import { PastContexts, type PastOptions } from './past-context.ts';
-import { stepsOf } from './past-steps.ts';
 import { ReadingBudget } from './reading-budget.ts';
-import { nothingPassedOver, type PassedOver } from './transcript-cursor.ts';
-import {
-  listTranscripts,
-  type TranscriptFile,
-  type TranscriptListing,
-  type TranscriptSession,
-} from './transcript-files.ts';
+import { LOOK_BACK_BYTES, SessionImport, type WriteLimits } from './session-import.ts';
+import type { PassedOver } from './transcript-cursor.ts';
+import { listTranscripts, type TranscriptListing, type TranscriptSession } from './transcript-files.ts';
 
 export type TranscriptImport = PastOptions & {
   /** Directories with transcripts below them, or transcripts. */
@@ -28,9 +22,6 @@ export type TranscriptImport = PastOptions & {
   readonly limits?: WriteLimits;
   readonly onProgress: (progress: TranscriptProgress) => void;
 };
-
-/** How many events are collected before they are written, and how long the database is held at once. */
-export type WriteLimits = { readonly events: number; readonly holdMs: number };
 
 export type TranscriptProgress = {
   readonly sessions: number;
@@ -59,9 +50,6 @@ export type TranscriptReport = {
   readonly projects: readonly string[];
 };
 
-/** How far back the call of a result is looked for. */
-export const LOOK_BACK_BYTES = 8 * 1024 * 1024;
-
 /**
  * Takes in what past sessions did, in the order in which it happened, as if the hooks had been there: by the same
  * decisions, the same recordings. Can be repeated, and stopped anywhere. A file that cannot be read costs only itself.
@@ -75,8 +63,13 @@ export function importTranscripts(options: TranscriptImport, db: Db): Transcript
   const bytes = sessions.reduce((sum, session) => sum + newBytes(session), 0);
   const onProgress = (bytesDone: number) =>
     options.onProgress({ sessions: sessions.length, bytes, bytesDone });
-  const run = new ImportRun({ ...options, onProgress }, contexts, db);
-  for (const session of sessions) run.takeSession(session);
+  const { paths, now, inTurn, limits } = options;
+  const reading = { contexts, paths, now, inTurn, limits, onProgress };
+  const run = new SessionImport(
+    { ...reading, budget: new ReadingBudget(), lookBackBytes: LOOK_BACK_BYTES },
+    db,
+  );
+  for (const session of sessions) run.take(session);
   run.write();
   return report(listing, { sessions: sessions.length, bytes }, run);
 }
@@ -98,7 +91,7 @@ function newBytes({ files }: TranscriptSession): number {
 function report(
   listing: TranscriptListing,
   { sessions, bytes }: { sessions: number; bytes: number },
-  { added, known, analyses, passedOver, unreadable, projects }: ImportRun,
+  { added, known, analyses, passedOver, unreadable, projects }: SessionImport,
 ): TranscriptReport {
   const { filesFound, filesUnchanged, linksNotFollowed } = listing;
   const notAskedFor = listing.sessions.length - sessions;
@@ -113,79 +106,4 @@ function report(
     unreadable: [...listing.unreadable, ...unreadable],
     projects: [...projects],
   };
-}
-
-/** Hooks wait 400 ms for the database. */
-const WRITE_LIMITS: WriteLimits = { events: 256, holdMs: 50 };
-
-type RunOptions = Omit<TranscriptImport, 'onProgress'> & { readonly onProgress: (bytesDone: number) => void };
-
-/** What has been read and not yet been written, and what came of it so far. */
-class ImportRun {
-  readonly added: Record<string, number> = {};
-  readonly passedOver = nothingPassedOver();
-  readonly unreadable: Unreadable[] = [];
-  readonly projects = new Set<string>();
-  known = 0;
-  analyses = 0;
-  #bytesDone = 0;
-  readonly #options: RunOptions;
-  readonly #contexts: PastContexts;
-  readonly #db: Db;
-  #pending: ImportStep[] = [];
-
-  constructor(options: RunOptions, contexts: PastContexts, db: Db) {
-    this.#options = options;
-    this.#contexts = contexts;
-    this.#db = db;
-  }
-
-  takeSession({ files, outline }: TranscriptSession): void {
-    if (outline.isAnalysis) {
-      this.analyses++;
-      this.#keep(wholeFiles(files));
-      return;
-    }
-    const { passedOver, unreadable } = this;
-    const ends = new Map(files.map((file) => [file.path, file.from]));
-    const options = {
-      passedOver,
-      unreadable,
-      lookBackBytes: LOOK_BACK_BYTES,
-      budget: new ReadingBudget(),
-    };
-    for (const merged of new MergedTranscripts(files, options).read()) {
-      this.#bytesDone += merged.end - (ends.get(merged.file.path) ?? 0);
-      ends.set(merged.file.path, merged.end);
-      this.#keep(stepsOf(merged, outline.directory, this.#contexts));
-    }
-  }
-
-  /** Writes what is pending, in as many transactions as it takes. */
-  write(): void {
-    while (this.#pending.length > 0) {
-      const { inTurn, now, paths, limits = WRITE_LIMITS } = this.#options;
-      const options = { now: now(), paths, budgetMs: limits.holdMs };
-      const written = inTurn(() => writeSteps(this.#pending, options, this.#db));
-      this.#pending = this.#pending.slice(written.steps);
-      this.#options.onProgress(this.#bytesDone);
-      this.known += written.known;
-      for (const project of written.projects) this.projects.add(project);
-      for (const [type, count] of Object.entries(written.added))
-        this.added[type] = (this.added[type] ?? 0) + count;
-    }
-  }
-
-  #keep(steps: readonly ImportStep[]): void {
-    this.#pending.push(...steps);
-    const { limits = WRITE_LIMITS } = this.#options;
-    if (this.#pending.length >= limits.events) this.write();
-  }
-}
-
-/** Files that are done with although nothing of them is recorded. */
-export function wholeFiles(files: readonly TranscriptFile[]): ImportStep[] {
-  return files.map(({ path, head, bytes }) => ({
-    read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes },
-  }));
 }

@@ -124,7 +124,7 @@ export class TranscriptCursor {
       if (line === undefined) break;
       budget.take(line.end - line.start);
       if (line.kind === 'too-long' && budget.isBounded) {
-        budget.stop(); // Somebody with more room reads it.
+        budget.cut(); // Somebody with more room reads it.
         break;
       }
       const entry = line.kind === 'line' ? parseLine(line.bytes) : undefined;

@@ -1,4 +1,3 @@
-import { realpathSync, statSync } from 'node:fs';
 import { ANALYSIS_MARK } from '../../core/analysis-mark.ts';
 import { fingerprint } from '../../core/fingerprint.ts';
 import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
@@ -83,22 +82,23 @@ export type SessionPlace = {
   readonly main: string;
   /** One of a sub-agent that may lie elsewhere than they all do. */
   readonly agent?: string | undefined;
-  /** Whether a file is read only when somebody has not looked at all of it. */
-  readonly isRead: (file: FoundFile) => boolean;
+  /** Whether there is anything in a file to be read now. */
+  readonly isWanted: (file: FoundFile) => boolean;
+  readonly onUnreadable: (path: string) => void;
 };
 
 /** The transcripts of one session that have something new; undefined when none has. Never throws for a single file. */
 export function findSession(
-  { main, agent, isRead }: SessionPlace,
+  { main, agent, isWanted, onUnreadable }: SessionPlace,
   progressOf: ProgressOf,
 ): TranscriptSession | undefined {
   const files: TranscriptFile[] = [];
   for (const file of sessionFiles(main, agent)) {
     try {
-      const changed = isRead(file) ? changedFile(file, progressOf) : undefined;
+      const changed = isWanted(file) ? placedFile(file, progressOf) : undefined;
       if (changed !== undefined) files.push(changed);
     } catch {
-      // Gone, or not for us; whoever imports everything says so.
+      onUnreadable(file.path); // Gone meanwhile, or not for us.
     }
   }
   return files.length === 0 ? undefined : session(main, files);
@@ -111,10 +111,8 @@ function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
   // Under the name that the hooks are given, by which they look for its place.
   const named = [main, ...(agent === undefined ? [] : [agent])];
   for (const path of named) {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    const real = stats?.isFile() ? realpathSync(path) : undefined;
-    if (stats === undefined || real === undefined || (path !== main && files.has(real))) continue;
-    files.set(real, { path, bytes: stats.size, modifiedMs: stats.mtimeMs });
+    const [found] = findFiles(path, '.jsonl').files;
+    if (found !== undefined && (path === main || !files.has(found.path))) files.set(found.path, { ...found, path });
   }
   return [...files.values()];
 }
@@ -130,11 +128,16 @@ const HEAD_BYTES_MAX = 64 * 1024;
 const DECODER = new TextDecoder();
 
 function changedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
+  const placed = placedFile(file, progressOf);
+  return placed?.seen === file.bytes ? undefined : placed;
+}
+
+/** Undefined for a file without a line. */
+function placedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
   const firstLine = file.bytes === 0 ? undefined : readFirstLine(file.path, HEAD_BYTES_MAX);
   if (firstLine === undefined) return undefined;
   const head = fingerprint(DECODER.decode(firstLine));
   const place = placeOf(file, progressOf(file.path, head), head);
-  if (place.seen === file.bytes) return undefined;
   return { ...file, head, ...place, owner: ownerOf(file.path) };
 }
 
