@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { HOOK_MODES, type HookMode } from '../core/hook-names.ts';
 import { statePaths } from '../core/state-paths.ts';
 import { parseClientVersion } from '../setup/client-version.ts';
 import { type InstallReport, install } from '../setup/install.ts';
@@ -13,6 +14,7 @@ import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 type Flags = {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
+  readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
   readonly dryRun?: true;
   readonly json?: true;
@@ -27,6 +29,7 @@ Examples:
   $ self-generation install --dry-run                  show what would be changed
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
   $ self-generation install --analyse yes              analyse the log after sessions, without being asked
+  $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
@@ -40,6 +43,12 @@ export function installCommand(context: CliContext): Command {
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
     .addOption(
       new Option('--analyse <ANSWER>', 'whether a model may be asked after a session').choices(['yes', 'no']),
+    )
+    .addOption(
+      new Option(
+        '--hooks <MODE>',
+        'session: read the calls from the transcript; per-call: hand each to a hook (default: as before, else session)',
+      ).choices(HOOK_MODES),
     )
     .addOption(
       new Option(
@@ -60,6 +69,7 @@ export function installCommand(context: CliContext): Command {
         projectDirectory: context.cwd,
         dryRun: flags.dryRun === true,
         ...(analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd }),
+        ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
         ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
         ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
         run: runCommand,
@@ -114,7 +124,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     const title = flags.dryRun ? 'Nothing was changed. Install would do this:' : 'Installed self-generation.';
     context.stdout(`${bold(title)}\n`);
     printSteps(report.steps, context);
-    const hooks = `${report.events.length} hooks`;
+    const hooks = `${report.events.length} hooks${report.hooks === 'per-call' ? ', one for each call,' : ''}`;
     if (!flags.dryRun) {
       context.stdout(`${hooks} run in every new Claude Code session. Check with "self-generation doctor".\n`);
       printServer(report.mcp.registered, context);

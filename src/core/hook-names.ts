@@ -68,7 +68,7 @@ const ONLY_PER_CALL: readonly HookName[] = ['tool-logger', 'batch-logger'];
 export function hooksIn(mode: HookMode): readonly HookRegistration[] {
   if (mode === 'per-call') return HOOKS;
   return HOOKS.filter(({ name }) => !ONLY_PER_CALL.includes(name)).map((hook) =>
-    hook.name === 'pre-tool-guide' ? { ...hook, matcher: 'Task|Agent' } : hook,
+    hook.name === 'pre-tool-guide' ? { ...hook, matcher: 'Agent|Task' } : hook,
   );
 }
 

@@ -123,8 +123,7 @@ function readName(value: Json, key: string): string | undefined {
 /** A path; undefined when no file system has one of this name. */
 function readPath(value: Json, key: string): string | undefined {
   const path = readString(value, key);
-  const isPossible =
-    path && path.length <= PATH_LENGTH_MAX && !path.includes('\0') && path.isWellFormed();
+  const isPossible = path && path.length <= PATH_LENGTH_MAX && !path.includes('\0') && path.isWellFormed();
   return isPossible ? path : undefined;
 }
 

@@ -29,7 +29,11 @@ const COPIED_PROMPT_MS = 1000;
 export function isKnownPrompt(prompt: Prompt, { delayMsMax }: Source, db: Db): boolean {
   const { ts, sessionId } = prompt.at;
   if (delayMsMax === undefined) {
-    const earlier = readPrompts('session_id = ?', [sessionId, ...around(ts, QUEUED_MS_MAX, CLOCK_MS_MAX)], db);
+    const earlier = readPrompts(
+      'session_id = ?',
+      [sessionId, ...around(ts, QUEUED_MS_MAX, CLOCK_MS_MAX)],
+      db,
+    );
     return earlier.some((row) => isSame(row, prompt) && Date.parse(ts) - row.atMs <= awaitedMs(row));
   }
   const own = readPrompts('session_id = ?', [sessionId, ...around(ts, CLOCK_MS_MAX, delayMsMax)], db);

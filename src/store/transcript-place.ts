@@ -12,7 +12,10 @@ const GROWTH_LOOKED_AT_BYTES_MAX = 64 * 1024;
 export function hasUnreadResults(path: string, db: Db): boolean {
   const { bytes } = fileStamp(path);
   if (!(bytes > 0)) return false; // Of what is no file this may be endless.
-  const row = db.sqlite.get('SELECT COALESCE(bytes_seen, bytes_done) AS seen FROM imports WHERE path = ?', path);
+  const row = db.sqlite.get(
+    'SELECT COALESCE(bytes_seen, bytes_done) AS seen FROM imports WHERE path = ?',
+    path,
+  );
   const seen = Number(row?.seen ?? 0);
   if (bytes <= seen) return bytes < seen; // A shorter one was written anew.
   if (bytes - seen > GROWTH_LOOKED_AT_BYTES_MAX) return true;

@@ -49,7 +49,8 @@ export class CallsByLine implements OpenCalls {
 
   /** Where the first line stands, from this place on, that what comes is not understood without. */
   oldestSince(place: number): number {
-    let oldest = this.#said !== undefined && this.#said.line >= place ? this.#said.line : Number.POSITIVE_INFINITY;
+    let oldest =
+      this.#said !== undefined && this.#said.line >= place ? this.#said.line : Number.POSITIVE_INFINITY;
     for (const { line } of this.#opened.values()) if (line >= place && line < oldest) oldest = line;
     return oldest;
   }

@@ -105,10 +105,7 @@ function take(session: TranscriptSession, { run, limits, db, main }: Taking): Ca
   };
 }
 
-function remarkOf(
-  toolUseId: string | null,
-  transcripts: MergedTranscripts | undefined,
-): string | undefined {
+function remarkOf(toolUseId: string | null, transcripts: MergedTranscripts | undefined): string | undefined {
   return toolUseId === null ? undefined : transcripts?.remarkOf(toolUseId);
 }
 

@@ -137,8 +137,7 @@ export class TranscriptCursor {
       const before = this.#place;
       this.#end = line.end;
       this.#place = this.#placeAt(line.end);
-      if (first !== undefined) 
-        return { events: [first, ...rest], end: line.end, before, after: this.#place };
+      if (first !== undefined) return { events: [first, ...rest], end: line.end, before, after: this.#place };
     }
     this.rest();
     return undefined;

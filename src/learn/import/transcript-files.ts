@@ -112,7 +112,8 @@ function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
   const named = [main, ...(agent === undefined ? [] : [agent])];
   for (const path of named) {
     const [found] = findFiles(path, '.jsonl').files;
-    if (found !== undefined && (path === main || !files.has(found.path))) files.set(found.path, { ...found, path });
+    if (found !== undefined && (path === main || !files.has(found.path)))
+      files.set(found.path, { ...found, path });
   }
   return [...files.values()];
 }
