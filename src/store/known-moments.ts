@@ -1,7 +1,6 @@
-import { isRecord, parseJson } from '../core/guards.ts';
+import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Db } from './connection.ts';
-import type { Value } from './sqlite.ts';
 
 /**
  * What has no id to be known by: prompts, and the ends of sub-agents. Each comes in by its hook and by the transcript, in
@@ -27,62 +26,71 @@ const COPIED_PROMPT_MS = 1000;
 
 /** Whether the prompt is recorded already. */
 export function isKnownPrompt(prompt: Prompt, { delayMsMax }: Source, db: Db): boolean {
-  const { ts, sessionId } = prompt.at;
-  if (delayMsMax === undefined) {
-    const earlier = readPrompts(
-      'session_id = ?',
-      [sessionId, ...around(ts, QUEUED_MS_MAX, CLOCK_MS_MAX)],
-      db,
-    );
-    return earlier.some((row) => isSame(row, prompt) && Date.parse(ts) - row.atMs <= awaitedMs(row));
-  }
-  const own = readPrompts('session_id = ?', [sessionId, ...around(ts, CLOCK_MS_MAX, delayMsMax)], db);
-  if (own.some((row) => row.text === prompt.text || Math.abs(row.atMs - Date.parse(ts)) <= SAME_PROMPT_MS))
-    return true;
+  const { ts, sessionId, projectPath } = prompt.at;
+  const ms = Date.parse(ts);
+  const span =
+    delayMsMax === undefined ? around(ts, QUEUED_MS_MAX, CLOCK_MS_MAX) : around(ts, CLOCK_MS_MAX, delayMsMax);
+  const own = readMoments('prompt', { sessionId }, span, db);
+  if (delayMsMax === undefined) return own.some((row) => isSame(row, prompt) && isOfHook(row, ms));
+  if (own.some((row) => isOfTranscript(row, ms, delayMsMax) && row.data.text === prompt.text)) return true;
+  if (own.some((row) => Math.abs(row.atMs - ms) <= SAME_PROMPT_MS)) return true;
   const near = around(ts, COPIED_PROMPT_MS, COPIED_PROMPT_MS);
-  return readPrompts('project_path IS ?', [prompt.at.projectPath, ...near], db).some(
-    (row) => row.text === prompt.text,
-  );
+  return readMoments('prompt', { projectPath }, near, db).some((row) => row.data.text === prompt.text);
 }
 
 /** Whether the end of this sub-agent is recorded already. */
 export function isKnownStop({ at }: Stop, { delayMsMax }: Source, db: Db): boolean {
-  const [before, after] =
-    delayMsMax === undefined ? [HOOK_DELAY_MS_MAX, CLOCK_MS_MAX] : [CLOCK_MS_MAX, delayMsMax];
-  const row = db.sqlite.get(
-    `SELECT 1 FROM events WHERE session_id = ? AND ts BETWEEN ? AND ? AND type = 'subagent_stop'
-       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.agentId') END IS ? LIMIT 1`,
-    at.sessionId,
-    ...around(at.ts, before, after),
-    at.agentId,
+  const { ts, sessionId, agentId } = at;
+  const ms = Date.parse(ts);
+  const near = around(ts, HOOK_DELAY_MS_MAX, HOOK_DELAY_MS_MAX);
+  return readMoments('subagent_stop', { sessionId }, near, db).some(
+    (row) =>
+      (row.data.agentId ?? null) === agentId &&
+      (delayMsMax === undefined ? isOfHook(row, ms) : isOfTranscript(row, ms, delayMsMax)),
   );
-  return row !== undefined;
 }
 
-type PromptRow = {
-  readonly text: unknown;
-  readonly charCount: unknown;
-  readonly delayMsMax: unknown;
-  readonly atMs: number;
-};
+type Moment = { readonly atMs: number; readonly data: Json };
 
-/** Of a hook's own record nothing is awaited but the same hook, called twice. */
-function awaitedMs({ delayMsMax }: PromptRow): number {
-  return typeof delayMsMax === 'number' ? delayMsMax : CLOCK_MS_MAX;
+/** Whether what a hook records at this time is what the row tells: the same hook, called twice, or the transcript. */
+function isOfHook({ atMs, data }: Moment, ms: number): boolean {
+  const { delayMsMax } = data;
+  const awaitedMs = typeof delayMsMax === 'number' ? delayMsMax : CLOCK_MS_MAX;
+  return ms - atMs <= awaitedMs && atMs - ms <= CLOCK_MS_MAX;
+}
+
+/** Whether what the transcript dates so is what the row tells: a hook's record of it, or the same line, read again. */
+function isOfTranscript({ atMs, data }: Moment, ms: number, delayMsMax: number): boolean {
+  const laterMsMax = typeof data.delayMsMax === 'number' ? CLOCK_MS_MAX : delayMsMax;
+  return ms - atMs <= CLOCK_MS_MAX && atMs - ms <= laterMsMax;
 }
 
 /** The length tells apart what is not to be kept as text. */
-function isSame({ text, charCount }: PromptRow, prompt: Prompt): boolean {
-  return text === prompt.text && charCount === prompt.charCount;
+function isSame({ data }: Moment, { text, charCount }: Prompt): boolean {
+  return data.text === text && data.charCount === charCount;
 }
 
-function readPrompts(where: string, values: Value[], db: Db): PromptRow[] {
+type Whose = { readonly sessionId: string } | { readonly projectPath: string | null };
+
+function readMoments(
+  type: 'prompt' | 'subagent_stop',
+  whose: Whose,
+  [from, until]: [string, string],
+  db: Db,
+): Moment[] {
+  const [column, value] =
+    'sessionId' in whose ? ['session_id', whose.sessionId] : ['project_path', whose.projectPath];
   return db.sqlite
-    .all(`SELECT ts, data FROM events WHERE ${where} AND ts BETWEEN ? AND ? AND type = 'prompt'`, ...values)
+    .all(
+      `SELECT ts, data FROM events WHERE ${column} IS ? AND ts BETWEEN ? AND ? AND type = ?`,
+      value ?? null,
+      from,
+      until,
+      type,
+    )
     .map((row) => {
       const data = parseJson(String(row.data));
-      const { text, charCount, delayMsMax } = isRecord(data) ? data : {};
-      return { text, charCount, delayMsMax, atMs: Date.parse(String(row.ts)) };
+      return { atMs: Date.parse(String(row.ts)), data: isRecord(data) ? data : {} };
     });
 }
 

@@ -75,7 +75,7 @@ export function apply(recording: Recording, db: Db, source: Source = FROM_A_HOOK
     case 'subagent-stop': {
       if (isKnownStop(recording, source, db)) return false;
       const { agentId, agentType } = recording.at;
-      append(recording, 'subagent_stop', { agentId, agentType }, db);
+      append(recording, 'subagent_stop', { agentId, agentType, delayMsMax: source.delayMsMax }, db);
       return true;
     }
     case 'session-end':
