@@ -142,6 +142,7 @@ function judge(
 }
 
 function note(reason: UnreadReason, path: string, { event, paths, now }: HookRun): void {
+  if (!pathExists(paths.home)) return; // Only where we are installed: a reading hook creates nothing.
   noteUnread({ ts: now.toISOString(), sessionId: event.sessionId, path, reason }, paths);
 }
 
