@@ -133,7 +133,9 @@ describe('clientWarnings()', () => {
     const client = { kind: 'known', version: '2.0.42', path: '' } as const;
     const [warning] = clientWarnings(client, 'per-call');
     expect(warning).toContain('does not know PostToolUseFailure, PostToolBatch, SubagentStart');
-    expect(clientWarnings(client, 'session')[0]).toContain('does not know PostToolUseFailure, SubagentStart;');
+    expect(clientWarnings(client, 'session')[0]).toContain(
+      'does not know PostToolUseFailure, SubagentStart;',
+    );
     expect(clientWarnings({ ...client, version: '2.1.328' }, 'per-call')).toEqual([]);
     expect(clientWarnings({ ...client, version: '2.1.140' }, 'session')).toEqual([]);
     expect(clientWarnings({ kind: 'unknown', reason: 'why' }, 'session')[0]).toContain('unknown (why)');

@@ -48,7 +48,9 @@ function putClient(version: string): void {
 
 const environment = (): Environment => ({ HOME: home, PATH: join(root, 'bin') });
 
-async function installed(changes: Partial<Pick<InstallOptions, 'clientVersion' | 'env' | 'hooks'>> = {}): Promise<void> {
+async function installed(
+  changes: Partial<Pick<InstallOptions, 'clientVersion' | 'env' | 'hooks'>> = {},
+): Promise<void> {
   const report = await install({
     env: environment(),
     platform: 'linux',
