@@ -105,10 +105,11 @@ function limitsFor(event: HookEvent): CatchUpLimits | undefined {
 async function readNews(run: HookRun, forWriting: () => Db): Promise<string | undefined> {
   const { event, paths } = run;
   const limits = limitsFor(event);
-  if (limits === undefined || event.transcriptPath === undefined) return undefined;
+  if (limits === undefined || (event.transcriptPath === undefined && limits !== WHOLLY)) return undefined;
   try {
     const caughtUp = (await run.chunks.catchUps?.())?.catchUpForHook(run, limits, forWriting);
-    if (caughtUp?.isMore) startDetached(['catch-up', event.transcriptPath], paths);
+    const { transcriptPath } = event;
+    if (caughtUp?.isMore && transcriptPath !== undefined) startDetached(['catch-up', transcriptPath], paths);
     return caughtUp?.remark;
   } catch (error) {
     const outcome = 'Cannot read the transcript now, the next hook does';

@@ -182,7 +182,7 @@ export function describeUnread({ ts, path, reason, sessions }: UnreadNote): {
     unreadable: 'it cannot be read',
     unknown: 'it has no line that is known',
   }[reason];
-  const last = `last ${path}, ${ts}: ${why}`;
+  const last = path === '' ? `last at ${ts}: the client named none` : `last ${path}, ${ts}: ${why}`;
   return {
     detail: `what ${counted(sessions, 'session')} did could not be read from the transcript; ${last}`,
     remedy:

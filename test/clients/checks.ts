@@ -107,7 +107,7 @@ export function runProblems(run: ClientRun, events: readonly string[]): Problems
 }
 
 /** A client that ends at once does not wait for these. */
-function isCancelled(event: string, outcome: string): boolean {
+function isCancelled(event: unknown, outcome: unknown): boolean {
   return outcome === 'cancelled' && HOOKS.some((hook) => hook.event === event && hook.isAsync === true);
 }
 

@@ -234,7 +234,7 @@ suite('runLiveCheck()', () => {
     const { bin } = await installedStandIn(SILENT);
     const events = HOOKS.map(({ event, isAsync }) => ({
       event,
-      state: isAsync ? 'not waited for' : 'not seen',
+      state: isAsync ? ('not waited for' as const) : ('not seen' as const),
     }));
     const clientVersion = CLIENT_VERSION;
     const report = await check(join(bin, 'stand-in'));

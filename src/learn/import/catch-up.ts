@@ -34,7 +34,10 @@ const TOLD_LATE = new Set<HookRun['event']['name']>(['Stop', 'SubagentStop', 'Po
 export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp {
   const { event } = run;
   const main = event.transcriptPath;
-  if (main === undefined) return NOTHING_NEW;
+  if (main === undefined) {
+    note('missing', '', run);
+    return NOTHING_NEW;
+  }
   const isThere = pathExists(main);
   if (!isThere && TOLD_LATE.has(event.name)) note('missing', main, run);
   const agent = event.name === 'SubagentStop' ? event.agentTranscriptPath : undefined;

@@ -433,6 +433,15 @@ describe('a session without a transcript that can be read', () => {
     expect(stdout).toContain('install --hooks=per-call');
   });
 
+  test('is noted where the client names none', async () => {
+    using home = temporaryHome();
+    mkdirSync(home.paths.home);
+    await hook(home, 'UserPromptSubmit', { prompt: 'Go.', transcript_path: undefined });
+    expect(readUnreadNote(home.paths, new Date())).toBeUndefined();
+    await hook(home, 'Stop', { transcript_path: undefined });
+    expect(readUnreadNote(home.paths, new Date())).toMatchObject({ reason: 'missing', path: '' });
+  });
+
   test('is noted where nothing in it is known', async () => {
     using home = temporaryHome();
     putText(home, transcriptPath('s1'), '{"kind":"speech","of":"nobody"}\n{"kind":"speech"}\n');
