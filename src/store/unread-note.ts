@@ -1,4 +1,4 @@
-import { readTextFile, writeMark } from '#runtime';
+import { readTextFile } from '#runtime';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 
@@ -24,7 +24,14 @@ export function noteUnread(unread: Unread, paths: StatePaths): void {
   const earlier = readUnreadNote(paths, new Date(unread.ts));
   const isCounted = earlier?.sessionId === unread.sessionId;
   const sessions = (earlier?.sessions ?? 0) + (isCounted ? 0 : 1);
-  writeMark(paths.unreadNote, JSON.stringify({ ...unread, sessions }));
+  try {
+    const fs = process.getBuiltinModule('node:fs');
+    const directory = paths.unreadNote.slice(0, paths.unreadNote.lastIndexOf('/'));
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    fs.writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessions }), { mode: 0o600 });
+  } catch {
+    // The next hook that meets the same notes it.
+  }
 }
 
 /** The note, unless it is a week old. Never throws. */
