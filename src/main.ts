@@ -25,6 +25,7 @@ if (hook) {
   const hadInput = await hookProcess(hook.name, process.env, {
     others: () => import('./hooks/others.ts'),
     failures: () => import('./hooks/error-logger.ts'),
+    catchUps: () => import('./learn/import/catch-up.ts'),
     deliveries: () => import('./subagents/deliver-to-hook.ts'),
   });
   if (hadInput || hook.isSure) process.exit(0);
@@ -32,5 +33,7 @@ if (hook) {
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
 if (isCalled('supervise', 3))
   await (await import('./subagents/supervisor/supervise-process.ts')).superviseProcess(words);
+else if (isCalled('catch-up', 2))
+  (await import('./learn/import/catch-up-process.ts')).catchUpProcess(words, process.env);
 else if (isCalled('mcp', 1)) await (await import('./mcp/mcp-process.ts')).mcpProcess();
 else process.exitCode = await (await import('./cli/run.ts')).runCli(words);

@@ -194,7 +194,6 @@ function passedOverTexts({ passedOver }: TranscriptReport): string[] {
     [passedOver.refusedCalls, 'refused call'],
     [passedOver.resultsWithoutCall, 'result without its call'],
     [passedOver.entriesWithoutTime, 'entry without a time'],
-    [passedOver.unsettledFiles, 'session still at work'],
     [passedOver.analyses, 'session of our own analysis'],
     [passedOver.notAskedFor, 'session not asked for'],
     [passedOver.linksNotFollowed, 'link to a directory'],

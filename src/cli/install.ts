@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import type { Config } from '../core/config.ts';
+import { HOOK_MODES, type HookMode } from '../core/hook-names.ts';
 import { statePaths } from '../core/state-paths.ts';
 import { parseClientVersion } from '../setup/client-version.ts';
 import { type InstallReport, install } from '../setup/install.ts';
@@ -16,6 +17,7 @@ type Flags = {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
   readonly lessons?: Config['lessons']['model'];
+  readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
   readonly dryRun?: true;
   readonly json?: true;
@@ -29,6 +31,7 @@ Examples:
   $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
   $ self-generation install --lessons daily            and agents are told those that are proven at once
   $ self-generation install --analyse yes              analyse the log after every session
+  $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
@@ -55,6 +58,12 @@ export function installCommand(context: CliContext): Command {
     )
     .addOption(
       new Option(
+        '--hooks <MODE>',
+        'session: read the calls from the transcript; per-call: hand each to a hook (default: as before, else session)',
+      ).choices(HOOK_MODES),
+    )
+    .addOption(
+      new Option(
         '--mcp [CLIENTS...]',
         'also register the MCP server: with these clients, or with all that are there',
       ).choices(CLIENT_NAMES),
@@ -73,6 +82,7 @@ export function installCommand(context: CliContext): Command {
         dryRun: flags.dryRun === true,
         ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
         ...(lessonsModel === undefined ? {} : { lessonsModel }),
+        ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
         ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
         ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
         run: runCommand,
@@ -127,7 +137,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     const title = flags.dryRun ? 'Nothing was changed. Install would do this:' : 'Installed self-generation.';
     context.stdout(`${bold(title)}\n`);
     printSteps(report.steps, context);
-    const hooks = `${report.events.length} hooks`;
+    const hooks = `${report.events.length} hooks${report.hooks === 'per-call' ? ', one for each call,' : ''}`;
     if (!flags.dryRun) {
       context.stdout(`${hooks} run in every new Claude Code session. Check with "self-generation doctor".\n`);
       printServer(report.mcp.registered, context);

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { statePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { counted } from '../setup/check.ts';
-import { countWaiting, readHeartbeats } from '../setup/check-state.ts';
+import { type Check, counted } from '../setup/check.ts';
+import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
 import {
   type DatabaseState,
@@ -23,6 +23,8 @@ type Status = {
   readonly enabled: boolean;
   readonly database: DatabaseState;
   readonly waiting: number;
+  /** Which sessions' transcripts could not be read, and what to do; null mostly. */
+  readonly unread: string | null;
   readonly lastSeen: Readonly<Record<string, string | null>>;
   readonly newestFixes: readonly KnownFix[];
   readonly learning: LearningState;
@@ -67,10 +69,15 @@ function readStatus(context: CliContext): Status | undefined {
     enabled: isEnabled(loadConfig(paths)),
     database,
     waiting: countWaiting(paths),
+    unread: unreadIn(checkTranscripts(paths, context.now())),
     lastSeen: readHeartbeats(paths),
     learning: isReadable(database) ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
   };
+}
+
+function unreadIn({ status, detail, remedy }: Check): string | null {
+  return status === 'ok' ? null : `${detail}. ${remedy ?? ''}`;
 }
 
 const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
@@ -86,6 +93,7 @@ function printStatus(status: Status, context: CliContext): void {
     `${bold('self-generation')} ${status.enabled ? green('on') : yellow('off (enabled: false)')}  ${dim(status.home)}`,
   );
   if (status.waiting > 0) print(yellow(`${counted(status.waiting, 'recording')} waiting for the database`));
+  if (status.unread !== null) print(yellow(sentence(status.unread)));
   switch (status.database.kind) {
     case 'absent':
       print('Nothing recorded yet.');
@@ -149,6 +157,11 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
     }
     context.stdout(`\nWhat sub-agents were given\n${table.toString()}\n`);
   }
+}
+
+function sentence(text: string): string {
+  const line = oneLine(text);
+  return line.charAt(0).toUpperCase() + line.slice(1);
 }
 
 function short(text: string): string {

@@ -7,6 +7,7 @@ export type HookName =
   | 'batch-logger'
   | 'subagent-context'
   | 'subagent-tracker'
+  | 'stop-tracker'
   | 'session-analyzer'
   | 'session-summary';
 
@@ -18,6 +19,7 @@ export type HookEventName =
   | 'PostToolBatch'
   | 'SubagentStart'
   | 'SubagentStop'
+  | 'Stop'
   | 'SessionStart'
   | 'SessionEnd';
 
@@ -27,10 +29,19 @@ export type HookRegistration = {
   /** The client's time limit, in its own unit: seconds. */
   readonly timeoutSeconds: number;
   readonly matcher?: string;
+  /** Nobody has to wait for it: it says nothing. */
+  readonly isAsync?: true;
 };
 
 /**
- * `Task` was renamed `Agent` in 2.1.63; both are listed because the matcher is compared with the name that the
+ * How the hooks are registered. `session`: what the transcript tells is read from there. `per-call`: each call is handed
+ * to a hook as well, for clients that keep no transcripts.
+ */
+export const HOOK_MODES = ['session', 'per-call'] as const;
+export type HookMode = (typeof HOOK_MODES)[number];
+
+/**
+ * All hooks, as they are registered for each call. `Task` was renamed `Agent` in 2.1.63; both are listed because the matcher is compared with the name that the
  * client at hand uses.
  */
 export const HOOKS: readonly HookRegistration[] = [
@@ -45,10 +56,21 @@ export const HOOKS: readonly HookRegistration[] = [
   { name: 'error-logger', event: 'PostToolUseFailure', timeoutSeconds: 5 },
   { name: 'batch-logger', event: 'PostToolBatch', timeoutSeconds: 5 },
   { name: 'subagent-context', event: 'SubagentStart', timeoutSeconds: 5 },
-  { name: 'subagent-tracker', event: 'SubagentStop', timeoutSeconds: 5 },
+  { name: 'subagent-tracker', event: 'SubagentStop', timeoutSeconds: 10, isAsync: true },
+  { name: 'stop-tracker', event: 'Stop', timeoutSeconds: 10, isAsync: true },
   { name: 'session-analyzer', event: 'SessionStart', timeoutSeconds: 10 },
   { name: 'session-summary', event: 'SessionEnd', timeoutSeconds: 10 },
 ];
+
+const ONLY_PER_CALL: readonly HookName[] = ['tool-logger', 'batch-logger'];
+
+/** The hooks that are registered in this mode. */
+export function hooksIn(mode: HookMode): readonly HookRegistration[] {
+  if (mode === 'per-call') return HOOKS;
+  return HOOKS.filter(({ name }) => !ONLY_PER_CALL.includes(name)).map((hook) =>
+    hook.name === 'pre-tool-guide' ? { ...hook, matcher: 'Agent|Task' } : hook,
+  );
+}
 
 /** The hook of this script name (an ending such as `.exe` or `.mjs` is ignored), or undefined. */
 export function hookByName(name: string): HookRegistration | undefined {

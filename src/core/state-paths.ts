@@ -17,6 +17,8 @@ export type StatePaths = {
   readonly hookLog: string;
   /** Failures around background runs. */
   readonly runsLog: string;
+  /** The last session whose transcript could not be read. */
+  readonly unreadNote: string;
   /** Hook scripts that the user applied from suggestions. */
   readonly scripts: string;
   /** One file per client event; its content is the time at which the event last came in. */
@@ -55,6 +57,7 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     tasks: `${home}/tasks`,
     hookLog: `${home}/logs/hooks.log`,
     runsLog: `${home}/logs/runs.log`,
+    unreadNote: `${home}/logs/unread.json`,
     scripts: `${home}/hooks/auto`,
     heartbeats: `${home}/heartbeats`,
     backups: `${home}/backups`,

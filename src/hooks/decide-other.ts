@@ -6,6 +6,7 @@ import { decidePreToolUse } from './pre-tool-guide.ts';
 import { decideUserPromptSubmit } from './prompt-logger.ts';
 import { decideSessionStart } from './session-analyzer.ts';
 import { decideSessionEnd } from './session-summary.ts';
+import { decideStop } from './stop-tracker.ts';
 import { decideSubagentStop } from './subagent-tracker.ts';
 import { decidePostToolUse } from './tool-logger.ts';
 
@@ -25,6 +26,8 @@ export function decideOther(event: OtherEvent, context: FullContext): Decision {
       return decidePostToolBatch(event, context);
     case 'SubagentStop':
       return decideSubagentStop(event, context);
+    case 'Stop':
+      return decideStop();
     case 'SessionStart':
       return decideSessionStart(event, context);
     case 'SessionEnd':

@@ -1,10 +1,13 @@
 import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
+import { isAbsolutePath } from '../core/state-paths.ts';
 import { cleanText, cutText } from '../core/text.ts';
 
 /** Who and where: the fields that every event of the client carries. */
 type Common = {
   readonly sessionId: string;
   readonly cwd: string | undefined;
+  /** The main session's transcript, whether it is there or not. */
+  readonly transcriptPath?: string | undefined;
   /** Set inside a sub-agent. */
   readonly agentId: string | null;
   readonly agentType: string | null;
@@ -40,7 +43,8 @@ export type HookEvent = Common &
         readonly calls: readonly (ToolCall & { readonly response: string })[];
       }
     | { readonly name: 'SubagentStart' }
-    | { readonly name: 'SubagentStop' }
+    | { readonly name: 'SubagentStop'; readonly agentTranscriptPath?: string | undefined }
+    | { readonly name: 'Stop' }
     | { readonly name: 'SessionStart'; readonly source: string }
     | { readonly name: 'SessionEnd'; readonly reason: string }
   );
@@ -55,7 +59,8 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
   if (!isRecord(value)) return undefined;
   const common: Common = {
     sessionId: readName(value, 'session_id') || 'unknown',
-    cwd: readDirectory(value, 'cwd'),
+    cwd: readPath(value, 'cwd'),
+    transcriptPath: readTranscript(value, 'transcript_path'),
     agentId: readName(value, 'agent_id') || null,
     agentType: readName(value, 'agent_type') ?? null,
   };
@@ -90,7 +95,13 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
     case 'SubagentStart':
       return { ...common, name: 'SubagentStart' };
     case 'SubagentStop':
-      return { ...common, name: 'SubagentStop' };
+      return {
+        ...common,
+        name: 'SubagentStop',
+        agentTranscriptPath: readTranscript(value, 'agent_transcript_path'),
+      };
+    case 'Stop':
+      return { ...common, name: 'Stop' };
     case 'SessionStart':
       return { ...common, name: 'SessionStart', source: readName(value, 'source') ?? 'startup' };
     case 'SessionEnd':
@@ -101,7 +112,7 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
 }
 
 const NAME_LENGTH_MAX = 256;
-const DIRECTORY_LENGTH_MAX = 4096;
+const PATH_LENGTH_MAX = 4096;
 
 /** A name that the client gives: well-formed and short, because it is stored with every event. */
 function readName(value: Json, key: string): string | undefined {
@@ -109,12 +120,17 @@ function readName(value: Json, key: string): string | undefined {
   return name === undefined ? undefined : cleanText(cutText(name, NAME_LENGTH_MAX));
 }
 
-/** A directory; undefined when no file system has one of this name. */
-function readDirectory(value: Json, key: string): string | undefined {
+/** A path; undefined when no file system has one of this name. */
+function readPath(value: Json, key: string): string | undefined {
   const path = readString(value, key);
-  const isPossible =
-    path && path.length <= DIRECTORY_LENGTH_MAX && !path.includes('\0') && path.isWellFormed();
+  const isPossible = path && path.length <= PATH_LENGTH_MAX && !path.includes('\0') && path.isWellFormed();
   return isPossible ? path : undefined;
+}
+
+/** An absolute path as the client names its transcripts: nothing else is ever opened for one. */
+function readTranscript(value: Json, key: string): string | undefined {
+  const path = readPath(value, key);
+  return path?.endsWith('.jsonl') && isAbsolutePath(path) ? path : undefined;
 }
 
 function isUnfinished(value: Json, { input }: ToolCall): boolean {

@@ -25,6 +25,11 @@ export type Chunks = {
   readonly others: () => Promise<Others>;
   /** The search for a known fix. */
   readonly failures: () => Promise<Decider<'PostToolUseFailure'>>;
+  /**
+   * Reading what the session's transcripts have gained. Not under Node, whose hooks are registered by nobody but those
+   * who want each call handed to them.
+   */
+  readonly catchUps?: () => Promise<CatchUps>;
   /** Background runs: what they have to tell. Not under Node, where all of a hook is one file and it is too much for one. */
   readonly deliveries?: () => Promise<Deliveries>;
 };
@@ -33,8 +38,32 @@ type Decider<Name extends HookEvent['name']> = {
   readonly [Key in `decide${Name}`]: (event: HookEventOf<Name>, context: FullContext) => Decision;
 };
 
-/** What an event calls for, once there is a database to look at. */
-export type Decide = (context: FullContext) => Decision;
+/** What an event calls for, once there is a database to look at. `remark`: what the agent said before the call. */
+export type Decide = (context: FullContext, remark?: string) => Decision;
+
+/** How much a hook may read of what is new, and in which order. */
+export type CatchUpLimits = {
+  readonly bytes: number;
+  readonly ms: number;
+  /** What is newest comes first when there is more: somebody is about to be told of it. */
+  readonly isNewestFirst: boolean;
+  /** Also learns from the whole project, which takes longer. */
+  readonly isThorough: boolean;
+};
+
+/** What a hook has caught up with. */
+export type CaughtUp = {
+  /** There is more than it was allowed to read. */
+  readonly isMore: boolean;
+  /** What the agent said before the call that is at hand. */
+  readonly remark: string | undefined;
+};
+
+/** What catch-up.ts offers. */
+export type CatchUps = {
+  /** Records what the session's transcripts have gained. Throws what SQLite throws. */
+  catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp;
+};
 
 /** What others.ts offers. */
 export type Others = {
@@ -45,6 +74,7 @@ export type Others = {
     context: Unread,
     run: HookRun,
   ): Decision | undefined;
+  catchUp(run: HookRun): Promise<void>;
   takeWaiting(run: HookRun): void;
 };
 

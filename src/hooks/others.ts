@@ -2,6 +2,8 @@ import { pathExists, readTextFile } from '#runtime';
 import { getProjectPath } from '../core/project.ts';
 import type { Recording } from '../core/recording.ts';
 import { inboxMark, requesterKey } from '../core/runs/requester-key.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { isAgentTool } from '../core/tools.ts';
 import type { Db } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
 import { takeGiven } from '../store/given-contexts.ts';
@@ -14,10 +16,11 @@ import { isSpoolWaiting, spool } from '../store/spool.ts';
 import { expireSuggestions } from '../store/suggestions.ts';
 import { noteTask } from '../store/task-note.ts';
 import { decideOther } from './decide-other.ts';
-import type { Decision, Launch, Reply } from './decision.ts';
-import type { HookEventOf } from './event.ts';
+import type { Decision, FullContext, Launch, Reply } from './decision.ts';
+import type { HookEvent, HookEventOf } from './event.ts';
 import {
   attempt,
+  type CatchUpLimits,
   type Decide,
   type Deed,
   type Deliveries,
@@ -45,7 +48,10 @@ const CONTEXT_LENGTH_MAX = 9_900;
 
 /** Decides, records, and says what is to be said, with what background runs have to tell behind it. */
 export async function serve(context: Unread, run: HookRun, { decide, answer }: Deed): Promise<void> {
-  const reply = decideAndRecord(context, run, decide);
+  const forWriting = writingOnce(run, LOCK_TIMEOUT_MS);
+  const remark = await readNews(run, forWriting);
+  const deciding = { context, run, decide: (full: FullContext) => decide(full, remark) };
+  const reply = decideAndRecord(deciding, forWriting);
   const errand = attempt(run, () => errandFor(context, run));
   const deliveries = errand && (await loadDeliveries(run));
   const own = reply === undefined ? '' : `${reply.context}\n\n`;
@@ -69,10 +75,63 @@ async function loadDeliveries(run: HookRun): Promise<Deliveries | undefined> {
   }
 }
 
+const MIB = 1024 * 1024;
+/** What somebody waits for. */
+const BRIEFLY = { bytes: MIB, ms: 60, isNewestFirst: false, isThorough: false };
+/** What nobody waits for, where the client can start a hook without waiting; mostly it is done at once. */
+const WHOLLY = { bytes: 256 * MIB, ms: 3000, isNewestFirst: false, isThorough: true };
+
+/** How much of the transcripts is read before this event is served; undefined for a hook that is handed its call. */
+function limitsFor(event: HookEvent): CatchUpLimits | undefined {
+  switch (event.name) {
+    case 'PostToolUse':
+    case 'PostToolBatch':
+      return undefined;
+    case 'PreToolUse':
+      return isAgentTool(event.tool) ? { ...BRIEFLY, isNewestFirst: true } : undefined;
+    case 'SubagentStart':
+      return { ...BRIEFLY, isNewestFirst: true };
+    case 'Stop':
+    case 'SubagentStop':
+      return WHOLLY;
+    default:
+      return BRIEFLY;
+  }
+}
+
+/**
+ * Records what the session's transcripts have gained, and leaves to a process of its own what is too much for a hook.
+ * Gives what the agent said before the call that is at hand. Never throws.
+ */
+async function readNews(run: HookRun, forWriting: () => Db): Promise<string | undefined> {
+  const { event, paths } = run;
+  const limits = limitsFor(event);
+  if (limits === undefined || (event.transcriptPath === undefined && limits !== WHOLLY)) return undefined;
+  try {
+    const caughtUp = (await run.chunks.catchUps?.())?.catchUpForHook(run, limits, forWriting);
+    const { transcriptPath } = event;
+    if (caughtUp?.isMore && transcriptPath !== undefined) startDetached(['catch-up', transcriptPath], paths);
+    return caughtUp?.remark;
+  } catch (error) {
+    const outcome = 'Cannot read the transcript now, the next hook does';
+    logHookFailure(event.name, `${outcome}: ${messageOf(error)}`, paths, run.now);
+    return undefined;
+  }
+}
+
+/** How long a sub-agent's start waits for the database's lock. */
+const START_LOCK_TIMEOUT_MS = 100;
+
+/** Records what is new before a sub-agent is told of it. Never throws. */
+export async function catchUp(run: HookRun): Promise<void> {
+  const forWriting = writingOnce(run, START_LOCK_TIMEOUT_MS);
+  await readNews(run, forWriting);
+}
+
 /** Gives what the hook itself says. Never throws. */
-function decideAndRecord(context: Unread, run: HookRun, decide: Decide): Reply | undefined {
-  const forWriting = writingOnce(run);
-  const decision = attempt(run, () => decideEvent({ context, run, decide }, forWriting));
+function decideAndRecord(deciding: Deciding, forWriting: () => Db): Reply | undefined {
+  const { context, run } = deciding;
+  const decision = attempt(run, () => decideEvent(deciding, forWriting));
   if (decision?.recording) keep(decision.recording, forWriting, run);
   else takeWaiting(run);
   if (run.event.name === 'SubagentStop')
@@ -86,8 +145,12 @@ function decideAndRecord(context: Unread, run: HookRun, decide: Decide): Reply |
   }
   const { launch, task } = decision ?? {};
   if (task && pathExists(run.paths.home)) noteTask(task, run.paths);
-  if (launch) attempt(run, () => launchDetached(launch, run));
+  if (launch) attempt(run, () => startDetached(analysisArguments(launch), run.paths));
   return decision?.reply;
+}
+
+function analysisArguments({ projectPath }: Launch): string[] {
+  return ['analyze', '--session-end', '--project', projectPath];
 }
 
 /**
@@ -131,7 +194,7 @@ function safely(open: () => Db | undefined): () => Db | undefined {
 /** Writes what other hooks left in the spool. Never throws. */
 export function takeWaiting(run: HookRun): void {
   attempt(run, () => {
-    if (isSpoolWaiting(run.paths)) record([], run.paths, writingOnce(run)());
+    if (isSpoolWaiting(run.paths)) record([], run.paths, writingOnce(run, LOCK_TIMEOUT_MS)());
   });
 }
 
@@ -149,12 +212,12 @@ function decideEvent({ context, run, decide }: Deciding, forWriting: () => Db): 
 }
 
 /** The connection for writing, opened at the first call. */
-function writingOnce({ paths }: HookRun): () => Db {
+function writingOnce({ paths }: HookRun, busyTimeoutMs: number): () => Db {
   let writing: Db | undefined;
   return () => {
     writing ??= getDb(paths, {
       mode: 'write',
-      busyTimeoutMs: LOCK_TIMEOUT_MS,
+      busyTimeoutMs,
       migrationBytesMax: MIGRATION_BYTES_MAX,
     });
     return writing;
@@ -178,20 +241,18 @@ function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
  * Starts the installed program, in its own session and with nothing of ours to hold: a child that kept standard output
  * open would cost the client's answer.
  */
-function launchDetached({ projectPath }: Launch, { paths }: HookRun): void {
+function startDetached(args: readonly string[], paths: StatePaths): void {
   const isProgram = typeof Bun !== 'undefined' && Bun.isStandaloneExecutable;
   const program = pathExists(paths.binary) ? paths.binary : isProgram ? process.execPath : undefined;
-  if (program === undefined) throw new Error(`Cannot start the analysis: there is no "${paths.binary}"`);
-  const child = process
-    .getBuiltinModule('node:child_process')
-    .spawn(program, ['analyze', '--session-end', '--project', projectPath], {
-      cwd: paths.home,
-      detached: true,
-      stdio: 'ignore',
-      windowsHide: true,
-    });
-  child.on('error', () => {}); // The ledger has no row then, which is what status shows.
+  if (program === undefined) throw new Error(`Cannot start "${args[0]}": there is no "${paths.binary}"`);
+  const child = process.getBuiltinModule('node:child_process').spawn(program, args, {
+    cwd: paths.home,
+    detached: true,
+    stdio: 'ignore',
+    windowsHide: true,
+  });
+  child.on('error', () => {}); // What it should have done is still to be done, which the next hook sees.
   child.unref();
 }
 
-({ serve, decideOnForeignData, takeWaiting, decideOther }) satisfies Others;
+({ serve, catchUp, decideOnForeignData, takeWaiting, decideOther }) satisfies Others;

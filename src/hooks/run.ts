@@ -1,15 +1,10 @@
-import { pathExists, readTextFile, writeMark, writeStdout } from '#runtime';
-import {
-  canonicalProjectPath,
-  getProjectName,
-  getProjectPath,
-  projectPathSpellings,
-} from '../core/project.ts';
-import type { Environment } from '../core/state-paths.ts';
+import { pathExists, writeMark, writeStdout } from '#runtime';
 import { isEnabled, loadConfig } from '../store/config.ts';
+import type { Db } from '../store/connection.ts';
 import { noteGiven } from '../store/given-note.ts';
 import { logHookFailure } from '../store/hook-log.ts';
 import { readTask } from '../store/task-note.ts';
+import { hasUnreadResults } from '../store/transcript-place.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
 import {
@@ -22,6 +17,7 @@ import {
   type Others,
   type Unread,
 } from './invocation.ts';
+import { projectAt } from './project.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 /**
@@ -35,7 +31,7 @@ export async function runHook(run: HookRun): Promise<void> {
   const { event, paths, now } = run;
   const config = loadConfig(paths);
   if (!isEnabled(config)) return;
-  const context = { config, now, project: projectOf(event, run.env) };
+  const context = { config, now, project: projectAt(event.cwd, run.env) };
   if (event.name === 'SubagentStart') {
     const decision = await decideContext(event, context, run);
     if (decision?.reply) {
@@ -60,40 +56,56 @@ async function deciderOf(
 ): Promise<Decide> {
   if (event.name === 'PostToolUseFailure') {
     const { decidePostToolUseFailure } = await failures();
-    return (context) => decidePostToolUseFailure(event, context);
+    return (context, remark) =>
+      decidePostToolUseFailure({ ...event, remark: remark ?? event.remark }, context);
   }
   return (context) => decideOther(event, context);
 }
+
+/** Why a first look at the database is not enough for a decision. */
+type Shortcoming = 'foreign' | 'behind';
 
 async function decideContext(
   event: HookEventOf<'SubagentStart'>,
   context: Unread,
   run: HookRun,
 ): Promise<Decision | undefined> {
-  let isForeign = false;
+  const first = lookAndDecide(event, context, run, (db) => {
+    if (!db.isOwn) return 'foreign';
+    return event.transcriptPath !== undefined && hasUnreadResults(event.transcriptPath, db)
+      ? 'behind'
+      : undefined;
+  });
+  if (first.shortcoming === undefined) return first.decision;
+  const others = await run.chunks.others();
+  if (first.shortcoming === 'foreign') return others.decideOnForeignData(event, context, run);
+  await others.catchUp(run);
+  return lookAndDecide(event, context, run, () => undefined).decision;
+}
+
+function lookAndDecide(
+  event: HookEventOf<'SubagentStart'>,
+  context: Unread,
+  run: HookRun,
+  judge: (db: Db) => Shortcoming | undefined,
+): { decision: Decision | undefined; shortcoming: Shortcoming | undefined } {
+  let shortcoming: Shortcoming | undefined;
   const decision = attempt(run, () =>
     decideOnData((open) => {
       const knowledge = () => {
         const db = open();
-        isForeign = db !== undefined && !db.isOwn;
-        return isForeign ? undefined : db;
+        shortcoming = db && judge(db);
+        return shortcoming === undefined ? db : undefined;
       };
       return decideSubagentStart(event, { ...context, knowledge, taskOf: taskOf(run) });
     }, run),
   );
-  return isForeign ? (await run.chunks.others()).decideOnForeignData(event, context, run) : decision;
+  return { decision, shortcoming };
 }
 
 /** What PreToolUse has left for this sub-agent. */
 function taskOf({ paths }: HookRun): (event: HookEvent) => string {
   return ({ sessionId, agentType }) => readTask({ sessionId, agentType: agentType ?? '' }, paths);
-}
-
-function projectOf(event: HookEvent, env: Environment): Project {
-  const given = getProjectPath(event.cwd, env);
-  if (given === null) return { name: getProjectName(null), path: null, spellings: [] };
-  const path = canonicalProjectPath(given, { readTextFile, pathExists });
-  return { name: getProjectName(path), path, spellings: projectPathSpellings(path, given) };
 }
 
 /** Which agent got what, for status. Only where we are installed: a reading hook creates nothing. */

@@ -11,7 +11,7 @@ const TIME_LIMIT_MS = 10_000;
 const TEXT_SHOWN_LENGTH = 200;
 const MARKER = 'self-check marker';
 
-/** One session in nine events: an error, its fix, and the sub-agent that is to hear of it. */
+/** One session in ten events: an error, its fix, and the sub-agent that is to hear of it. */
 const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
   { name: 'session-analyzer', input: { hook_event_name: 'SessionStart', source: 'startup' } },
   { name: 'prompt-logger', input: { hook_event_name: 'UserPromptSubmit', prompt: 'self-check' } },
@@ -30,6 +30,7 @@ const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
     name: 'subagent-tracker',
     input: { hook_event_name: 'SubagentStop', agent_id: 'a1', agent_type: 'executor' },
   },
+  { name: 'stop-tracker', input: { hook_event_name: 'Stop' } },
   { name: 'session-summary', input: { hook_event_name: 'SessionEnd', reason: 'other' } },
 ];
 

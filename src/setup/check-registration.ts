@@ -1,8 +1,9 @@
-import { HOOKS } from '../core/hook-names.ts';
+import type { HookMode } from '../core/hook-names.ts';
 import type { Environment } from '../core/state-paths.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, warning } from './check.ts';
-import { type ClientVersion, clientFeatures, findClientVersion } from './client-version.ts';
+import { type ClientVersion, clientFeatures, findClientVersion, unknownEvents } from './client-version.ts';
+import { hookModeIn, readManifest } from './manifest.ts';
 import { locate, type Place, readSettings } from './place.ts';
 import { registrationFor } from './settings-edit.ts';
 import { type FoundEntry, inspectHooks, registerHooks } from './settings-file.ts';
@@ -24,17 +25,18 @@ export async function checkRegistration(world: World): Promise<Check[]> {
     ];
   }
   const client = await findClientVersion(world);
-  return [describeClient(client, world.install), ...checkSettings(place, client, world)];
+  const manifest = readManifest(place.paths.manifest);
+  const mode = hookModeIn(manifest.kind === 'read' ? manifest.manifest : undefined);
+  return [describeClient(client, mode, world.install), ...checkSettings(place, { client, mode }, world)];
 }
 
-function describeClient(client: ClientVersion, install: string): Check {
+function describeClient(client: ClientVersion, mode: HookMode, install: string): Check {
   if (client.kind === 'unknown') {
     const detail = `the version of Claude Code is unknown: ${client.reason}`;
     const remedy = `Make "claude --version" work in this shell, or name the version: ${install} --client-version X.Y.Z`;
     return warning('client', detail, remedy);
   }
-  const known = clientFeatures(client.version).events;
-  const missing = HOOKS.map((hook) => hook.event).filter((event) => !known.includes(event));
+  const missing = unknownEvents(client.version, mode);
   const detail = `Claude Code ${client.version} at ${client.path}`;
   if (missing.length === 0) return ok('client', detail);
   return warning(
@@ -44,14 +46,23 @@ function describeClient(client: ClientVersion, install: string): Check {
   );
 }
 
-function checkSettings(place: Place, client: ClientVersion, { platform, install }: World): Check[] {
+type Wanted = { readonly client: ClientVersion; readonly mode: HookMode };
+
+/** What a mode means, for a person. */
+const MODE_WORDS = {
+  session: 'the rest is read from the transcript',
+  'per-call': 'each call is handed to a hook (install --hooks=per-call)',
+} as const satisfies Record<HookMode, string>;
+
+function checkSettings(place: Place, { client, mode }: Wanted, { platform, install }: World): Check[] {
   const { settings } = place;
   const remedy = `Run: ${install}`;
   const text = readSettings(settings);
   if (text === undefined) return [failed('registration', `there is no ${settings}`, remedy)];
   const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);
-  const registration = registrationFor({ place, platform, features, binaryBefore: undefined });
+  const registration = registrationFor({ place, platform, features, mode, binaryBefore: undefined });
+  const wanted = registration.hooks.map(({ event }) => event);
   const found = inspectHooks(text, registration);
   if (found.kind === 'refused') {
     return [
@@ -60,21 +71,25 @@ function checkSettings(place: Place, client: ClientVersion, { platform, install 
   }
   const off = `disableAllHooks is true in ${settings}: no hook runs`;
   const checks = found.isDisabled ? [failed('registration', off, 'Remove that line')] : [];
-  checks.push(...judgeEntries(found.entries, { wanted: features.events, version, remedy }));
+  checks.push(...judgeEntries(found.entries, { wanted, known: features.events, version, remedy }));
   if (checks.length > 0) return checks;
   if (version !== undefined && registerHooks(text, registration).kind === 'edited') {
     return [warning('registration', `${settings} is not as this version would write it`, remedy)];
   }
-  return [ok('registration', `${found.entries.length} of ${HOOKS.length} hooks in ${settings}`)];
+  return [ok('registration', `${found.entries.length} hooks in ${settings}; ${MODE_WORDS[mode]}`)];
 }
 
 type Expectation = {
   readonly wanted: readonly string[];
+  readonly known: readonly string[];
   readonly version: string | undefined;
   readonly remedy: string;
 };
 
-function judgeEntries(entries: readonly FoundEntry[], { wanted, version, remedy }: Expectation): Check[] {
+function judgeEntries(
+  entries: readonly FoundEntry[],
+  { wanted, known, version, remedy }: Expectation,
+): Check[] {
   const eventsOf = (kind: FoundEntry['kind']) =>
     entries.filter((entry) => entry.kind === kind).map((entry) => entry.event);
   const ours = eventsOf('ours');
@@ -82,7 +97,7 @@ function judgeEntries(entries: readonly FoundEntry[], { wanted, version, remedy 
   const missing = wanted.filter((event) => !ours.includes(event));
   const twice = once.filter((event) => ours.indexOf(event) !== ours.lastIndexOf(event));
   const earlier = [...new Set(eventsOf('predecessor'))];
-  const unknown = version === undefined ? [] : once.filter((event) => !wanted.includes(event));
+  const unknown = version === undefined ? [] : once.filter((event) => !known.includes(event));
   const checks: Check[] = [];
   if (missing.length > 0)
     checks.push(failed('registration', `not registered: ${missing.join(', ')}`, remedy));

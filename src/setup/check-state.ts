@@ -8,8 +8,10 @@ import { loadConfig } from '../store/config.ts';
 import type { HookLogEntry } from '../store/hook-log.ts';
 import { inspectDatabase, listWithheld } from '../store/inspect.ts';
 import { pruneOldEvents } from '../store/retention.ts';
+import { readUnreadNote, type UnreadNote } from '../store/unread-note.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
+import { hookModeIn, readManifest } from './manifest.ts';
 
 /** What `doctor` looks at in our own directory and in the environment. */
 
@@ -169,6 +171,34 @@ export function settle(paths: StatePaths): Check {
 export function countWaiting(paths: StatePaths): number {
   if (!existsSync(paths.spool)) return 0;
   return readdirSync(paths.spool).filter((name) => name.endsWith('.json') && !name.startsWith('.')).length;
+}
+
+/** In plain words, and what to do: for `status` and `doctor`. */
+export function describeUnread({ ts, path, reason, sessions }: UnreadNote): {
+  detail: string;
+  remedy: string;
+} {
+  const why = {
+    missing: 'there is no such file',
+    unreadable: 'it cannot be read',
+    unknown: 'it has no line that is known',
+  }[reason];
+  const last = path === '' ? `last at ${ts}: the client named none` : `last ${path}, ${ts}: ${why}`;
+  return {
+    detail: `what ${counted(sessions, 'session')} did could not be read from the transcript; ${last}`,
+    remedy:
+      'If your client keeps no transcripts, have each call handed to a hook: self-generation install --hooks=per-call',
+  };
+}
+
+/** Whether sessions of late had a transcript that could be read. Where each call is handed to a hook, none is needed. */
+export function checkTranscripts(paths: StatePaths, now: Date): Check {
+  const note = readUnreadNote(paths, now);
+  const manifest = readManifest(paths.manifest);
+  const isNeeded = manifest.kind !== 'read' || hookModeIn(manifest.manifest) === 'session';
+  if (note === undefined || !isNeeded) return ok('transcripts', 'none that could not be read');
+  const { detail, remedy } = describeUnread(note);
+  return warning('transcripts', detail, remedy);
 }
 
 const DAYS_SHOWN = 7;

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { HOOKS, type HookEventName } from '../core/hook-names.ts';
+import { HOOKS, type HookEventName, type HookMode, hooksIn } from '../core/hook-names.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../sys/find-program.ts';
 import type { RunCommand } from '../sys/run-command.ts';
@@ -13,6 +13,8 @@ export type ClientFeatures = {
   /** Runs `command` with `args` directly instead of through a shell. */
   readonly execForm: boolean;
   readonly postToolBatch: boolean;
+  /** Starts a hook without waiting for it when its entry says so. */
+  readonly asyncHooks: boolean;
   /** Those of our events whose names it knows: before 2.1.150 one unknown name switches off the whole settings file. */
   readonly events: readonly HookEventName[];
 };
@@ -21,6 +23,8 @@ const VERSION_TIME_LIMIT_MS = 10_000;
 const FIRST_WITH_SUBAGENT_START = '2.0.76';
 const FIRST_WITH_EXEC_FORM = '2.1.139';
 const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
+/** The oldest one that this was tried with; whether older ones know it is not known. */
+const FIRST_WITH_ASYNC_HOOKS = '2.1.328';
 const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
   'PreToolUse',
   'PostToolUse',
@@ -28,7 +32,13 @@ const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
   'SessionStart',
   'SessionEnd',
   'SubagentStop',
+  'Stop',
 ]);
+
+/** Whether every client that can run our hooks knows this event. */
+export function isKnownToAll(event: HookEventName): boolean {
+  return OLDEST_EVENTS.has(event);
+}
 
 /** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
 export async function findClientVersion(options: {
@@ -70,20 +80,28 @@ export function clientFeatures(version: string | undefined): ClientFeatures {
   return {
     execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
     postToolBatch,
+    asyncHooks: isAtLeast(FIRST_WITH_ASYNC_HOOKS),
     events: HOOKS.map((hook) => hook.event).filter(knows),
   };
 }
 
+/** The events of this mode that a client of this version does not know. */
+export function unknownEvents(version: string, mode: HookMode): HookEventName[] {
+  const { events } = clientFeatures(version);
+  return hooksIn(mode)
+    .map((hook) => hook.event)
+    .filter((event) => !events.includes(event));
+}
+
 /** What the user should know about hooks that are left out because of the client's version. */
-export function clientWarnings(client: ClientVersion): string[] {
+export function clientWarnings(client: ClientVersion, mode: HookMode): string[] {
   if (client.kind === 'unknown') {
     return [
       `The version of Claude Code is unknown (${client.reason}): registered what every version since 2.0.76 ` +
         'understands. To use more, run "self-generation install --client-version X.Y.Z".',
     ];
   }
-  const { events } = clientFeatures(client.version);
-  const missing = HOOKS.map((hook) => hook.event).filter((event) => !events.includes(event));
+  const missing = unknownEvents(client.version, mode);
   if (missing.length === 0) return [];
   return [
     `Claude Code ${client.version} does not know ${missing.join(', ')}; registering that would switch off your ` +

@@ -15,6 +15,7 @@ import {
   checkHeartbeats,
   checkHookLog,
   checkPermissions,
+  checkTranscripts,
   checkWithheld,
   checkWritable,
   settle,
@@ -87,6 +88,7 @@ function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
     },
     { name: 'MCP server', look: () => checkMcp({ paths, env, platform, run, install }) },
     { name: 'background runs', look: () => checkRuns(paths, options.now) },
+    { name: 'transcripts', look: () => checkTranscripts(paths, options.now) },
     { name: 'hook failures', look: () => checkHookLog(paths, options.now) },
     { name: 'last seen', look: () => checkHeartbeats(paths) },
   ];

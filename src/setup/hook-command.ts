@@ -18,6 +18,8 @@ export type Invocation = {
   /** `exec`: command and args, run directly. `shell`: one quoted command line, for clients before 2.1.139. */
   readonly form: 'exec' | 'shell';
   readonly platform: string;
+  /** The client can start a hook without waiting for it. */
+  readonly knowsAsync?: boolean;
 };
 
 /** One of the product's own hooks, in today's form or as the predecessor registered it. */
@@ -93,10 +95,11 @@ function spelling(path: string, owner: Owner): string {
 
 /** The entry as it has to stand in the file. */
 export function wantedEntry(
-  hook: Pick<HookRegistration, 'name' | 'timeoutSeconds'>,
+  hook: Pick<HookRegistration, 'name' | 'timeoutSeconds' | 'isAsync'>,
   invocation: Invocation,
 ): Json {
-  return entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
+  const entry = entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
+  return hook.isAsync && invocation.knowsAsync ? { ...entry, async: true } : entry;
 }
 
 /** The entry that runs the script of this suggestion. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
 import { type Config, readPath } from '../core/config.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
-import type { HookEventName } from '../core/hook-names.ts';
+import type { HookEventName, HookMode } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import {
   copyFileAtomic,
@@ -17,6 +17,7 @@ import { readAgentFiles, writingAgents } from './agents.ts';
 import { type ClientVersion, clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
 import {
   type DirectoriesChanged,
+  hookModeIn,
   type Manifest,
   manifestText,
   mergeManifest,
@@ -54,6 +55,8 @@ export type InstallOptions = {
   /** What the user answered; both are written where there are no settings yet. */
   readonly analysisOnSessionEnd?: boolean;
   readonly lessonsModel?: Config['lessons']['model'];
+  /** How the hooks are to be registered; undefined: as an earlier install did. */
+  readonly hooks?: HookMode;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
   readonly mcp?: readonly ClientName[] | 'all';
   /** `X.Y.Z`: taken instead of asking the client. */
@@ -68,6 +71,7 @@ export type InstallReport =
       readonly steps: readonly SetupStep[];
       readonly warnings: readonly string[];
       readonly events: readonly HookEventName[];
+      readonly hooks: HookMode;
       readonly clientVersion: string | undefined;
       readonly mcp: McpReport;
       /** Nothing had to be changed. */
@@ -89,7 +93,14 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
   try {
     const earlier = earlierManifest(place.paths);
-    const registration = registrationFor({ ...options, place, features, binaryBefore: earlier?.binary });
+    const mode = options.hooks ?? hookModeIn(earlier);
+    const registration = registrationFor({
+      ...options,
+      place,
+      features,
+      mode,
+      binaryBefore: earlier?.binary,
+    });
     const preview = registerHooks(readSettings(place.settings), registration);
     if (preview.kind === 'refused') return refused(place, preview.reason);
     const ownsHome = isMissingOrEmpty(place.paths.home);
@@ -109,12 +120,16 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       work,
       now: options.now,
     });
-    saveManifest(place, { ownsHome, directories, configWritten, settings, mcp, now: options.now }, work);
+    saveManifest(
+      place,
+      { ownsHome, directories, configWritten, settings, mcp, mode, now: options.now },
+      work,
+    );
     const ignored = work.steps.flatMap(({ what, change, note }) =>
       what === 'config' && change === 'unchanged' && note !== undefined ? [note] : [],
     );
     const warnings = [
-      ...clientWarnings(client),
+      ...clientWarnings(client, mode),
       ...settings.notes.map(describeNote),
       ...mcpWarnings(mcp),
       ...ignored.map((note) => `${place.paths.config}: ${note}`),
@@ -125,7 +140,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       kind: 'done',
       steps: work.steps,
       warnings,
-      events: features.events,
+      events: registration.hooks.map(({ event }) => event),
+      hooks: mode,
       clientVersion,
       mcp: { registered, refused: unregistered },
       upToDate,
@@ -247,6 +263,7 @@ type ManifestParts = {
   readonly configWritten: string | undefined;
   readonly settings: SettingsOutcome;
   readonly mcp: McpOutcome;
+  readonly mode: HookMode;
   readonly now: () => Date;
 };
 
@@ -264,6 +281,7 @@ function saveManifest({ paths }: Place, parts: ManifestParts, work: Work): void 
     directories: { createdDirectories: [...createdDirectories, ...mcp.createdDirectories], modesBefore },
     settings: record,
     mcp: mcp.records,
+    mode: parts.mode,
     binary: paths.binary,
     installedAt,
   });

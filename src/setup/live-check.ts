@@ -20,8 +20,11 @@ export type LiveCheckOptions = {
 
 export type EventSighting = {
   readonly event: HookEventName;
-  /** `unregistered`: `install` left it out, because this client does not know the event. */
-  readonly state: 'seen' | 'not seen' | 'unregistered';
+  /**
+   * `unregistered`: `install` left it out. `not waited for`: a client that ends at once may end before a hook that it does
+   * not wait for.
+   */
+  readonly state: 'seen' | 'not seen' | 'unregistered' | 'not waited for';
 };
 
 export type LiveReport =
@@ -206,9 +209,10 @@ async function sightings(home: string): Promise<EventSighting[]> {
   const seen = paths === undefined ? [] : await readdir(paths.heartbeats).catch(() => []);
   const settings = parseJson(await readFile(join(home, '.claude', 'settings.json'), 'utf8').catch(() => ''));
   const registered = readRecord(isRecord(settings) ? settings : {}, 'hooks');
-  return HOOKS.map(({ event }) => {
+  return HOOKS.map(({ event, isAsync }) => {
     if (seen.includes(event)) return { event, state: 'seen' };
-    return { event, state: Object.hasOwn(registered, event) ? 'not seen' : 'unregistered' };
+    if (!Object.hasOwn(registered, event)) return { event, state: 'unregistered' };
+    return { event, state: isAsync ? 'not waited for' : 'not seen' };
   });
 }
 

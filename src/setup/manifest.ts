@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
+import type { HookMode } from '../core/hook-names.ts';
 import { writeFileAtomic } from '../sys/atomic-file.ts';
 
 /** What install did, so that uninstall can undo exactly that: `~/.self-generation/install.json`. */
@@ -23,6 +24,8 @@ export type Manifest = {
   readonly configWritten?: string;
   /** One for each file with our MCP server in it, and the command /subagents; none without `install --mcp`. */
   readonly mcp?: readonly McpRecord[];
+  /** How the hooks are registered, where it is not the usual way. */
+  readonly hooks?: 'per-call';
 };
 
 export type DirectoriesChanged = Pick<Manifest, 'createdDirectories' | 'modesBefore'>;
@@ -81,6 +84,7 @@ export function mergeManifest(
     readonly settings: SettingsRecord;
     readonly configWritten: string | undefined;
     readonly mcp: readonly McpRecord[];
+    readonly mode: HookMode;
   },
 ): Manifest {
   const { installedAt, binary, ownsHome, directories, settings, configWritten } = now;
@@ -101,7 +105,13 @@ export function mergeManifest(
     settings: [...others, settings],
     ...(config === undefined ? {} : { configWritten: config }),
     ...(mcp.length === 0 ? {} : { mcp }),
+    ...(now.mode === 'per-call' ? { hooks: now.mode } : {}),
   };
+}
+
+/** How the hooks are to be registered where nobody says otherwise: as they were. */
+export function hookModeIn(manifest: Manifest | undefined): HookMode {
+  return manifest?.hooks ?? 'session';
 }
 
 /** The manifest's text: the same manifest gives the same bytes. */
@@ -139,6 +149,7 @@ function parseManifest(value: unknown): Manifest | undefined {
     settings,
     ...(configWritten === undefined ? {} : { configWritten }),
     ...(mcp.length === 0 ? {} : { mcp }),
+    ...(value.hooks === 'per-call' ? { hooks: value.hooks } : {}),
   };
 }
 

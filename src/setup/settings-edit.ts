@@ -1,4 +1,4 @@
-import { HOOKS } from '../core/hook-names.ts';
+import { type HookMode, hooksIn } from '../core/hook-names.ts';
 import type { ClientFeatures } from './client-version.ts';
 import { editFile } from './edit-file.ts';
 import { recogniseEntry } from './hook-command.ts';
@@ -12,15 +12,17 @@ export function registrationFor(options: {
   readonly place: Place;
   readonly platform: string;
   readonly features: ClientFeatures;
+  readonly mode: HookMode;
   /** Where an earlier install put the program: entries that name it are ours as well. */
   readonly binaryBefore: string | undefined;
 }): Registration {
-  const { place, platform, features, binaryBefore } = options;
+  const { place, platform, features, mode, binaryBefore } = options;
   return {
     ...ownerOf(place, platform, binaryBefore),
     binary: place.paths.binary,
     form: features.execForm ? 'exec' : 'shell',
-    hooks: HOOKS.filter((hook) => features.events.includes(hook.event)),
+    knowsAsync: features.asyncHooks,
+    hooks: hooksIn(mode).filter((hook) => features.events.includes(hook.event)),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { HookEventName, HookRegistration } from '../core/hook-names.ts';
+import { isKnownToAll } from './client-version.ts';
 import {
   type Invocation,
   type Owner,
@@ -114,9 +115,9 @@ export type ScriptRegistration = {
 };
 
 /**
- * The settings text with one more entry, which runs this script, in the form that our own hook of that event has. A
- * client whose settings lack that hook may not know the event, and would then ignore the whole file. Never throws on bad
- * text.
+ * The settings text with one more entry, which runs this script, in the form that our own hooks have. Of an event that not
+ * every client knows there has to be a hook of ours: a client that does not know it would ignore the whole file. Never
+ * throws on bad text.
  */
 export function registerScript(
   text: string,
@@ -128,9 +129,9 @@ export function registerScript(
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [script]);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
-  const model = ownEntries(parsed.root, owner).find(
-    ({ kind, event }) => kind === 'ours' && event === script.event,
-  );
+  const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
+  const model =
+    ours.find(({ event }) => event === script.event) ?? (isKnownToAll(script.event) ? ours[0] : undefined);
   if (model === undefined)
     return { kind: 'refused', reason: `no hook of ours stands under "${script.event}"` };
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
@@ -184,7 +185,7 @@ function nextText(document: Document, registration: Registration): string | unde
 function isCurrent(entry: OwnEntry, hook: Spot, wanted: Json): boolean {
   const value = jsonOf(entry.node);
   const same = (key: string) => isRecord(value) && JSON.stringify(value[key]) === JSON.stringify(wanted[key]);
-  return matcherFits(entry.group, hook) && ['type', 'command', 'args', 'timeout'].every(same);
+  return matcherFits(entry.group, hook) && ['type', 'command', 'args', 'timeout', 'async'].every(same);
 }
 
 /** An absent matcher, an empty one and `*` mean the same. */
@@ -200,6 +201,7 @@ function rewrite(document: Document, entry: OwnEntry, hook: Spot, wanted: Json):
     command: _command,
     args: _args,
     timeout: _timeout,
+    async: _async,
     ...others
   } = asRecord(jsonOf(entry.node));
   const renewed = { ...wanted, ...others };

@@ -43,8 +43,8 @@ const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
   /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
-const LOG_NAMES = /^(hooks|runs)\.log(\.|$)/;
-const DATABASE_NAMES = /^(self-gen|runs)\.db/;
+const LOG_NAMES = /^(hooks|runs)\.log(\.|$)|^unread\.json$/;
+const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
 const PREDECESSOR_BACK =
   'The hooks of an earlier self-generation are registered again, as they were before install.';

@@ -135,12 +135,3 @@ function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: Le
     JSON.stringify(evidence),
   );
 }
-
-/** Projects that have calls in the log. */
-export function projectsWithCalls(db: Db): string[] {
-  return db.sqlite
-    .all(
-      "SELECT DISTINCT project_path AS path FROM events WHERE type = 'tool_error' AND project_path IS NOT NULL",
-    )
-    .map(({ path }) => String(path));
-}

@@ -4,6 +4,7 @@ import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
 import { countShown, isForgotten, recordSeen } from './error-kb.ts';
 import { type EventType, insertEvent } from './events.ts';
+import { isKnownPrompt, isKnownStop, type Source } from './known-moments.ts';
 import { summarizeSession } from './session-summary.ts';
 import { type TakenSpool, takeSpool } from './spool.ts';
 import { sqliteErrorCode } from './sqlite.ts';
@@ -42,35 +43,41 @@ function applyWaiting(recording: Recording, db: Db): void {
   db.sqlite.exec('RELEASE waiting');
 }
 
-/** Writes one recording inside the caller's transaction. */
-export function apply(recording: Recording, db: Db): void {
+const FROM_A_HOOK: Source = {};
+
+/**
+ * Writes one recording inside the caller's transaction; false when all of it was known. `source` says what a transcript
+ * adds to what a hook knows.
+ */
+export function apply(recording: Recording, db: Db, source: Source = FROM_A_HOOK): boolean {
   switch (recording.kind) {
     case 'prompt':
-      append(recording, 'prompt', { text: recording.text, charCount: recording.charCount }, db);
-      if (recording.skill) append(recording, 'skill_used', { skillName: recording.skill }, db);
-      return;
+      if (isKnownPrompt(recording, source, db)) return false;
+      applyPrompt(recording, source, db);
+      return true;
     case 'suggestions-shown':
       // Those that another implementation left in the cache have no row before they are announced.
       registerCached(recording.since, db);
       markShown(recording.ids, db);
-      return;
+      return true;
     case 'tool-use':
-      applyToolUse(recording, db);
-      return;
-    case 'tool-errors':
+      return applyToolUse(recording, db);
+    case 'tool-errors': {
+      let isNew = false;
       for (const error of recording.errors) {
-        if (!isKnownCall(error.toolUseId, db)) applyToolError(recording, error, db);
+        if (isKnownCall(error.toolUseId, db)) continue;
+        applyToolError(recording, error, db);
+        isNew = true;
       }
       if (recording.shownKbId !== null) countShown(recording.shownKbId, recording.at.ts, db);
-      return;
-    case 'subagent-stop':
-      append(
-        recording,
-        'subagent_stop',
-        { agentId: recording.at.agentId, agentType: recording.at.agentType },
-        db,
-      );
-      return;
+      return isNew;
+    }
+    case 'subagent-stop': {
+      if (isKnownStop(recording, source, db)) return false;
+      const { agentId, agentType } = recording.at;
+      append(recording, 'subagent_stop', { agentId, agentType, delayMsMax: source.delayMsMax }, db);
+      return true;
+    }
     case 'session-end':
       append(
         recording,
@@ -78,14 +85,20 @@ export function apply(recording: Recording, db: Db): void {
         summarizeSession(recording.at.sessionId, recording.reason, db),
         db,
       );
-      return;
+      return true;
     default:
-      unreachable(recording);
+      return unreachable(recording);
   }
 }
 
-function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): void {
-  if (isKnownCall(recording.toolUseId, db)) return;
+function applyPrompt(recording: Extract<Recording, { kind: 'prompt' }>, source: Source, db: Db): void {
+  const { text, charCount, skill } = recording;
+  append(recording, 'prompt', { text, charCount, delayMsMax: source.delayMsMax }, db);
+  if (skill) append(recording, 'skill_used', { skillName: skill }, db);
+}
+
+function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): boolean {
+  if (isKnownCall(recording.toolUseId, db)) return false;
   const { meta, isUnfinished } = recording;
   const { skill } = meta;
   if (typeof skill === 'string') append(recording, 'skill_used', { skillName: skill }, db);
@@ -95,6 +108,7 @@ function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: D
     { ...callData(recording, recording.at), meta, success: true, isUnfinished },
     db,
   );
+  return true;
 }
 
 /** The keys under which a call stands in `events.data`. */

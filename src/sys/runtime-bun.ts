@@ -39,6 +39,16 @@ function readSlowly(path: string): string | undefined {
   }
 }
 
+export function readTextPart(path: string, from: number, until: number): string | undefined {
+  if (process.platform === 'win32' || until - from > TEXT_FILE_BYTES_MAX) return undefined;
+  try {
+    const bytes = Bun.mmap(path); // Takes no memory but for the pages that are looked at.
+    return bytes.length < until ? undefined : new TextDecoder().decode(bytes.subarray(from, until));
+  } catch {
+    return undefined; // Not there, or only to be read.
+  }
+}
+
 export function pathExists(path: string): boolean {
   return fileStamp(path).modifiedMs !== ABSENT_LAST_MODIFIED;
 }
@@ -68,6 +78,7 @@ export function writeMark(path: string, text: string): void {
   stdinChunks,
   writeStdout,
   readTextFile,
+  readTextPart,
   pathExists,
   fileStamp,
   writeMark,

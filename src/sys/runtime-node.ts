@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { type FileStamp, type Runtime, TEXT_FILE_BYTES_MAX } from './runtime.ts';
 
@@ -18,6 +28,20 @@ export function readTextFile(path: string): string | undefined {
     return readFileSync(path, 'utf8').replace(/^\ufeff/, '') || undefined;
   } catch {
     return undefined; // An unreadable file is an absent one: the contract of this function.
+  }
+}
+
+export function readTextPart(path: string, from: number, until: number): string | undefined {
+  if (until - from > TEXT_FILE_BYTES_MAX) return undefined;
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    const bytes = Buffer.alloc(until - from);
+    return readSync(file, bytes, 0, bytes.length, from) < bytes.length ? undefined : bytes.toString('utf8');
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 
@@ -51,6 +75,7 @@ export function writeMark(path: string, text: string): void {
   stdinChunks,
   writeStdout,
   readTextFile,
+  readTextPart,
   pathExists,
   fileStamp,
   writeMark,

@@ -14,6 +14,8 @@ export interface Runtime {
   writeStdout(text: string): Promise<void>;
   /** The text of a file of at most 256 KiB, without byte order mark; undefined when there is none. Never throws. */
   readTextFile(path: string): string | undefined;
+  /** The text between two places of a file, at most 256 KiB; undefined when it cannot be read here. Never throws. */
+  readTextPart(path: string, from: number, until: number): string | undefined;
   /** Whether anything stands at this path. Never throws. */
   pathExists(path: string): boolean;
   /** Size and modification time of a file; 0 bytes when there is none. Never throws. */

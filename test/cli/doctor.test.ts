@@ -23,10 +23,10 @@ describe('doctor', () => {
     const { stdout, stderr, exitCode } = await call(home, ['doctor'], { env });
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
     const lines = stdout.trim().split('\n');
-    expect(lines).toHaveLength(14);
+    expect(lines).toHaveLength(15);
     for (const line of lines) expect(line).toStartWith('ok ');
     expect(stdout).toMatch(/^ok {7}writable {7}\//m);
-    expect(stdout).toContain('all 9 ran; a sub-agent is told of a recorded error');
+    expect(stdout).toContain('all 10 ran; a sub-agent is told of a recorded error');
   });
 
   test('asks the MCP server that is registered, and says which clients have it', async () => {

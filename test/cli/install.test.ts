@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { installCommand } from '../../src/cli/install.ts';
-import { HOOKS } from '../../src/core/hook-names.ts';
+import { hooksIn } from '../../src/core/hook-names.ts';
 import { madeCalls, storeCalls } from '../learn/analysis/made-calls.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
@@ -88,7 +88,7 @@ describe('install', () => {
     expect(first.stdout).toStartWith('Installed self-generation.\n');
     expect(first.stdout).toContain(`created  ${home.paths.binary}\n`);
     expect(first.stdout).toContain(
-      '9 hooks run in every new Claude Code session. Check with "self-generation doctor".\n',
+      '8 hooks run in every new Claude Code session. Check with "self-generation doctor".\n',
     );
     expect(readFileSync(home.paths.binary).equals(readFileSync(BINARY))).toBe(true);
     expect(await call(home, INSTALL)).toMatchObject({ exitCode: 0, stderr: '', stdout: NO_CHANGE });
@@ -98,11 +98,24 @@ describe('install', () => {
     using home = temporaryHome();
     await call(home, INSTALL);
     const { hooks } = JSON.parse(readFileSync(`${home.path}/.claude/settings.json`, 'utf8'));
-    for (const { event } of HOOKS) {
+    for (const { event } of hooksIn('session')) {
       const { command, args } = hooks[event][0].hooks[0];
       const child = Bun.spawn([command, ...args], { env: { HOME: home.path }, stdin: Buffer.from('{}') });
       expect(await child.exited).toBe(0);
     }
+  });
+
+  test('--hooks=per-call hands each call to a hook, also after a repair, until --hooks=session', async () => {
+    using home = temporaryHome();
+    const events = () =>
+      Object.keys(JSON.parse(readFileSync(`${home.path}/.claude/settings.json`, 'utf8')).hooks);
+    const perCall = await call(home, [...INSTALL, '--hooks=per-call']);
+    expect(perCall.stdout).toContain('10 hooks, one for each call, run in every new Claude Code session');
+    expect(events()).toContain('PostToolUse');
+    expect((await call(home, INSTALL)).stdout).toBe(NO_CHANGE);
+    await call(home, [...INSTALL, '--hooks=session']);
+    expect(events()).not.toContain('PostToolUse');
+    expect((await call(home, [...INSTALL, '--hooks=other'])).exitCode).toBe(2);
   });
 
   test('tells of the client that it cannot find on standard error, beside the report', async () => {

@@ -157,9 +157,12 @@ describe('runProblems() and silenceProblems() report', () => {
   row('a hook that fails', { hookResponses: [{ ...response, exitCode: 1 }] }, 'Stop: exit code 1, success');
   row(
     'a hook cut off',
-    { hookResponses: [{ ...response, outcome: 'cancelled' }] },
-    'Stop: exit code 0, cancelled',
+    { hookResponses: [response, { ...response, event: 'SessionStart', outcome: 'cancelled' }] },
+    'SessionStart: exit code 0, cancelled',
   );
+  row('nothing for one that nobody waits for', {
+    hookResponses: [{ ...response, exitCode: 1, outcome: 'cancelled' }],
+  });
   row('a hook that complains', { hookResponses: [{ ...response, stderr: 'x' }] }, 'Stop: stderr: x');
   silent('nothing when nothing was said', {});
   silent(
@@ -215,7 +218,8 @@ describe('registrationProblems() reports', () => {
     '2.1.100',
     'PostToolBatch: registered, but unknown to 2.1.100',
   );
-  row('an event left out', old, '2.1.150', 'PostToolBatch: not registered');
+  const withoutStop = events.filter((event) => event !== 'Stop');
+  row('an event left out', withoutStop, '2.1.150', 'Stop: not registered');
 });
 
 describe('findLeaks() reports', () => {

@@ -1,5 +1,5 @@
 import { isRecord, type Json, readRecord, readString } from '../../src/core/guards.ts';
-import { HOOKS } from '../../src/core/hook-names.ts';
+import { HOOKS, hooksIn } from '../../src/core/hook-names.ts';
 import { describeEnd } from '../../src/setup/live-check.ts';
 import type { ModelRequest } from '../../src/setup/scripted-model.ts';
 import { OUTPUT_BYTES_MAX } from '../../src/sys/run-command.ts';
@@ -106,10 +106,17 @@ export function runProblems(run: ClientRun, events: readonly string[]): Problems
       : ['client: said too much to be sure that all was kept']),
     ...uncalled.map((event) => `${event}: no hook was called`),
     ...responses.flatMap(({ event, exitCode, outcome, stderr }) => [
-      ...(exitCode === 0 && outcome === 'success' ? [] : [`${event}: exit code ${exitCode}, ${outcome}`]),
+      ...((exitCode === 0 && outcome === 'success') || isCancelled(event, outcome)
+        ? []
+        : [`${event}: exit code ${exitCode}, ${outcome}`]),
       ...(stderr === '' ? [] : [`${event}: stderr: ${stderr}`]),
     ]),
   ];
+}
+
+/** A client that ends at once does not wait for these. */
+function isCancelled(event: unknown, outcome: unknown): boolean {
+  return outcome === 'cancelled' && HOOKS.some((hook) => hook.event === event && hook.isAsync === true);
 }
 
 /** Whether nothing was stored, said or injected. */
@@ -154,8 +161,9 @@ export function registrationProblems(settings: Json, version: string): Problems 
   const registered = Object.keys(readRecord(settings, 'hooks'));
   const knowsBatch = isAtLeast(version, [2, 1, 150]);
   const known = HOOKS.map(({ event }) => event).filter((event) => knowsBatch || event !== 'PostToolBatch');
+  const wanted = hooksIn('session').map(({ event }) => event);
   return [
-    ...known.filter((event) => !registered.includes(event)).map((event) => `${event}: not registered`),
+    ...wanted.filter((event) => !registered.includes(event)).map((event) => `${event}: not registered`),
     ...registered
       .filter((event) => !known.some((one) => one === event))
       .map((event) => `${event}: registered, but unknown to ${version}`),

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord, parseJson } from '../../src/core/guards.ts';
-import { HOOKS } from '../../src/core/hook-names.ts';
+import { HOOKS, hooksIn } from '../../src/core/hook-names.ts';
 import { runLiveCheck } from '../../src/setup/live-check.ts';
 import {
   contextProblems,
@@ -37,9 +37,14 @@ import { HARMFUL, makeStandIn, SILENT } from './stand-in.ts';
 const BINARY =
   process.env.SELF_GENERATION_BINARY ?? join(import.meta.dir, '..', '..', 'dist', 'self-generation');
 const OLDER_VERSIONS = process.env.CLIENT_VERSIONS === 'all' ? ['2.1.197', '2.1.100', '2.0.76'] : [];
-const CALLED = HOOKS.map(({ event }) => event).filter((event) => event !== 'SessionEnd');
+/** Those that the client waits for and tells of. */
+const CALLED = hooksIn('session').flatMap(({ event, isAsync }) =>
+  isAsync || event === 'SessionEnd' ? [] : [event],
+);
 const CALLED_WITHOUT_FAILURE = CALLED.filter((event) => event !== 'PostToolUseFailure');
-const CALLED_WITHOUT_AGENT = CALLED.filter((event) => !event.startsWith('Subagent'));
+const CALLED_WITHOUT_AGENT = CALLED.filter(
+  (event) => !event.startsWith('Subagent') && event !== 'PreToolUse',
+);
 
 const HOSTILE_FILES = {
   'bunfig.toml': 'preload = ["./preload.ts"]\n',
@@ -212,14 +217,25 @@ suite('runLiveCheck()', () => {
   };
 
   test('reports every event seen and the context delivered', async () => {
-    const events = HOOKS.map(({ event }) => ({ event, state: 'seen' as const }));
+    const registered = hooksIn('session').map(({ event }) => event);
     const clientVersion = CLIENT_VERSION;
-    expect(await check(BINARY)).toEqual({ kind: 'completed', clientVersion, events, context: 'delivered' });
+    const report = await check(BINARY);
+    expect(report).toMatchObject({ kind: 'completed', clientVersion, context: 'delivered' });
+    const seen = report.kind === 'completed' ? report.events : [];
+    expect(seen.map(({ event }) => event)).toEqual(HOOKS.map(({ event }) => event));
+    for (const { event, state } of seen) {
+      if (!registered.includes(event)) expect(state).toBe('unregistered');
+      else if (event === 'Stop') expect(['seen', 'not waited for']).toContain(state);
+      else expect(state, event).toBe('seen');
+    }
   });
 
   test('reports no event seen and no context when the hooks do nothing', async () => {
     const { bin } = await installedStandIn(SILENT);
-    const events = HOOKS.map(({ event }) => ({ event, state: 'not seen' as const }));
+    const events = HOOKS.map(({ event, isAsync }) => ({
+      event,
+      state: isAsync ? ('not waited for' as const) : ('not seen' as const),
+    }));
     const clientVersion = CLIENT_VERSION;
     const report = await check(join(bin, 'stand-in'));
     expect(report).toEqual({ kind: 'completed', clientVersion, events, context: 'not delivered' });
@@ -267,7 +283,7 @@ suite('the checks notice', () => {
     await runClient(workspace, scenarios.secrets(workspace.project), env);
     const run = await runClient(workspace, scenarios.fanOut(workspace.project), env);
     expect(contextProblems(run.requests, ['executor'])).toContain('explorer, turn 0: has context, must not');
-    expect(runProblems(run, ['Stop'])).toContain('Stop: no hook was called');
+    expect(runProblems(run, ['Notification'])).toContain('Notification: no hook was called');
     expect(runProblems(run, [])).toContain('SubagentStart: exit code 1, error');
     expect(runProblems(run, [])).toContain('SubagentStart: stderr: something is wrong\n');
     expect(silenceProblems(run, { events: [], errors: [] })).not.toEqual([]);

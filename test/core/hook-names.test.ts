@@ -1,10 +1,30 @@
 import { expect, test } from 'bun:test';
-import { HOOKS, hookByName } from '../../src/core/hook-names.ts';
+import { HOOKS, hookByName, hooksIn } from '../../src/core/hook-names.ts';
 
 test('HOOKS has one hook for each name and each event', () => {
   expect(new Set(HOOKS.map((hook) => hook.name)).size).toBe(HOOKS.length);
   expect(new Set(HOOKS.map((hook) => hook.event)).size).toBe(HOOKS.length);
   for (const hook of HOOKS) expect(hook.timeoutSeconds).toBeGreaterThan(0);
+});
+
+test('hooksIn() has one for each call only where that is asked for', () => {
+  expect(hooksIn('per-call')).toEqual(HOOKS);
+  const perSession = hooksIn('session');
+  expect(perSession.map(({ event }) => String(event))).toEqual([
+    'UserPromptSubmit',
+    'PreToolUse',
+    'PostToolUseFailure',
+    'SubagentStart',
+    'SubagentStop',
+    'Stop',
+    'SessionStart',
+    'SessionEnd',
+  ]);
+  expect(perSession.find(({ event }) => event === 'PreToolUse')?.matcher).toBe('Agent|Task');
+  expect(perSession.flatMap(({ event, isAsync }) => (isAsync ? [String(event)] : []))).toEqual([
+    'SubagentStop',
+    'Stop',
+  ]);
 });
 
 const pairs: [event: string, name: string][] = [
@@ -15,6 +35,7 @@ const pairs: [event: string, name: string][] = [
   ['PostToolBatch', 'batch-logger'],
   ['SubagentStart', 'subagent-context'],
   ['SubagentStop', 'subagent-tracker'],
+  ['Stop', 'stop-tracker'],
   ['SessionStart', 'session-analyzer'],
   ['SessionEnd', 'session-summary'],
 ];

@@ -266,7 +266,7 @@ describe('a full disk', () => {
         rm "$state/filler"
         run small roomy; run error roomy-2
         for i in 1 2 3 4 5 6 7 8 9 10; do
-          for j in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do run large "filling-$i-$j"; done
+          for j in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do sed "s/large /large-$i-$j /" "$HOME/in/large" > "$HOME/in/one"; run one "filling-$i-$j"; done
           dd if=/dev/zero of="$HOME/.self-generation/probe" bs=4k count=4 2> /dev/null || break
           rm "$state/probe"
         done

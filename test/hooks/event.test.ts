@@ -6,7 +6,15 @@ import { type HookEvent, parseHookEvent } from '../../src/hooks/event.ts';
 import { hookPayload } from '../support/arbitrary-payload.ts';
 import { type Payload, PROJECT, payload, SESSION } from '../support/payloads.ts';
 
-const COMMON = { sessionId: SESSION, cwd: PROJECT, agentId: null, agentType: null };
+const FOLDER = '/home/dev/.claude/projects/-home-dev-app';
+const COMMON = {
+  sessionId: SESSION,
+  cwd: PROJECT,
+  transcriptPath: `${FOLDER}/${SESSION}.jsonl`,
+  agentId: null,
+  agentType: null,
+};
+const AGENT_TRANSCRIPT = `${FOLDER}/${SESSION}/subagents/agent-a93c15b5ec73dbd1e.jsonl`;
 const IN_AGENT = { ...COMMON, agentId: 'a93c15b5ec73dbd1e', agentType: 'general-purpose' };
 
 describe('parseHookEvent()', () => {
@@ -22,6 +30,7 @@ describe('parseHookEvent()', () => {
         tool: 'Bash',
         input: { command: 'cat /nonexistent-file', description: 'fail' },
         toolUseId: 'toolu_b1',
+        remark: null,
       },
     ],
     [
@@ -32,14 +41,27 @@ describe('parseHookEvent()', () => {
         tool: 'Bash',
         input: { command: 'echo from-sub; exit 3', description: 'fail in sub' },
         toolUseId: 'toolu_sub6',
+        remark: null,
         error: 'Exit code 3\nfrom-sub',
         isInterrupt: false,
       },
     ],
     ['subagent-start', { ...IN_AGENT, name: 'SubagentStart' }],
-    ['subagent-stop', { ...IN_AGENT, name: 'SubagentStop' }],
-    ['subagent-stop-compact', { ...IN_AGENT, agentType: '', name: 'SubagentStop' }],
-    ['subagent-stop-2.0.76', { ...COMMON, agentId: 'a7a5fc8', name: 'SubagentStop' }],
+    ['subagent-stop', { ...IN_AGENT, name: 'SubagentStop', agentTranscriptPath: AGENT_TRANSCRIPT }],
+    [
+      'subagent-stop-compact',
+      { ...IN_AGENT, agentType: '', name: 'SubagentStop', agentTranscriptPath: AGENT_TRANSCRIPT },
+    ],
+    [
+      'subagent-stop-2.0.76',
+      {
+        ...COMMON,
+        agentId: 'a7a5fc8',
+        name: 'SubagentStop',
+        agentTranscriptPath: AGENT_TRANSCRIPT,
+      },
+    ],
+    ['stop', { ...COMMON, name: 'Stop' }],
     ['session-end', { ...COMMON, name: 'SessionEnd', reason: 'other' }],
   ];
   for (const [name, event] of rows) {
@@ -64,7 +86,7 @@ describe('parseHookEvent()', () => {
     ['null', null],
     ['an array', [payload('subagent-start')]],
     ['a text', 'SubagentStart'],
-    ['an unknown event', payload('subagent-start', { hook_event_name: 'Stop' })],
+    ['an unknown event', payload('subagent-start', { hook_event_name: 'Notification' })],
     ['a name of the prototype', payload('subagent-start', { hook_event_name: 'constructor' })],
     ['no event', payload('subagent-start', { hook_event_name: undefined })],
     ['a prompt that is no text', payload('user-prompt-submit', { prompt: ['hi'] })],
@@ -78,7 +100,13 @@ describe('parseHookEvent()', () => {
   }
 
   test('does without what it can do without', () => {
-    const event = { sessionId: 'unknown', cwd: undefined, agentId: null, agentType: null };
+    const event = {
+      sessionId: 'unknown',
+      cwd: undefined,
+      transcriptPath: undefined,
+      agentId: null,
+      agentType: null,
+    };
     expect(parseHookEvent({ hook_event_name: 'SubagentStart' })).toEqual({ ...event, name: 'SubagentStart' });
     const wrong = {
       session_id: 1,
@@ -96,7 +124,15 @@ describe('parseHookEvent()', () => {
       tool: 'Bash',
       input: {},
       toolUseId: null,
+      remark: null,
     });
+  });
+
+  test('takes nothing for a transcript but an absolute path of one', () => {
+    for (const path of ['s1.jsonl', '/home/dev/s1.txt', '/a\0.jsonl', 7, null, `/${'a'.repeat(5000)}.jsonl`])
+      expect(parseHookEvent(payload('stop', { transcript_path: path }))?.transcriptPath).toBeUndefined();
+    const windows = 'C:\\Users\\dev\\s1.jsonl';
+    expect(parseHookEvent(payload('stop', { transcript_path: windows }))?.transcriptPath).toBe(windows);
   });
 
   test('bounds what is stored with every event', () => {

@@ -108,6 +108,7 @@ const FIXTURE = {
   PostToolBatch: 'post-tool-batch',
   SubagentStart: 'subagent-start',
   SubagentStop: 'subagent-stop',
+  Stop: 'stop',
   SessionStart: 'session-start',
   SessionEnd: 'session-end',
 } as const;

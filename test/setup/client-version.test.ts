@@ -88,6 +88,7 @@ describe('clientFeatures()', () => {
     'PreToolUse',
     'PostToolUse',
     'SubagentStop',
+    'Stop',
     'SessionStart',
     'SessionEnd',
   ];
@@ -98,6 +99,7 @@ describe('clientFeatures()', () => {
     'PostToolUseFailure',
     'SubagentStart',
     'SubagentStop',
+    'Stop',
     'SessionStart',
     'SessionEnd',
   ];
@@ -121,15 +123,21 @@ describe('clientFeatures()', () => {
       const features = clientFeatures(version);
       expect(features).toMatchObject({ execForm, postToolBatch });
       expect(features.events.map(String)).toEqual(events);
+      expect(features.asyncHooks).toBe(version === '2.1.328' || version === '3.0.0');
     });
   }
 });
 
 describe('clientWarnings()', () => {
   test('names the events that are left out', () => {
-    const [warning] = clientWarnings({ kind: 'known', version: '2.0.42', path: '' });
+    const client = { kind: 'known', version: '2.0.42', path: '' } as const;
+    const [warning] = clientWarnings(client, 'per-call');
     expect(warning).toContain('does not know PostToolUseFailure, PostToolBatch, SubagentStart');
-    expect(clientWarnings({ kind: 'known', version: '2.1.328', path: '' })).toEqual([]);
-    expect(clientWarnings({ kind: 'unknown', reason: 'why' })[0]).toContain('unknown (why)');
+    expect(clientWarnings(client, 'session')[0]).toContain(
+      'does not know PostToolUseFailure, SubagentStart;',
+    );
+    expect(clientWarnings({ ...client, version: '2.1.328' }, 'per-call')).toEqual([]);
+    expect(clientWarnings({ ...client, version: '2.1.140' }, 'session')).toEqual([]);
+    expect(clientWarnings({ kind: 'unknown', reason: 'why' }, 'session')[0]).toContain('unknown (why)');
   });
 });

@@ -16,9 +16,10 @@ import { dirname, join } from 'node:path';
 import type { Environment, StatePaths } from '../../src/core/state-paths.ts';
 import type { Check } from '../../src/setup/check.ts';
 import { type DoctorOptions, examine } from '../../src/setup/doctor.ts';
-import { install } from '../../src/setup/install.ts';
+import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { logHookFailure } from '../../src/store/hook-log.ts';
 import { spool } from '../../src/store/spool.ts';
+import { noteUnread } from '../../src/store/unread-note.ts';
 import { realPath } from '../../src/sys/atomic-file.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
 import { pathsOf } from '../support/home.ts';
@@ -47,7 +48,9 @@ function putClient(version: string): void {
 
 const environment = (): Environment => ({ HOME: home, PATH: join(root, 'bin') });
 
-async function installed(changes: { clientVersion?: string; env?: Environment } = {}): Promise<void> {
+async function installed(
+  changes: Partial<Pick<InstallOptions, 'clientVersion' | 'env' | 'hooks'>> = {},
+): Promise<void> {
   const report = await install({
     env: environment(),
     platform: 'linux',
@@ -270,9 +273,9 @@ const rows: Row[] = [
   },
   {
     name: 'a client that became too old for an event',
-    plant: () => putClient('2.1.140'),
+    plant: () => putClient('2.0.42'),
     found: ['warning client', 'failed registration'],
-    says: 'does not know PostToolBatch',
+    says: 'does not know PostToolUseFailure, SubagentStart',
     remedy: 'Update Claude Code',
   },
   {
@@ -335,9 +338,10 @@ describe('examine()', () => {
       'database: 1 event, 0 known fixes, integrity ok',
       'withheld: no stored text is shaped like an instruction',
       `client: Claude Code 2.1.328 at ${join(root, 'bin', 'claude')}`,
-      `registration: 9 of 9 hooks in ${settingsPath()}`,
-      'hooks: all 9 ran; a sub-agent is told of a recorded error',
+      `registration: 8 hooks in ${settingsPath()}; the rest is read from the transcript`,
+      'hooks: all 10 ran; a sub-agent is told of a recorded error',
       'background runs: none yet; the first one makes the database',
+      'transcripts: none that could not be read',
       'hook failures: none in the last 7 days',
       `last seen: SubagentStart ${NOW.toISOString()}`,
     ]);
@@ -401,12 +405,34 @@ describe('examine()', () => {
   });
 
   test('says for an old client what it is registered for, and what is left out', async () => {
-    putClient('2.1.140');
+    putClient('2.0.42');
     await installed();
     const checks = problems(await look());
     expect(checks).toHaveLength(1);
     expect(checks[0]).toMatchObject({ name: 'client', status: 'warning' });
-    expect(checks[0]?.detail).toEndWith(' does not know PostToolBatch');
+    expect(checks[0]?.detail).toEndWith(' does not know PostToolUseFailure, SubagentStart');
+  });
+
+  test('says which registration there is, and asks of each what belongs to it', async () => {
+    await installed({ hooks: 'per-call' });
+    const checks = await look();
+    expect(problems(checks)).toEqual([]);
+    expect(checks.find(({ name }) => name === 'registration')?.detail).toStartWith('10 hooks in ');
+    expect(checks.find(({ name }) => name === 'registration')?.detail).toContain('--hooks=per-call');
+    putClient('2.1.140');
+    expect(problems(await look())[0]?.detail).toEndWith(' does not know PostToolBatch');
+  });
+
+  test('says that sessions had no transcript, where one is needed', async () => {
+    const unread = { ts: NOW.toISOString(), sessionId: 's1', path: '/t.jsonl', reason: 'missing' } as const;
+    noteUnread(unread, paths);
+    const [check] = problems(await look());
+    expect(check).toMatchObject({ name: 'transcripts', status: 'warning' });
+    expect(check?.detail).toContain('1 session');
+    expect(check?.detail).toContain('/t.jsonl');
+    expect(check?.remedy).toContain('install --hooks=per-call');
+    await installed({ hooks: 'per-call' });
+    expect(problems(await look())).toEqual([]);
   });
 
   test('is content with hooks registered by hand for a client that it cannot find', async () => {

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import type { CliContext } from '../../src/cli/context.ts';
 import { installCommand } from '../../src/cli/install.ts';
-import { HOOKS } from '../../src/core/hook-names.ts';
+import { hooksIn } from '../../src/core/hook-names.ts';
 import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { readManifest } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
@@ -29,6 +29,7 @@ let root = '';
 let home = '';
 const state = (...names: string[]) => join(home, '.self-generation', ...names);
 const settingsPath = () => join(home, '.claude', 'settings.json');
+const manifest = () => JSON.parse(readFileSync(state('install.json'), 'utf8'));
 const settings = () => JSON.parse(readFileSync(settingsPath(), 'utf8'));
 
 beforeEach(() => {
@@ -85,7 +86,7 @@ describe('install()', () => {
     });
     expect(statSync(settingsPath()).mode & 0o777).toBe(0o600);
     expect(statSync(state('install.json')).mode & 0o777).toBe(0o600);
-    expect(Object.keys(settings().hooks)).toEqual(HOOKS.map((hook) => hook.event));
+    expect(Object.keys(settings().hooks)).toEqual(hooksIn('session').map((hook) => hook.event));
     expect(settings().hooks.SubagentStart).toEqual([
       {
         hooks: [
@@ -245,7 +246,51 @@ describe('install()', () => {
     const report = await install(rest);
     expect(report).toMatchObject({ kind: 'done', clientVersion: '2.1.140' });
     expect(settings().hooks.PostToolBatch).toBeUndefined();
+    expect(settings().hooks.Stop[0].hooks[0].args).toEqual(['hook', 'stop-tracker']);
+  });
+
+  test('keeps how the hooks are registered until it is told otherwise', async () => {
+    await installed();
+    expect(manifest().hooks).toBeUndefined();
+    await installed({ hooks: 'per-call' });
     expect(settings().hooks.PostToolUse[0].hooks[0].args).toEqual(['hook', 'tool-logger']);
+    expect(settings().hooks.PreToolUse[0].matcher).toContain('Bash');
+    const before = treeOf(home);
+    const again = await installed();
+    expect([again.upToDate, again.hooks, treeOf(home)]).toEqual([true, 'per-call', before]);
+    await installed({ hooks: 'session' });
+    expect([settings().hooks.PostToolUse, manifest().hooks]).toEqual([undefined, undefined]);
+    expect(settings().hooks.PreToolUse).toMatchObject([{ matcher: 'Agent|Task' }]);
+    removed();
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('an update takes out the entries of a version that had a hook for each call', async () => {
+    const entry = (name: string) => ({
+      type: 'command',
+      command: state('hooks', 'self-generation'),
+      args: ['hook', name],
+      timeout: 5,
+    });
+    const mine = { type: 'command', command: 'mine' };
+    putFile(
+      settingsPath(),
+      JSON.stringify({
+        hooks: {
+          PreToolUse: [{ matcher: 'Edit|Write|Bash', hooks: [entry('pre-tool-guide')] }],
+          PostToolUse: [{ hooks: [entry('tool-logger')] }, { hooks: [mine] }],
+          PostToolBatch: [{ hooks: [entry('batch-logger')] }],
+        },
+      }),
+    );
+    const report = await installed();
+    expect(report.hooks).toBe('session');
+    expect(settings().hooks).toMatchObject({ PreToolUse: [{ matcher: 'Agent|Task' }] });
+    expect([settings().hooks.PostToolUse, settings().hooks.PostToolBatch]).toEqual([
+      [{ hooks: [mine] }],
+      undefined,
+    ]);
+    expect(settings().hooks.Stop[0].hooks[0].async).toBe(true);
   });
 
   test('registers what every client understands when there is none', async () => {

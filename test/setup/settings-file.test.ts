@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
-import { HOOKS, type HookRegistration } from '../../src/core/hook-names.ts';
+import { HOOKS, type HookRegistration, hooksIn } from '../../src/core/hook-names.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
   inspectHooks,
@@ -356,14 +356,19 @@ describe('registerScript()', () => {
     expect(JSON.stringify(hooksOf(unregistered(text)))).toContain(SCRIPT.id);
   });
 
+  test('registers for an event that every client knows although no hook of ours stands there', () => {
+    const text = registerScript(edited('{}'), { ...SCRIPT, event: 'PostToolUse' }, registration());
+    expect(text.kind === 'edited' && hooksOf(text.text).PostToolUse).toHaveLength(1);
+  });
+
   const refused: [string, string, ScriptRegistration, string][] = [
     ['no hook of ours', '{"hooks": {"UserPromptSubmit": []}}', SCRIPT, 'no hook of ours stands under'],
     ['an empty file', '', SCRIPT, 'no hook of ours'],
     [
-      'no hook of ours under that event',
+      'no hook of ours under an event that not every client knows',
       edited('{}'),
-      { ...SCRIPT, event: 'SessionEnd' },
-      'under "SessionEnd"',
+      { ...SCRIPT, event: 'PostToolBatch' },
+      'under "PostToolBatch"',
     ],
     ['broken JSON', '{', SCRIPT, 'not valid JSON'],
     ['hooks that are no object', '{"hooks": 5}', SCRIPT, 'is not an object'],
@@ -403,6 +408,32 @@ function print(value: unknown, choose: () => number): string {
   };
   return gap() + write(value) + gap();
 }
+
+describe('registerHooks() and the two registrations', () => {
+  const perCall = { hooks: hooksIn('per-call'), knowsAsync: true };
+  const perSession = { hooks: hooksIn('session'), knowsAsync: true };
+
+  test('changes one into the other, and leaves what is not ours', () => {
+    const mine = { PostToolUse: [{ hooks: [{ type: 'command', command: 'mine' }] }] };
+    const text = JSON.stringify({ hooks: mine }, null, 2);
+    const before = edited(text, { hooks: HOOKS.filter(({ event }) => event !== 'Stop') });
+    const after = edited(before, perSession);
+    expect(hooksOf(after)).toEqual(hooksOf(edited(text, perSession)));
+    expect(hooksOf(after).PostToolUse).toEqual(mine.PostToolUse);
+    expect(hooksOf(edited(after, perCall))).toEqual(hooksOf(edited(text, perCall)));
+    expect(parse(unregistered(after))).toEqual(parse(text));
+  });
+
+  test('says that nobody has to wait where the client knows that', () => {
+    const asyncEvents = (text: string) =>
+      Object.entries(hooksOf(text) as Record<string, { hooks: { async?: boolean }[] }[]>).flatMap(
+        ([event, groups]) => (groups[0]?.hooks[0]?.async === true ? [event] : []),
+      );
+    const all = edited('{}', perSession);
+    expect(asyncEvents(all)).toEqual(['SubagentStop', 'Stop']);
+    expect(asyncEvents(edited(all, { ...perSession, knowsAsync: false }))).toEqual([]);
+  });
+});
 
 describe('registerHooks() then unregisterHooks()', () => {
   const foreignEntry = fc.oneof(

@@ -70,6 +70,7 @@ function putData(): void {
   putFile(state('spool', '1.json'), '{}');
   putFile(state('heartbeats', 'SessionStart'), 'now');
   putFile(state('logs', 'hooks.log'), 'log');
+  putFile(state('logs', 'unread.json'), '{}');
 }
 
 describe('uninstall()', () => {
@@ -116,6 +117,7 @@ describe('uninstall()', () => {
     const before = treeBelow(home);
     await installed();
     putData();
+    putFile(state('data', 'catch-up-1a2b3c.lock'), '');
     done(removed({ purge: true }));
     expect(treeBelow(home)).toEqual(before);
     await installed();

@@ -2,12 +2,16 @@ import { describe, expect, test } from 'bun:test';
 import type { Recording } from '../../src/core/recording.ts';
 import {
   countFixes,
-  ImportInterference,
   type ImportStep,
-  ImportWriter,
   loadProgress,
+  type Place,
   progressByFile,
+  progressInDatabase,
+  readPlace,
+  savePlace,
+  writeSteps,
 } from '../../src/store/imports.ts';
+import { record } from '../../src/store/record.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
@@ -29,8 +33,16 @@ const clock = (seconds: number) =>
   new Date(Date.parse('2026-11-20T09:00:00.000Z') + seconds * 1000).toISOString();
 
 function use(seconds: number, toolUseId: string, sessionId?: string): Recording {
-  const call = { tool: 'Read', meta: {}, toolUseId, command: null, file: null, language: 'en' } as const;
-  return { kind: 'tool-use', at: at(clock(seconds), sessionId), ...call };
+  const call = {
+    tool: 'Read',
+    toolUseId,
+    command: null,
+    line: null,
+    directory: null,
+    remark: null,
+    file: null,
+  };
+  return { kind: 'tool-use', at: at(clock(seconds), sessionId), meta: {}, ...call };
 }
 
 function prompt(seconds: number, text: string, sessionId?: string): Recording {
@@ -41,42 +53,65 @@ function stop(seconds: number, agentId: string): Recording {
   return { kind: 'subagent-stop', at: at(clock(seconds), 's1', agentId) };
 }
 
+function place(bytesDone: number, head = 'h', bytesSeen = bytesDone): Place {
+  return { head, bytesDone, bytesSeen };
+}
+
+const read = (path: string, bytes: number, head = 'h') => ({ path, fileBytes: 100, ...place(bytes, head) });
+
 function steps(...recordings: (Recording | undefined)[]): ImportStep[] {
   return recordings.map((recording, index) => ({
-    path: '/a.jsonl',
-    head: 'h',
-    bytesDone: index + 1,
+    read: read('/a.jsonl', index + 1),
     ...(recording && { recording, delayMsMax: 10_000 }),
   }));
 }
 
 function write(home: Home, list: readonly ImportStep[], options = LONG) {
-  return writeDatabase(home.paths, (db) =>
-    new ImportWriter(loadProgress(db), home.paths, db).write(list, options),
-  );
+  return writeDatabase(home.paths, (db) => writeSteps(list, { ...options, paths: home.paths }, db));
 }
 
-describe('ImportWriter', () => {
-  test('write() writes recordings and how far their sources have been taken in', () => {
+const placesIn = (home: Home) =>
+  readRows(home.paths, 'SELECT path, bytes_done, bytes_seen, head FROM imports ORDER BY path');
+
+describe('writeSteps()', () => {
+  test('writes recordings and how far their files have been read', () => {
     using home = temporaryHome();
-    const other = { path: '/b.jsonl', head: 'i', bytesDone: 9 };
+    const other = { read: read('/b.jsonl', 9, 'i') };
     const written = write(home, [...steps(prompt(1, 'x'), undefined, use(2, 't1')), other]);
-    expect(written).toEqual({ steps: 4, added: { prompt: 1, tool_use: 1 }, known: 0 });
-    expect(readRows(home.paths, 'SELECT * FROM imports ORDER BY path')).toEqual([
-      { path: '/a.jsonl', ts: NOW.toISOString(), bytes_done: 3, head: 'h' },
-      { path: '/b.jsonl', ts: NOW.toISOString(), bytes_done: 9, head: 'i' },
+    expect(written).toEqual({
+      steps: 4,
+      added: { prompt: 1, tool_use: 1 },
+      known: 0,
+      projects: [PROJECT],
+    });
+    expect(placesIn(home)).toEqual([
+      { path: '/a.jsonl', bytes_done: 3, bytes_seen: 3, head: 'h' },
+      { path: '/b.jsonl', bytes_done: 9, bytes_seen: 9, head: 'i' },
     ]);
-    expect(writeDatabase(home.paths, loadProgress).get('/b.jsonl')).toEqual({ head: 'i', bytesDone: 9 });
+    expect(writeDatabase(home.paths, loadProgress).get('/b.jsonl')).toEqual(place(9, 'i'));
   });
 
-  test('write() takes no more than fits into the time, one step at least', () => {
+  test('names no project of which there are no new calls', () => {
+    using home = temporaryHome();
+    expect(write(home, steps(prompt(1, 'x'))).projects).toEqual([]);
+    write(home, steps(use(2, 't1')));
+    expect(write(home, steps(use(2, 't1'))).projects).toEqual([]);
+  });
+
+  test('leaves the place of a file alone of which only a part was read', () => {
+    using home = temporaryHome();
+    write(home, [{ read: undefined, recording: use(1, 't1') }]);
+    expect([placesIn(home), readEvents(home.paths).length]).toEqual([[], 1]);
+  });
+
+  test('takes no more than fits into the time, one step at least', () => {
     using home = temporaryHome();
     const list = steps(use(1, 't1'), use(2, 't2'), use(3, 't3'));
     expect(write(home, list, { ...LONG, budgetMs: -1 })).toMatchObject({ steps: 1, added: { tool_use: 1 } });
     expect(readRows(home.paths, 'SELECT bytes_done FROM imports')).toEqual([{ bytes_done: 1 }]);
   });
 
-  test('write() leaves nothing behind when one of the recordings cannot be written', () => {
+  test('leaves nothing behind when one of the recordings cannot be written', () => {
     using home = temporaryHome();
     const broken = {
       kind: 'tool-use',
@@ -87,26 +122,11 @@ describe('ImportWriter', () => {
     expect([readEvents(home.paths), readRows(home.paths, 'SELECT * FROM imports')]).toEqual([[], []]);
   });
 
-  test('write() stops when somebody else has moved on in the same source', () => {
-    using home = temporaryHome();
-    writeDatabase(home.paths, (db) => {
-      const [one, other] = [0, 1].map(() => new ImportWriter(loadProgress(db), home.paths, db));
-      one?.write(steps(use(1, 't1')), LONG);
-      one?.write([{ path: '/a.jsonl', head: 'h', bytesDone: 5 }], LONG);
-      expect(() => other?.write(steps(use(1, 't1')), LONG)).toThrow(ImportInterference);
-      other?.write([{ path: '/b.jsonl', head: 'h', bytesDone: 5 }], LONG);
-    });
-    expect(readRows(home.paths, 'SELECT bytes_done FROM imports')).toEqual([
-      { bytes_done: 5 },
-      { bytes_done: 5 },
-    ]);
-  });
-
   const pairs: [string, Recording, Recording, boolean][] = [
     ['a call of the same id', use(1, 't1'), use(500, 't1'), true],
     ['a call of another id', use(1, 't1'), use(1, 't2'), false],
     ['a copy of a call in another session', use(1, 't1'), use(2, 't1', 's2'), true],
-    ['a call of the same id in another session at another time', use(1, 't1'), use(50, 't1', 's2'), false],
+    ['a copy of a call with another time', use(1, 't1'), use(50, 't1', 's2'), true],
     ['a prompt whose hook ran later', prompt(9, 'x'), prompt(1, 'x'), true],
     ['a prompt whose hook ran a little earlier', prompt(1, 'x'), prompt(2.5, 'x'), true],
     ['a prompt of another time', prompt(30, 'x'), prompt(1, 'x'), false],
@@ -119,116 +139,29 @@ describe('ImportWriter', () => {
     ['a second end of a sub-agent', stop(5, 'a1'), stop(60, 'a1'), false],
   ];
   for (const [what, there, comes, isKnown] of pairs) {
-    test(`write() ${isKnown ? 'knows' : 'takes'} ${what}`, () => {
+    test(`${isKnown ? 'knows' : 'takes'} ${what}`, () => {
       using home = temporaryHome();
-      write(home, steps(there));
-      const again = { path: '/b.jsonl', head: 'h', bytesDone: 1, recording: comes, delayMsMax: 10_000 };
+      writeDatabase(home.paths, (db) => record([there], home.paths, db));
+      const again = { read: read('/b.jsonl', 1), recording: comes, delayMsMax: 10_000 };
       expect(write(home, [again]).known).toBe(isKnown ? 1 : 0);
       expect(readEvents(home.paths)).toHaveLength(isKnown ? 1 : 2);
     });
   }
 
-  function failure(seconds: number, toolUseId: string, error: string): Recording {
-    const call = { tool: 'Bash', error, errorRaw: error, toolUseId, command: null, file: null };
-    const errors = [{ ...call, mentionedFiles: [] }];
-    return { kind: 'tool-errors', at: at(clock(seconds)), errors, shownKbId: null };
-  }
-
-  const putNameless = (home: Home, rows: readonly [string, number, Record<string, unknown>][]) =>
-    writeDatabase(home.paths, ({ sqlite }) => {
-      for (const [type, seconds, data] of rows)
-        sqlite.run(
-          "INSERT INTO events(type, ts, session_id, project, project_path, data) VALUES (?, ?, 's1', 'app', ?, ?)",
-          type,
-          clock(seconds),
-          PROJECT,
-          JSON.stringify(data),
-        );
-    });
-
-  const old = { tool: 'Bash', error: 'Error: <STR>' };
-  const nameless: [string, [string, number, Record<string, unknown>], Recording, boolean][] = [
-    ['a call', ['tool_use', 9, { tool: 'Read' }], use(1, 't1'), true],
-    ['a call of a little earlier', ['tool_use', 1, { tool: 'Read' }], use(2.5, 't1'), true],
-    ['a call of much later', ['tool_use', 12, { tool: 'Read' }], use(1, 't1'), false],
-    ['a call of earlier', ['tool_use', 1, { tool: 'Read' }], use(4, 't1'), false],
-    ['a call of another tool', ['tool_use', 1, { tool: 'Grep' }], use(1, 't1'), false],
-    [
-      'a call whose row has another id',
-      ['tool_use', 1, { tool: 'Read', toolUseId: 'x' }],
-      use(1, 't1'),
-      false,
-    ],
-    ['an error', ['tool_error', 9, old], failure(1, 't1', 'Error: <STR>'), true],
-    [
-      'a raw error',
-      ['tool_error', 9, { ...old, error: 'Error: "a"' }],
-      failure(1, 't1', 'Error: <STR>'),
-      true,
-    ],
-    [
-      'an error in another form',
-      ['tool_error', 2, { ...old, error: 'E' }],
-      failure(1, 't1', 'Error: b'),
-      true,
-    ],
-    [
-      'another error of later',
-      ['tool_error', 9, { ...old, error: 'E' }],
-      failure(1, 't1', 'Error: b'),
-      false,
-    ],
-    [
-      'an error where there is a call',
-      ['tool_use', 1, { tool: 'Bash' }],
-      failure(1, 't1', 'Error: b'),
-      false,
-    ],
-  ];
-  for (const [what, row, comes, isKnown] of nameless) {
-    test(`write() ${isKnown ? 'knows' : 'takes'} ${what} that was recorded without its id`, () => {
-      using home = temporaryHome();
-      putNameless(home, [row]);
-      expect(write(home, steps(comes)).known).toBe(isKnown ? 1 : 0);
-      const events = readEvents(home.paths);
-      expect(events).toHaveLength(isKnown ? 1 : 2);
-      if (isKnown) expect(events[0]?.data).toEqual({ ...row[2], toolUseId: 't1' });
-    });
-  }
-
-  test('write() takes a row without an id for one call only, also in another process', () => {
+  test('knows what it has read before, and no other prompt of the same words', () => {
     using home = temporaryHome();
-    const row = { tool: 'Read' };
-    putNameless(home, [
-      ['tool_use', 1.1, row],
-      ['tool_use', 1.2, row],
-    ]);
-    expect(write(home, steps(use(1, 't1')))).toMatchObject({ known: 1 });
-    const rest = [use(1.1, 't2'), use(1.2, 't3')].map((recording) => ({
-      ...{ path: '/b.jsonl', head: 'h', bytesDone: 1 },
-      recording,
-    }));
-    expect(write(home, rest)).toMatchObject({ known: 1, added: { tool_use: 1 } });
-    expect(readEvents(home.paths).map(({ data }) => data.toolUseId)).toEqual(['t1', 't2', 't3']);
+    const list = [prompt(1, 'x'), prompt(9, 'x'), stop(20, 'a1'), stop(27, 'a1')];
+    expect(write(home, steps(...list.toReversed()))).toMatchObject({ known: 0 });
+    expect(write(home, steps(...list))).toMatchObject({ added: {}, known: 4 });
   });
 
-  test('write() prefers the row of the same error', () => {
-    using home = temporaryHome();
-    putNameless(home, [
-      ['tool_error', 1, { ...old, error: 'in another form' }],
-      ['tool_error', 2, { ...old, error: 'Error: b' }],
-    ]);
-    expect(write(home, steps(failure(1, 't1', 'Error: b'), failure(1.5, 't2', 'Error: c'))).known).toBe(2);
-    expect(readEvents(home.paths).map(({ data }) => data.toolUseId)).toEqual(['t2', 't1']);
-  });
-
-  test('write() knows what stands twice among its own steps', () => {
+  test('knows what stands twice among its own steps', () => {
     using home = temporaryHome();
     const twice = [use(1, 't1'), use(1, 't1'), prompt(2, 'x'), prompt(2, 'x'), stop(3, 'a1'), stop(3, 'a1')];
     expect(write(home, steps(...twice))).toMatchObject({ known: 3 });
   });
 
-  test('write() is not disturbed by rows of others that are no JSON', () => {
+  test('is not disturbed by rows of others that are no JSON', () => {
     using home = temporaryHome();
     writeDatabase(home.paths, ({ sqlite }) => {
       for (const type of ['prompt', 'tool_use', 'subagent_stop'])
@@ -238,16 +171,97 @@ describe('ImportWriter', () => {
   });
 });
 
-test('progressByFile() finds a file by its path, then by its name and its head', () => {
-  const find = progressByFile(
-    new Map([
-      ['/a/s1.jsonl', { head: 'h', bytesDone: 5 }],
-      ['/b/s1.jsonl', { head: 'h', bytesDone: 9 }],
-    ]),
-  );
-  expect(find('/a/s1.jsonl', 'h')).toEqual({ head: 'h', bytesDone: 5 });
-  expect(find('/c/s1.jsonl', 'h')).toEqual({ head: 'h', bytesDone: 9, isElsewhere: true });
-  expect([find('/c/s1.jsonl', 'i'), find('/c/s2.jsonl', 'h')]).toEqual([undefined, undefined]);
+/** What a hook records of what the transcript has told. */
+describe('record() after writeSteps()', () => {
+  const pairs: [string, Recording, Recording, boolean][] = [
+    ['a prompt of a few seconds ago', prompt(1, 'x'), prompt(9, 'x'), true],
+    ['a prompt that the transcript dates a little later', prompt(2.5, 'x'), prompt(1, 'x'), true],
+    ['a prompt of another time', prompt(1, 'x'), prompt(30, 'x'), false],
+    ['another prompt', prompt(1, 'x'), prompt(1, 'y'), false],
+    ['the same prompt in another session', prompt(1, 'x'), prompt(1, 'x', 's2'), false],
+    ['the end of a sub-agent', stop(4, 'a1'), stop(5, 'a1'), true],
+    ['a second end of a sub-agent', stop(5, 'a1'), stop(60, 'a1'), false],
+    ['the end of another sub-agent', stop(5, 'a1'), stop(5, 'a2'), false],
+    ['a call', use(1, 't1'), use(900, 't1'), true],
+  ];
+  for (const [what, there, comes, isKnown] of pairs) {
+    test(`${isKnown ? 'knows' : 'takes'} ${what}`, () => {
+      using home = temporaryHome();
+      write(home, steps(there));
+      writeDatabase(home.paths, (db) => record([comes], home.paths, db));
+      expect(readEvents(home.paths)).toHaveLength(isKnown ? 1 : 2);
+    });
+  }
+
+  test('knows a prompt that was typed long before', () => {
+    using home = temporaryHome();
+    const queued = { read: read('/a.jsonl', 1), recording: prompt(1, 'x'), delayMsMax: 30 * 60_000 };
+    write(home, [queued]);
+    writeDatabase(home.paths, (db) => record([prompt(900, 'x')], home.paths, db));
+    expect(readEvents(home.paths)).toHaveLength(1);
+  });
+
+  test('knows its own prompt, and tells apart two that are not kept as text', () => {
+    using home = temporaryHome();
+    const hidden = (seconds: number, charCount: number): Recording => ({
+      ...(prompt(seconds, '[REDACTED]') as Extract<Recording, { kind: 'prompt' }>),
+      charCount,
+    });
+    const list = [prompt(1, 'x'), prompt(1.3, 'x'), prompt(9, 'x'), hidden(20, 5), hidden(20.4, 6)];
+    writeDatabase(home.paths, (db) => record(list, home.paths, db));
+    expect(readEvents(home.paths).map(({ data }) => [data.text, data.charCount])).toEqual([
+      ['x', 1],
+      ['x', 1],
+      ['[REDACTED]', 5],
+      ['[REDACTED]', 6],
+    ]);
+  });
+});
+
+describe('savePlace()', () => {
+  const saved = (first: Place, second: Place, fileBytes = 100) => {
+    using home = temporaryHome();
+    return writeDatabase(home.paths, (db) => {
+      for (const one of [first, second]) savePlace({ path: '/a.jsonl', fileBytes, ...one }, NOW, db);
+      return readPlace('/a.jsonl', db);
+    });
+  };
+
+  test('goes on, and not back', () => {
+    expect(saved(place(5), place(9))).toEqual(place(9));
+    expect(saved(place(9), place(5))).toEqual(place(9));
+    expect(saved(place(9, 'h', 20), place(20))).toEqual(place(20));
+    expect(saved(place(9, 'h', 20), place(12, 'h', 25))).toEqual(place(12, 'h', 25));
+  });
+
+  test('goes back for another file, and for one that has become shorter', () => {
+    expect(saved(place(9), place(5, 'i'))).toEqual(place(5, 'i'));
+    expect(saved(place(50), place(5), 10)).toEqual(place(5));
+  });
+
+  test('a place of an earlier version has been looked at as far as it goes', () => {
+    using home = temporaryHome();
+    writeDatabase(home.paths, (db) => {
+      db.sqlite.run("INSERT INTO imports(path, ts, bytes_done, head) VALUES ('/a.jsonl', 't', 7, 'h')");
+      expect(readPlace('/a.jsonl', db)).toEqual(place(7));
+    });
+  });
+});
+
+test('progressByFile() and progressInDatabase() find a file by its path, then by its name and its head', () => {
+  using home = temporaryHome();
+  const known = new Map([
+    ['/a/s1.jsonl', place(5)],
+    ['/b/s1.jsonl', place(9)],
+  ]);
+  writeDatabase(home.paths, (db) => {
+    for (const [path, one] of known) savePlace({ path, fileBytes: 100, ...one }, NOW, db);
+    for (const find of [progressByFile(known), progressInDatabase(db)]) {
+      expect(find('/a/s1.jsonl', 'h')).toEqual(place(5));
+      expect(find('/c/s1.jsonl', 'h')).toEqual({ ...place(9), isElsewhere: true });
+      expect([find('/c/s1.jsonl', 'i'), find('/c/s2.jsonl', 'h')]).toEqual([undefined, undefined]);
+    }
+  });
 });
 
 test('countFixes() counts the errors that have one', () => {

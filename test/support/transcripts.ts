@@ -152,17 +152,10 @@ export function importedRows(home: Home): Record<string, unknown[]> {
       'SELECT type, ts, session_id, project, project_path, data FROM events ORDER BY ts, session_id, type, data',
     ),
     errors: rows(
-      `SELECT ts, error_normalized, error_raw, resolution, resolved_by, tool_sequence, use_count, last_used, project_path,
-         seen_count, shown_count FROM error_kb ORDER BY error_normalized, project_path`,
+      `SELECT ts, error_normalized, error_raw, said, project_path, seen_count, shown_count FROM error_kb
+       ORDER BY error_normalized, project_path`,
     ),
-    open: rows(
-      'SELECT ts, session_id, agent_id, tool, error_normalized, command, file FROM open_errors ORDER BY ts, session_id',
-    ),
-    files: rows(
-      `SELECT f.project_path, f.file, k.error_normalized FROM error_files AS f JOIN error_kb AS k ON k.id = f.kb_id
-       ORDER BY 1, 2, 3`,
-    ),
-    progress: rows('SELECT bytes_done, head FROM imports ORDER BY path'),
+    progress: rows('SELECT bytes_done, bytes_seen, head FROM imports ORDER BY path'),
   };
 }
 

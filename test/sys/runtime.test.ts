@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
+  appendFileSync,
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -122,6 +123,18 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
         expect(runtime.fileStamp(path).bytes).toBe(0);
       });
     }
+
+    test('readTextPart() reads between two places, and nothing where it cannot', () => {
+      const path = at('part');
+      writeFileSync(path, '0123456789');
+      expect(runtime.readTextPart(path, 2, 5)).toBe('234');
+      expect(runtime.readTextPart(path, 0, 10)).toBe('0123456789');
+      appendFileSync(path, 'abc');
+      expect(runtime.readTextPart(path, 10, 13)).toBe('abc');
+      expect(runtime.readTextPart(path, 10, 20)).toBeUndefined();
+      expect(runtime.readTextPart(at('nothing here'), 0, 1)).toBeUndefined();
+      expect(runtime.readTextPart(path, 0, 1024 * 1024)).toBeUndefined();
+    });
 
     test('readTextFile() changes nothing, and sees what was written since', () => {
       writeFileSync(at('it'), 'one');

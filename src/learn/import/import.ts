@@ -2,7 +2,6 @@ import { tmpdir } from 'node:os';
 import { type StatePaths, statePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
 import { countFixes } from '../../store/imports.ts';
-import { projectsWithCalls } from '../../store/lessons.ts';
 import { pruneOldEvents } from '../../store/retention.ts';
 import { copyDatabase, writeDatabase } from '../../store/use-database.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
@@ -55,7 +54,7 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
-  for (const project of projectsWithCalls(db)) learnProject(project, db);
+  for (const project of transcripts.projects) learnProject(project, db);
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, fixes, removed: prune(options, inTurn, db) };
 }

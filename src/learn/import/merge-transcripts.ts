@@ -1,17 +1,25 @@
 import type { Unreadable } from '../../sys/find-files.ts';
-import { type PassedOver, TranscriptCursor, type TranscriptStep } from './transcript-cursor.ts';
+import type { ReadingBudget } from './reading-budget.ts';
+import {
+  type CursorPlace,
+  type PassedOver,
+  TranscriptCursor,
+  type TranscriptStep,
+} from './transcript-cursor.ts';
 import type { TranscriptFile } from './transcript-files.ts';
 
-/** The next events of a session and the file that they stand in; without events the file is done with up to `end`. */
+/** The next events of a session and the file that they stand in; without events the file has been read up to `end`. */
 export type Merged = {
   readonly file: TranscriptFile;
   readonly step: TranscriptStep | undefined;
   readonly end: number;
+  readonly place: CursorPlace;
 };
 
 export type MergeOptions = {
-  /** False for what has happened just now: its hooks may still be at work. */
-  readonly isSettled: (ts: string) => boolean;
+  readonly budget: ReadingBudget;
+  /** How far back the call of a result is looked for. */
+  readonly lookBackBytes: number;
   /** Counts what is left out. */
   readonly passedOver: PassedOver;
   /** Gets the files that cannot be read. */
@@ -22,58 +30,77 @@ export type MergeOptions = {
  * Goes through the transcripts of one session side by side, so that what its agents did comes in the order in which it
  * happened; within a file the order is the file's. Where the files stand decides what comes next, nothing else.
  */
-export function* mergeTranscripts(
-  files: readonly TranscriptFile[],
-  options: MergeOptions,
-): Generator<Merged> {
-  const sources = files.map((file) => new Source(file, options));
-  const openFiles = new OpenFiles();
-  try {
-    for (let source = earliest(sources); source !== undefined; source = earliest(sources)) {
-      const { file, step } = source;
-      if (step === undefined) break;
-      yield { file, step, end: step.end };
-      openFiles.use(source);
-      source.advance();
+export class MergedTranscripts {
+  readonly #sources: readonly Source[];
+
+  constructor(files: readonly TranscriptFile[], options: MergeOptions) {
+    this.#sources = files.map((file) => new Source(file, options));
+  }
+
+  *read(): Generator<Merged> {
+    const openFiles = new OpenFiles();
+    try {
+      for (let source = earliest(this.#sources); source !== undefined; source = earliest(this.#sources)) {
+        const { file, step } = source;
+        if (step === undefined) break;
+        yield { file, step, end: step.end, place: step.after };
+        openFiles.use(source);
+        source.advance();
+      }
+      for (const { file, cursor } of this.#sources) {
+        if (cursor !== undefined && cursor.end > file.from)
+          yield { file, step: undefined, end: cursor.end, place: cursor.place };
+      }
+    } finally {
+      for (const source of this.#sources) source.rest();
     }
-    for (const { file, end } of sources) if (end > file.from) yield { file, step: undefined, end };
-  } finally {
-    for (const source of sources) source.rest();
+  }
+
+  /** Whether a result came whose call lies further back than was looked. */
+  get hasMissed(): boolean {
+    return this.#sources.some(({ cursor }) => cursor?.hasMissed === true);
+  }
+
+  /** Whether what was read of this file is a conversation; undefined when nothing was read. */
+  isConversation(file: TranscriptFile): boolean | undefined {
+    return this.#sources.find((source) => source.file === file)?.cursor?.isConversation;
+  }
+
+  /** What the agent said before the open call with this id. */
+  remarkOf(toolUseId: string): string | undefined {
+    for (const { cursor } of this.#sources) {
+      const remark = cursor?.calls.remarkOf(toolUseId);
+      if (remark !== undefined) return remark;
+    }
+    return undefined;
   }
 }
 
 /** A transcript that is being read. One that cannot be read ends where it stands. */
 class Source {
   readonly file: TranscriptFile;
-  readonly #options: MergeOptions;
-  #cursor: TranscriptCursor | undefined;
+  readonly #unreadable: Unreadable[];
+  cursor: TranscriptCursor | undefined;
 
-  constructor(file: TranscriptFile, options: MergeOptions) {
+  constructor(file: TranscriptFile, { passedOver, unreadable, ...limits }: MergeOptions) {
     this.file = file;
-    this.#options = options;
-    const { path, owner, from } = file;
-    const part = { path, owner, from, isSettled: options.isSettled };
+    this.#unreadable = unreadable;
     this.#attempt(() => {
-      this.#cursor = new TranscriptCursor(part, options.passedOver);
-      this.#cursor.rest();
+      this.cursor = new TranscriptCursor({ ...file, ...limits }, passedOver);
+      this.cursor.rest();
     });
   }
 
   get step(): TranscriptStep | undefined {
-    return this.#cursor?.head;
-  }
-
-  /** Up to where the file has been gone through. */
-  get end(): number {
-    return this.#cursor?.end ?? this.file.from;
+    return this.cursor?.head;
   }
 
   advance(): void {
-    this.#attempt(() => this.#cursor?.advance());
+    this.#attempt(() => this.cursor?.advance());
   }
 
   rest(): void {
-    this.#cursor?.rest();
+    this.cursor?.rest();
   }
 
   #attempt(operation: () => void): void {
@@ -81,9 +108,9 @@ class Source {
       operation();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.unreadable.push({ path: this.file.path, reason });
+      this.#unreadable.push({ path: this.file.path, reason });
       this.rest();
-      this.#cursor = undefined;
+      this.cursor = undefined;
     }
   }
 }

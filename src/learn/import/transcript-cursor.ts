@@ -1,24 +1,36 @@
 import { withoutBlobs } from '../../core/blobs.ts';
-import { parseJson } from '../../core/guards.ts';
+import { isRecord, parseJson } from '../../core/guards.ts';
 import { LineReader } from '../../sys/line-reader.ts';
-import { type Call, type Happening, type OpenCalls, readEntry, type TranscriptOwner } from './transcript.ts';
+import { CallsByLine } from './calls-by-line.ts';
+import type { ReadingBudget } from './reading-budget.ts';
+import { type Happening, readEntry, type TranscriptOwner } from './transcript.ts';
 
 export type TranscriptPart = {
   readonly path: string;
   readonly owner: TranscriptOwner;
-  /** Up to where the file has been taken in before. */
+  /** Where the reading begins. */
   readonly from: number;
-  /** False for what has happened just now: its hooks may still be at work. */
-  readonly isSettled: (ts: string) => boolean;
+  /** Up to where somebody has looked before. */
+  readonly seen: number;
+  /** `from` is anywhere in a line: the reading begins with the next one. */
+  readonly isWithinLine?: true;
+  /** How far before `from` the call of a result is looked for. */
+  readonly lookBackBytes: number;
+  readonly budget: ReadingBudget;
 };
 
 type Event = Extract<Happening, { kind: 'event' }>;
 
-/** The events of the line from `start` to `end`. All lines up to `end` are done with when these are. */
+/** Where the next reading has to begin, and up to where this one has come. */
+export type CursorPlace = { readonly bytesDone: number; readonly bytesSeen: number };
+
+/** The events of one line. All lines up to it are done with when these are. */
 export type TranscriptStep = {
   readonly events: readonly [Event, ...Event[]];
-  readonly start: number;
+  /** The end of the line. */
   readonly end: number;
+  readonly before: CursorPlace;
+  readonly after: CursorPlace;
 };
 
 /** What was left out, counted over many files. */
@@ -28,7 +40,6 @@ export type PassedOver = {
   refusedCalls: number;
   resultsWithoutCall: number;
   entriesWithoutTime: number;
-  unsettledFiles: number;
 };
 
 /** Nothing left out yet. */
@@ -39,44 +50,59 @@ export function nothingPassedOver(): PassedOver {
     refusedCalls: 0,
     resultsWithoutCall: 0,
     entriesWithoutTime: 0,
-    unsettledFiles: 0,
   };
 }
 
 const DECODER = new TextDecoder();
+/** What lies between the oldest open call and the end is read again the next time. */
+const REREAD_BYTES_MAX = 256 * 1024;
+/** Entries that a conversation cannot do without. */
+const CONVERSATION = new Set<unknown>(['user', 'assistant']);
 
 /**
- * Goes through one transcript. Where it stands says all about it: what the lines before have opened is read from them
- * again when it is asked for, so that an import may stop anywhere and go on in another process.
+ * Goes through one transcript. Its place says all about it: it is set back to the oldest call that is still open, so that
+ * a reading may stop anywhere and go on in another process.
  */
 export class TranscriptCursor {
+  readonly calls: CallsByLine;
+  /** Whether any line was one that a conversation consists of; undefined before the first line. */
+  isConversation: boolean | undefined;
   readonly #part: TranscriptPart;
   readonly #passedOver: PassedOver;
-  readonly #calls: CallsByLine;
   #reader: LineReader | undefined;
+  #isWithinLine: boolean;
   #end: number;
+  #place: CursorPlace;
+  #missedAt: number | undefined;
   #head: TranscriptStep | undefined;
 
   constructor(part: TranscriptPart, passedOver: PassedOver) {
     this.#part = part;
     this.#passedOver = passedOver;
-    this.#calls = new CallsByLine(() => callsBefore(part));
+    this.calls = new CallsByLine(part.lookBackBytes > 0 ? () => callsBefore(part) : undefined);
+    this.#isWithinLine = part.isWithinLine === true;
     this.#end = part.from;
+    this.#place = { bytesDone: part.from, bytesSeen: part.seen };
     this.#head = this.#findNext();
   }
 
-  get path(): string {
-    return this.#part.path;
-  }
-
-  /** The next events; undefined when there are no more. */
+  /** The next events; undefined when there are no more, or not for now. */
   get head(): TranscriptStep | undefined {
     return this.#head;
   }
 
-  /** Up to where the file has been gone through. */
+  /** Up to where the file has been gone through this time. */
   get end(): number {
     return this.#end;
+  }
+
+  get place(): CursorPlace {
+    return this.#place;
+  }
+
+  /** A result came whose call lies further back than was looked. */
+  get hasMissed(): boolean {
+    return this.#missedAt !== undefined;
   }
 
   /** Goes on behind the head. */
@@ -91,33 +117,60 @@ export class TranscriptCursor {
   }
 
   #findNext(): TranscriptStep | undefined {
-    this.#reader ??= new LineReader(this.#part.path, { from: this.#end });
-    for (;;) {
+    const { budget } = this.#part;
+    this.#reader ??= this.#open();
+    while (!budget.isSpent()) {
       const line = this.#reader.next();
       if (line === undefined) break;
+      budget.take(line.end - line.start);
+      if (line.kind === 'too-long' && budget.isBounded) {
+        budget.cut(); // Somebody with more room reads it.
+        break;
+      }
       const entry = line.kind === 'line' ? parseLine(line.bytes) : undefined;
       if (entry === undefined && !line.isEnded) break; // Somebody is writing it.
       if (line.kind === 'too-long') this.#passedOver.longLines++;
       else if (entry === undefined && !isBlank(line.bytes)) this.#passedOver.brokenLines++;
-      const events = this.#eventsOf(entry);
-      const [first, ...rest] = events;
-      if (first !== undefined && !this.#part.isSettled(first.ts)) {
-        this.#passedOver.unsettledFiles++;
-        break;
-      }
+      this.isConversation ||= isRecord(entry) && CONVERSATION.has(entry.type);
+      this.calls.line = line.start;
+      const [first, ...rest] = this.#eventsOf(entry, line.start);
+      const before = this.#place;
       this.#end = line.end;
-      if (first !== undefined) return { events: [first, ...rest], start: line.start, end: line.end };
+      this.#place = this.#placeAt(line.end);
+      if (first !== undefined) return { events: [first, ...rest], end: line.end, before, after: this.#place };
     }
     this.rest();
     return undefined;
   }
 
-  #eventsOf(entry: unknown): Event[] {
-    const found = readEntry(entry, this.#part.owner, this.#calls);
+  #open(): LineReader {
+    const { path, budget } = this.#part;
+    const limits = budget.isBounded ? { lineBytesMax: budget.lineBytesMax } : {};
+    const reader = openAt(path, this.#end, this.#isWithinLine, limits);
+    this.#isWithinLine = false;
+    return reader;
+  }
+
+  #eventsOf(entry: unknown, lineStart: number): Event[] {
+    const found = readEntry(entry, this.#part.owner, this.calls);
     for (const happening of found) {
-      if (happening.kind === 'passed-over') this.#passedOver[PASSED_OVER[happening.why]]++;
+      if (happening.kind !== 'passed-over') continue;
+      this.#passedOver[PASSED_OVER[happening.why]]++;
+      if (happening.why === 'result without call' && this.#isMissed(lineStart)) this.#missedAt ??= lineStart;
     }
     return found.filter((happening) => happening.kind === 'event');
+  }
+
+  /** Whether a result is to be left to somebody who looks back for its call. */
+  #isMissed(lineStart: number): boolean {
+    return this.#part.lookBackBytes === 0 && lineStart >= this.#part.seen;
+  }
+
+  #placeAt(end: number): CursorPlace {
+    const earliest = end - REREAD_BYTES_MAX;
+    const isLeft = this.#missedAt !== undefined && this.#missedAt >= earliest;
+    const bytesSeen = isLeft && this.#missedAt !== undefined ? this.#missedAt : end;
+    return { bytesDone: Math.min(bytesSeen, this.calls.oldestSince(earliest)), bytesSeen };
   }
 }
 
@@ -140,63 +193,31 @@ function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => WHITE_SPACE.includes(byte));
 }
 
-const OPEN_CALLS_MAX = 1000;
+/** A reader of the whole lines from this place on. */
+function openAt(
+  path: string,
+  from: number,
+  isWithinLine: boolean,
+  limits: { readonly lineBytesMax?: number } = {},
+): LineReader {
+  if (!isWithinLine || from === 0) return new LineReader(path, { from, ...limits });
+  const reader = new LineReader(path, { from: from - 1, ...limits });
+  reader.next(); // The rest of a line, or nothing but the end of the one before.
+  return reader;
+}
 
-/** The calls that the lines before this place have opened. */
-function callsBefore({ path, owner, from }: TranscriptPart): CallsByLine {
+/** The calls that the lines before this place have opened, as far back as is looked. */
+function callsBefore({ path, owner, from, lookBackBytes }: TranscriptPart): CallsByLine {
   const calls = new CallsByLine();
   if (from === 0) return calls;
-  const reader = new LineReader(path);
+  const reader = openAt(path, Math.max(0, from - lookBackBytes), true);
   try {
     for (let line = reader.next(); line !== undefined && line.start < from; line = reader.next()) {
+      calls.line = line.start;
       if (line.kind === 'line') readEntry(parseLine(line.bytes), owner, calls);
     }
     return calls;
   } finally {
     reader.close();
-  }
-}
-
-/** Open calls, oldest first. A result whose call is not among them has the lines before this part read, once. */
-class CallsByLine implements OpenCalls {
-  #said = '';
-  readonly #calls = new Map<string, Call>();
-  #readEarlier: (() => CallsByLine) | undefined;
-
-  constructor(readEarlier?: () => CallsByLine) {
-    this.#readEarlier = readEarlier;
-  }
-
-  say(text: string): void {
-    this.#said = text;
-  }
-
-  said(): string {
-    const said = this.#said;
-    this.#said = '';
-    return said;
-  }
-
-  open(id: string, call: Call): void {
-    this.#calls.delete(id);
-    this.#calls.set(id, call);
-    const [oldest] = this.#calls.keys();
-    if (this.#calls.size > OPEN_CALLS_MAX && oldest !== undefined) this.#calls.delete(oldest);
-  }
-
-  close(id: string): Call | undefined {
-    if (!this.#calls.has(id)) this.#takeEarlier();
-    const call = this.#calls.get(id);
-    this.#calls.delete(id);
-    return call;
-  }
-
-  #takeEarlier(): void {
-    const earlier = this.#readEarlier?.();
-    this.#readEarlier = undefined;
-    if (earlier === undefined) return;
-    const own = [...this.#calls];
-    this.#calls.clear();
-    for (const [id, call] of [...earlier.#calls, ...own]) this.open(id, call);
   }
 }

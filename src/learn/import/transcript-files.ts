@@ -14,8 +14,11 @@ export type TranscriptFile = {
   readonly modifiedMs: number;
   /** By what it is recognised when it is met again. */
   readonly head: string;
-  /** Up to where it has been taken in. */
+  /** Where the reading begins, and up to where somebody has looked before. */
   readonly from: number;
+  readonly seen: number;
+  /** `from` is anywhere in a line, and what is read does not count for the place. */
+  readonly isWithinLine?: true;
   readonly owner: TranscriptOwner;
 };
 
@@ -73,6 +76,48 @@ export function listTranscripts(roots: readonly string[], progressOf: ProgressOf
   };
 }
 
+/** A session by its own transcript, and what else belongs to it. */
+export type SessionPlace = {
+  /** The session's own transcript, whether it is there or not. */
+  readonly main: string;
+  /** One of a sub-agent that may lie elsewhere than they all do. */
+  readonly agent?: string | undefined;
+  /** Whether there is anything in a file to be read now. */
+  readonly isWanted: (file: FoundFile) => boolean;
+  readonly onUnreadable: (path: string) => void;
+};
+
+/** The transcripts of one session that have something new; undefined when none has. Never throws for a single file. */
+export function findSession(
+  { main, agent, isWanted, onUnreadable }: SessionPlace,
+  progressOf: ProgressOf,
+): TranscriptSession | undefined {
+  const files: TranscriptFile[] = [];
+  for (const file of sessionFiles(main, agent)) {
+    try {
+      const changed = isWanted(file) ? placedFile(file, progressOf) : undefined;
+      if (changed !== undefined) files.push(changed);
+    } catch {
+      onUnreadable(file.path); // Gone meanwhile, or not for us.
+    }
+  }
+  return files.length === 0 ? undefined : session(main, files);
+}
+
+function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
+  const below = `${main.replace(/\.jsonl$/, '')}${main.includes('\\') ? '\\' : '/'}subagents`;
+  const agents = findFiles(below, '.jsonl').files;
+  const files = new Map(agents.map((file) => [file.path, file]));
+  // Under the name that the hooks are given, by which they look for its place.
+  const named = [main, ...(agent === undefined ? [] : [agent])];
+  for (const path of named) {
+    const [found] = findFiles(path, '.jsonl').files;
+    if (found !== undefined && (path === main || !files.has(found.path)))
+      files.set(found.path, { ...found, path });
+  }
+  return [...files.values()];
+}
+
 function addTo(groups: Map<string, TranscriptFile[]>, file: TranscriptFile): void {
   const main = mainOf(file);
   const group = groups.get(main);
@@ -84,19 +129,27 @@ const HEAD_BYTES_MAX = 64 * 1024;
 const DECODER = new TextDecoder();
 
 function changedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
+  const placed = placedFile(file, progressOf);
+  return placed?.seen === file.bytes ? undefined : placed;
+}
+
+/** Undefined for a file without a line. */
+function placedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
   const firstLine = file.bytes === 0 ? undefined : readFirstLine(file.path, HEAD_BYTES_MAX);
   if (firstLine === undefined) return undefined;
   const head = fingerprint(DECODER.decode(firstLine));
-  const from = doneOf(file, progressOf(file.path, head), head);
-  if (from === file.bytes) return undefined;
-  return { ...file, head, from, owner: ownerOf(file.path) };
+  const place = placeOf(file, progressOf(file.path, head), head);
+  return { ...file, head, ...place, owner: ownerOf(file.path) };
 }
 
+type FilePlace = Pick<TranscriptFile, 'from' | 'seen'>;
+const BEGINNING: FilePlace = { from: 0, seen: 0 };
+
 /** One that became shorter was written anew, unless it is a copy: then it was made before the other went on. */
-function doneOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): number {
-  if (known?.head !== head) return 0;
-  if (known.isElsewhere) return Math.min(known.bytesDone, bytes);
-  return known.bytesDone <= bytes ? known.bytesDone : 0;
+function placeOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): FilePlace {
+  if (known?.head !== head) return BEGINNING;
+  if (known.bytesSeen <= bytes) return { from: known.bytesDone, seen: known.bytesSeen };
+  return known.isElsewhere ? { from: Math.min(known.bytesDone, bytes), seen: bytes } : BEGINNING;
 }
 
 /** `<project>/<session>/subagents/…/agent-<id>.jsonl`, in older versions `<project>/agent-<id>.jsonl`. */

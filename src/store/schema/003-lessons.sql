@@ -26,3 +26,7 @@ ALTER TABLE error_kb ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE error_kb ADD COLUMN evidence JSON;
 -- What a project has to tell: SubagentStart reads nothing else of the table.
 CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC) WHERE typeof(resolution) = 'text';
+
+-- `bytes_done` is where the next reading begins, which may be the line of a call without a result; `bytes_seen` is up to
+-- where the file has been looked at.
+ALTER TABLE imports ADD COLUMN bytes_seen INTEGER;

@@ -58,13 +58,10 @@ describe('importAll()', () => {
     put(home, 'new', '2026-11-20T09:00:00Z');
     expect(run(home)).toMatchObject({
       transcripts: { added: { prompt: 2, tool_use: 4 } },
-      fixes: 1,
       removed: 4,
     });
     expect(new Set(readEvents(home.paths).map((event) => event.sessionId))).toEqual(new Set(['new']));
-    expect(readRows(home.paths, 'SELECT seen_count, use_count FROM error_kb')).toEqual([
-      { seen_count: 2, use_count: 2 },
-    ]);
+    expect(readRows(home.paths, 'SELECT seen_count FROM error_kb')).toEqual([{ seen_count: 2 }]);
     const before = importedRows(home);
     expect(run(home)).toMatchObject({ transcripts: { added: {}, filesUnchanged: 2 }, fixes: 0, removed: 0 });
     expect(importedRows(home)).toEqual(before);
@@ -100,7 +97,6 @@ describe('importAll() as a rehearsal', () => {
     const left = leftBehind(home, () => {
       expect(run(home, { isRehearsal: true })).toMatchObject({
         transcripts: { added: { prompt: 1 } },
-        fixes: 1,
       });
     });
     expect([existsSync(home.paths.home), left]).toEqual([false, []]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, rmSync } from 'node:fs';
-import { mergeTranscripts } from '../../../src/learn/import/merge-transcripts.ts';
+import { MergedTranscripts } from '../../../src/learn/import/merge-transcripts.ts';
+import { ReadingBudget } from '../../../src/learn/import/reading-budget.ts';
 import { nothingPassedOver } from '../../../src/learn/import/transcript-cursor.ts';
 import { listTranscripts, type TranscriptFile } from '../../../src/learn/import/transcript-files.ts';
 import type { Unreadable } from '../../../src/sys/find-files.ts';
@@ -13,12 +14,18 @@ function filesOf(home: Home): readonly TranscriptFile[] {
   );
 }
 
-function merge(files: readonly TranscriptFile[], isSettled: (ts: string) => boolean = () => true) {
+const optionsFor = (unreadable: Unreadable[] = [], budget = new ReadingBudget()) => ({
+  budget,
+  lookBackBytes: 0,
+  passedOver: nothingPassedOver(),
+  unreadable,
+});
+
+function merge(files: readonly TranscriptFile[], budget?: ReadingBudget) {
   const unreadable: Unreadable[] = [];
-  const passedOver = nothingPassedOver();
-  const merged = [...mergeTranscripts(files, { isSettled, passedOver, unreadable })];
+  const merged = [...new MergedTranscripts(files, optionsFor(unreadable, budget)).read()];
   const steps = merged.flatMap(({ step }) => step?.events.map((event) => event.ts) ?? []);
-  return { merged, steps, unreadable, passedOver };
+  return { merged, steps, unreadable };
 }
 
 /** Agents that take turns, call by call. */
@@ -34,7 +41,7 @@ function agents(home: Home, count: number, calls: number): void {
     putText(home, transcriptPath('s1', agent), transcript.text);
 }
 
-describe('mergeTranscripts()', () => {
+describe('MergedTranscripts', () => {
   test('gives what happened in the order in which it happened, and at last the ends of the files', () => {
     using home = temporaryHome();
     agents(home, 3, 4);
@@ -63,9 +70,8 @@ describe('mergeTranscripts()', () => {
     const files = filesOf(home);
     const before = readdirSync('/proc/self/fd').length;
     let most = 0;
-    const options = { isSettled: () => true, passedOver: nothingPassedOver(), unreadable: [] };
     let count = 0;
-    for (const { step } of mergeTranscripts(files, options)) {
+    for (const { step } of new MergedTranscripts(files, optionsFor()).read()) {
       if (step !== undefined) count++;
       most = Math.max(most, readdirSync('/proc/self/fd').length - before);
     }
@@ -86,14 +92,20 @@ describe('mergeTranscripts()', () => {
     expect(merged.some(({ file }) => file === files[1])).toBe(false);
   });
 
-  test('ends a file where it is not settled', () => {
+  test('reads no more than it may, and says so', () => {
     using home = temporaryHome();
-    agents(home, 2, 3);
+    agents(home, 2, 30);
     const files = filesOf(home);
-    const { steps, passedOver, merged } = merge(files, (ts) => ts < '2026-11-20T09:00:07.000Z');
-    expect(steps).toHaveLength(3);
-    expect(passedOver.unsettledFiles).toBe(2);
+    const budget = new ReadingBudget({ bytes: 6000, deadlineMs: performance.now() + 60_000 });
+    const { steps, merged } = merge(files, budget);
+    expect(steps.length).toBeGreaterThan(4);
+    expect(steps.length).toBeLessThan(30);
+    expect(budget.hasCut).toBe(true);
     for (const { file, end } of merged) expect(end).toBeLessThan(file.bytes);
+    const late = new ReadingBudget({ bytes: 1e9, deadlineMs: performance.now() - 1 });
+    expect(merge(files, late).merged).toEqual([]);
+    const enough = new ReadingBudget({ bytes: 1e9, deadlineMs: performance.now() + 60_000 });
+    expect([merge(files, enough).steps.length, enough.hasCut]).toEqual([60, false]);
   });
 
   test('closes its files when nobody wants the rest', () => {
@@ -101,8 +113,7 @@ describe('mergeTranscripts()', () => {
     agents(home, 3, 3);
     const files = filesOf(home);
     const before = readdirSync('/proc/self/fd').length;
-    const options = { isSettled: () => true, passedOver: nothingPassedOver(), unreadable: [] };
-    for (const { step } of mergeTranscripts(files, options)) if (step !== undefined) break;
+    for (const { step } of new MergedTranscripts(files, optionsFor()).read()) if (step !== undefined) break;
     expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
 });

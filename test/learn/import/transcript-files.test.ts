@@ -73,17 +73,17 @@ describe('listTranscripts()', () => {
     const first = list(home).sessions.flatMap(({ files }) => files);
     const { head, bytes } = first[0] ?? { head: '', bytes: 0 };
     const known = new Map([
-      [one, { head, bytesDone: bytes }],
-      [two, { head: first[1]?.head ?? '', bytesDone: 10 }],
-      [three, { head: 'of another file', bytesDone: bytes }],
+      [one, { head, bytesDone: 7, bytesSeen: bytes }],
+      [two, { head: first[1]?.head ?? '', bytesDone: 10, bytesSeen: 20 }],
+      [three, { head: 'of another file', bytesDone: bytes, bytesSeen: bytes }],
     ]);
     const { sessions, filesUnchanged } = list(home, (path) => known.get(path));
     expect(filesUnchanged).toBe(1);
     const files = sessions.flatMap((session) => session.files);
-    expect(new Map(files.map((file) => [file.owner.sessionId, file.from]))).toEqual(
+    expect(new Map(files.map((file) => [file.owner.sessionId, [file.from, file.seen]]))).toEqual(
       new Map([
-        ['s2', 10],
-        ['s3', 0],
+        ['s2', [10, 20]],
+        ['s3', [0, 0]],
       ]),
     );
   });
@@ -92,7 +92,7 @@ describe('listTranscripts()', () => {
     using home = temporaryHome();
     const path = put(home, 's1');
     const [file] = list(home).sessions.flatMap(({ files }) => files);
-    const known = { head: file?.head ?? '', bytesDone: (file?.bytes ?? 0) + 1 };
+    const known = { head: file?.head ?? '', bytesDone: 5, bytesSeen: (file?.bytes ?? 0) + 1 };
     expect(list(home, () => known).sessions[0]?.files[0]?.from).toBe(0);
     putText(home, transcriptPath('s2'), '');
     rmSync(path);

@@ -23,7 +23,12 @@ function read({ entries }: { entries: readonly unknown[] }, owner = MAIN): Happe
     calls.delete(id);
     return call;
   };
-  return entries.flatMap((entry) => readEntry(entry, owner, { open, close }));
+  let words = '';
+  const say = (text: string) => {
+    words = text;
+  };
+  const said = () => words;
+  return entries.flatMap((entry) => readEntry(entry, owner, { open, close, say, said }));
 }
 
 function events(transcript: { entries: readonly unknown[] }, owner = MAIN): HookEvent[] {
@@ -268,7 +273,12 @@ describe('readEntry() and calls', () => {
       replace_all: false,
     });
     for (const entry of transcript.entries)
-      readEntry(entry, MAIN, { open: (_id, call) => void calls.push(call), close: () => undefined });
+      readEntry(entry, MAIN, {
+        open: (_id, call) => void calls.push(call),
+        close: () => undefined,
+        say: () => {},
+        said: () => '',
+      });
     const [call] = calls;
     expect(call?.input).toMatchObject({ file_path: 'a', replace_all: false });
     expect(JSON.stringify(call).length).toBeLessThan(20_000);

@@ -1,0 +1,103 @@
+import { rmSync } from 'node:fs';
+import { fingerprint } from '../../core/fingerprint.ts';
+import { type Environment, type StatePaths, statePaths } from '../../core/state-paths.ts';
+import { projectAt } from '../../hooks/project.ts';
+import { isEnabled, loadConfig } from '../../store/config.ts';
+import type { Db } from '../../store/connection.ts';
+import { logHookFailure } from '../../store/hook-log.ts';
+import { progressInDatabase, readPlace } from '../../store/imports.ts';
+import { tryProcessLock } from '../../store/process-lock.ts';
+import { writeDatabase } from '../../store/use-database.ts';
+import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
+import { learnProject, learnSession } from '../learn.ts';
+import { PastContexts } from './past-context.ts';
+import { ReadingBudget } from './reading-budget.ts';
+import { LOOK_BACK_BYTES, SessionImport } from './session-import.ts';
+import { findSession, type TranscriptSession } from './transcript-files.ts';
+import { takingTurns } from './turns.ts';
+
+const PRIVATE_UMASK = 0o077;
+
+/**
+ * The process behind `catch-up TRANSCRIPT_PATH`: reads what hooks have left of one session, while nobody waits. One for
+ * each transcript at a time. Never throws; its failures stand in the hooks' log.
+ */
+export function catchUpProcess([, transcript = '']: readonly string[], env: Environment): void {
+  const paths = statePaths(env, process.platform);
+  if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return;
+  process.umask(PRIVATE_UMASK);
+  try {
+    catchUpAlone(transcript, { paths, env });
+  } catch (error) {
+    logHookFailure('catch-up', String(error), paths, new Date());
+  }
+}
+
+type World = { readonly paths: StatePaths; readonly env: Environment };
+
+/** Who comes while another one reads leaves it to that one, which therefore looks once more when it has let go. */
+function catchUpAlone(transcript: string, world: World): void {
+  ensurePrivateDirectory(world.paths.data);
+  const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
+  let known = '';
+  for (;;) {
+    const release = tryProcessLock(lock);
+    if (release === undefined) return;
+    try {
+      known = writeDatabase(world.paths, (db) => readUntilNothingIsNew(transcript, world, db));
+    } finally {
+      rmSync(lock, { force: true });
+      release();
+    }
+    const left = writeDatabase(world.paths, (db) => describe(newOf(transcript, db)));
+    if (left === known) return;
+  }
+}
+
+/** Gives what stays unread: lines that somebody is writing. */
+function readUntilNothingIsNew(transcript: string, world: World, db: Db): string {
+  let known = '';
+  for (;;) {
+    const session = newOf(transcript, db);
+    const left = describe(session);
+    if (session === undefined || left === known) return left;
+    known = left;
+    read(session, transcript, world, db);
+  }
+}
+
+function newOf(main: string, db: Db): TranscriptSession | undefined {
+  const isWanted = ({ path, bytes }: { path: string; bytes: number }) =>
+    readPlace(path, db)?.bytesSeen !== bytes;
+  return findSession({ main, isWanted, onUnreadable: () => {} }, progressInDatabase(db));
+}
+
+function describe(session: TranscriptSession | undefined): string {
+  return (session?.files ?? []).map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n');
+}
+
+function read(session: TranscriptSession, main: string, { paths, env }: World, db: Db): void {
+  const now = new Date();
+  const reading = new SessionImport(
+    {
+      contexts: new PastContexts({
+        config: loadConfig(paths),
+        env,
+        projectAt: (directory) => projectAt(directory, env),
+      }),
+      paths,
+      now: () => now,
+      inTurn: takingTurns(),
+      budget: new ReadingBudget(),
+      lookBackBytes: LOOK_BACK_BYTES,
+    },
+    db,
+  );
+  reading.take(session);
+  reading.write();
+  const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
+  for (const project of reading.projects) {
+    learnSession(project, sessionId, db);
+    learnProject(project, db);
+  }
+}

@@ -1,0 +1,152 @@
+import {
+  attempt,
+  type CatchUpLimits,
+  type CatchUps,
+  type CaughtUp,
+  type HookRun,
+} from '../../hooks/invocation.ts';
+import { projectAt } from '../../hooks/project.ts';
+import { loadConfig } from '../../store/config.ts';
+import type { Db } from '../../store/connection.ts';
+import { progressInDatabase, readPlace } from '../../store/imports.ts';
+import { noteUnread, type UnreadReason } from '../../store/unread-note.ts';
+import type { FoundFile } from '../../sys/find-files.ts';
+import { pathExists } from '../../sys/runtime-bun.ts';
+import { learnProject, learnSession } from '../learn.ts';
+import type { MergedTranscripts } from './merge-transcripts.ts';
+import { PastContexts } from './past-context.ts';
+import { ReadingBudget } from './reading-budget.ts';
+import { LOOK_BACK_BYTES, SessionImport } from './session-import.ts';
+import { findSession, type TranscriptFile, type TranscriptSession } from './transcript-files.ts';
+import { takingTurns } from './turns.ts';
+
+/** What a hook reads of the session's transcripts before it does its own work. */
+
+const NOTHING_NEW: CaughtUp = { isMore: false, remark: undefined };
+
+/** By then the client has written down what the session did. */
+const TOLD_LATE = new Set<HookRun['event']['name']>(['Stop', 'SubagentStop', 'PostToolUseFailure']);
+
+/**
+ * Records what the session's transcripts have gained since somebody looked at them, as far as the limits go; how far that
+ * was is noted with it. Throws what SQLite throws.
+ */
+export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp {
+  const { event } = run;
+  const main = event.transcriptPath;
+  if (main === undefined) {
+    note('missing', '', run);
+    return NOTHING_NEW;
+  }
+  const isThere = pathExists(main);
+  if (!isThere && TOLD_LATE.has(event.name)) note('missing', main, run);
+  const agent = event.name === 'SubagentStop' ? event.agentTranscriptPath : undefined;
+  if (!isThere && agent === undefined) return NOTHING_NEW;
+  const db = forWriting();
+  const unreadable: string[] = [];
+  const session = findSession(
+    {
+      main,
+      agent,
+      isWanted: (file) => isWanted(file, event.name === 'PostToolUseFailure', db),
+      onUnreadable: (path) => unreadable.push(path),
+    },
+    progressInDatabase(db),
+  );
+  if (unreadable.includes(main)) note('unreadable', main, run);
+  return session === undefined ? NOTHING_NEW : take(session, { run, limits, db, main });
+}
+
+/**
+ * Whether there is something new in a file. A hook that is handed a call also looks at the lines that are open, because
+ * there it stands what the agent said before it.
+ */
+function isWanted({ path, bytes }: FoundFile, isCallAtHand: boolean, db: Db): boolean {
+  const place = readPlace(path, db);
+  if (place === undefined || place.bytesSeen !== bytes) return true;
+  return isCallAtHand && place.bytesDone < bytes;
+}
+
+type Taking = {
+  readonly run: HookRun;
+  readonly limits: CatchUpLimits;
+  readonly db: Db;
+  readonly main: string;
+};
+
+function take(session: TranscriptSession, { run, limits, db, main }: Taking): CaughtUp {
+  const { event, env, paths, now } = run;
+  const parts = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
+  const files = parts ?? session.files;
+  const budget = new ReadingBudget({ bytes: limits.bytes, deadlineMs: performance.now() + limits.ms });
+  const { isThorough } = limits;
+  const reading = new SessionImport(
+    {
+      contexts: new PastContexts({
+        config: loadConfig(paths),
+        env,
+        projectAt: (directory) => projectAt(directory, env),
+      }),
+      paths,
+      now: () => now,
+      inTurn: isThorough ? takingTurns() : (work) => work(),
+      budget,
+      lookBackBytes: isThorough ? LOOK_BACK_BYTES : 0,
+    },
+    db,
+  );
+  const transcripts = reading.take({ ...session, files });
+  reading.write();
+  for (const project of reading.projects) {
+    attempt(run, () => learnSession(project, event.sessionId, db));
+    if (isThorough) attempt(run, () => learnProject(project, db));
+  }
+  if (transcripts !== undefined) judge(transcripts, files, main, run);
+  return {
+    isMore: parts !== undefined || budget.hasCut || transcripts?.hasMissed === true,
+    remark: event.name === 'PostToolUseFailure' ? remarkOf(event.toolUseId, transcripts) : undefined,
+  };
+}
+
+function remarkOf(toolUseId: string | null, transcripts: MergedTranscripts | undefined): string | undefined {
+  return toolUseId === null ? undefined : transcripts?.remarkOf(toolUseId);
+}
+
+/**
+ * The ends of the files, the newest first, as much as may be read; undefined when it is all of them. What is read so does
+ * not count for the place: somebody else reads it again with what stands before it.
+ */
+function newestParts(
+  files: readonly TranscriptFile[],
+  bytesMax: number,
+): readonly TranscriptFile[] | undefined {
+  const unread = ({ bytes, from }: TranscriptFile) => bytes - from;
+  if (files.reduce((sum, file) => sum + unread(file), 0) <= bytesMax) return undefined;
+  let left = bytesMax;
+  const parts: TranscriptFile[] = [];
+  for (const file of files.toSorted((one, other) => other.modifiedMs - one.modifiedMs)) {
+    const share = Math.min(unread(file), left);
+    left -= share;
+    if (share > 0) parts.push({ ...file, from: file.bytes - share, isWithinLine: true });
+  }
+  return parts;
+}
+
+/** A transcript without a single line of a conversation is one of a client that writes them in another way. */
+function judge(
+  transcripts: MergedTranscripts,
+  files: readonly TranscriptFile[],
+  main: string,
+  run: HookRun,
+): void {
+  const file = files.find(({ path }) => path === main);
+  if (file?.from !== 0 || !TOLD_LATE.has(run.event.name)) return;
+  if (transcripts.isConversation(file) === false) note('unknown', main, run);
+}
+
+function note(reason: UnreadReason, path: string, { event, paths, now }: HookRun): void {
+  if (!pathExists(paths.home)) return; // Only where we are installed: a reading hook creates nothing.
+  noteUnread({ ts: now.toISOString(), sessionId: event.sessionId, path, reason }, paths);
+}
+
+({ catchUpForHook }) satisfies CatchUps;
