@@ -153,6 +153,9 @@ function analysisArguments({ projectPath }: Launch): string[] {
   return ['analyze', '--session-end', '--project', projectPath];
 }
 
+/** Events at which a session is told besides. */
+const IN_BETWEEN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'SessionEnd']);
+
 /**
  * What a main session's hook has to do about background runs: nothing, mostly. Then it costs one look, because the
  * directory of the marks is there only while somebody has one. What happens at the pace of a person also looks after
@@ -161,7 +164,7 @@ function analysisArguments({ projectPath }: Launch): string[] {
 function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | undefined {
   if (event.agentId !== null || project.path === null) return undefined;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
-  if (!isAtHumanPace && event.name !== 'PostToolUse' && event.name !== 'SessionEnd') return undefined;
+  if (!isAtHumanPace && !IN_BETWEEN.has(event.name)) return undefined;
   const isMarkedAtAll = pathExists(paths.inboxMarks);
   if (!isMarkedAtAll && !(isAtHumanPace && pathExists(paths.runsDatabase))) return undefined;
   const requester = requesterKey(project.path, { readTextFile, pathExists });

@@ -36,12 +36,12 @@ export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: 
   const main = event.transcriptPath;
   if (main === undefined) {
     note('missing', '', run);
-    return NOTHING_NEW;
+    return learnFromHandedCalls(run, limits, forWriting);
   }
   const isThere = pathExists(main);
   if (!isThere && TOLD_LATE.has(event.name)) note('missing', main, run);
   const agent = event.name === 'SubagentStop' ? event.agentTranscriptPath : undefined;
-  if (!isThere && agent === undefined) return NOTHING_NEW;
+  if (!isThere && agent === undefined) return learnFromHandedCalls(run, limits, forWriting);
   const db = forWriting();
   const unreadable: string[] = [];
   const session = findSession(
@@ -55,6 +55,20 @@ export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: 
   );
   if (unreadable.includes(main)) note('unreadable', main, run);
   return session === undefined ? NOTHING_NEW : take(session, { run, limits, db, main });
+}
+
+/** Where there is no transcript there may be the calls that hooks were handed. */
+function learnFromHandedCalls(
+  run: HookRun,
+  { isThorough, isNewestFirst }: CatchUpLimits,
+  forWriting: () => Db,
+): CaughtUp {
+  const project = projectAt(run.event.cwd, run.env).path;
+  const isTime = isThorough || (isNewestFirst && run.event.name === 'PreToolUse');
+  if (project === null || !isTime || !pathExists(run.paths.database)) return NOTHING_NEW;
+  attempt(run, () => learnSession(project, run.event.sessionId, forWriting()));
+  if (isThorough) attempt(run, () => learnProject(project, forWriting()));
+  return NOTHING_NEW;
 }
 
 /**
