@@ -7,6 +7,7 @@ import type { Db } from '../../store/connection.ts';
 import { logHookFailure } from '../../store/hook-log.ts';
 import { progressInDatabase, readPlace } from '../../store/imports.ts';
 import { tryProcessLock } from '../../store/process-lock.ts';
+import { sqliteErrorCode } from '../../store/sqlite.ts';
 import { writeDatabase } from '../../store/use-database.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { learnProject, learnSession } from '../learn.ts';
@@ -41,7 +42,7 @@ function catchUpAlone(transcript: string, world: World): void {
   const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
   let known = '';
   for (;;) {
-    const release = tryProcessLock(lock);
+    const release = tryLock(lock);
     if (release === undefined) return;
     try {
       known = writeDatabase(world.paths, (db) => readUntilNothingIsNew(transcript, world, db));
@@ -51,6 +52,16 @@ function catchUpAlone(transcript: string, world: World): void {
     }
     const left = writeDatabase(world.paths, (db) => describe(newOf(transcript, db)));
     if (left === known) return;
+  }
+}
+
+/** Who opens the lock while its holder removes it is told of a broken file: the holder looks once more after that. */
+function tryLock(file: string): (() => void) | undefined {
+  try {
+    return tryProcessLock(file);
+  } catch (error) {
+    if (sqliteErrorCode(error)?.startsWith('SQLITE_IOERR')) return undefined;
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { HookEvent } from '../../hooks/event.ts';
 import {
   attempt,
   type CatchUpLimits,
@@ -88,19 +89,45 @@ type Taking = {
   readonly main: string;
 };
 
-function take(session: TranscriptSession, { run, limits, db, main }: Taking): CaughtUp {
+/** So much of the end is read in any case, before the rest of the newest part, for which the time may not be enough. */
+const END_BYTES = 256 * 1024;
+
+function take(session: TranscriptSession, taking: Taking): CaughtUp {
+  const { run, limits, main } = taking;
+  const deadlineMs = performance.now() + limits.ms;
+  const newest = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
+  const end = newest && newestParts(session.files, Math.min(limits.bytes, END_BYTES));
+  if (end !== undefined)
+    read({ ...session, files: end }, budgetFor(END_BYTES, Number.POSITIVE_INFINITY), taking);
+  const files = newest ?? session.files;
+  const budget = budgetFor(limits.bytes, deadlineMs);
+  const transcripts = read({ ...session, files }, budget, taking);
+  if (transcripts !== undefined) judge(transcripts, files, main, run);
+  return {
+    isMore: newest !== undefined || budget.hasCut || transcripts?.hasMissed === true,
+    remark: remarkOf(run.event, transcripts),
+  };
+}
+
+function budgetFor(bytes: number, deadlineMs: number): ReadingBudget {
+  return new ReadingBudget({ bytes, deadlineMs });
+}
+
+/** Records what these files have, and learns from it; gives what was read. */
+function read(
+  session: TranscriptSession,
+  budget: ReadingBudget,
+  { run, limits: { isThorough }, db }: Taking,
+): MergedTranscripts | undefined {
   const { event, env, paths, now } = run;
-  const parts = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
-  const files = parts ?? session.files;
-  const budget = new ReadingBudget({ bytes: limits.bytes, deadlineMs: performance.now() + limits.ms });
-  const { isThorough } = limits;
+  const contexts = new PastContexts({
+    config: loadConfig(paths),
+    env,
+    projectAt: (directory) => projectAt(directory, env),
+  });
   const reading = new SessionImport(
     {
-      contexts: new PastContexts({
-        config: loadConfig(paths),
-        env,
-        projectAt: (directory) => projectAt(directory, env),
-      }),
+      contexts,
       paths,
       now: () => now,
       inTurn: isThorough ? takingTurns() : (work) => work(),
@@ -109,21 +136,18 @@ function take(session: TranscriptSession, { run, limits, db, main }: Taking): Ca
     },
     db,
   );
-  const transcripts = reading.take({ ...session, files });
+  const transcripts = reading.take(session);
   reading.write();
   for (const project of reading.projects) {
     attempt(run, () => learnSession(project, event.sessionId, db));
     if (isThorough) attempt(run, () => learnProject(project, db));
   }
-  if (transcripts !== undefined) judge(transcripts, files, main, run);
-  return {
-    isMore: parts !== undefined || budget.hasCut || transcripts?.hasMissed === true,
-    remark: event.name === 'PostToolUseFailure' ? remarkOf(event.toolUseId, transcripts) : undefined,
-  };
+  return transcripts;
 }
 
-function remarkOf(toolUseId: string | null, transcripts: MergedTranscripts | undefined): string | undefined {
-  return toolUseId === null ? undefined : transcripts?.remarkOf(toolUseId);
+function remarkOf(event: HookEvent, transcripts: MergedTranscripts | undefined): string | undefined {
+  if (event.name !== 'PostToolUseFailure' || event.toolUseId === null) return undefined;
+  return transcripts?.remarkOf(event.toolUseId);
 }
 
 /**
