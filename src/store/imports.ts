@@ -1,5 +1,3 @@
-import { isRecord, parseJson } from '../core/guards.ts';
-import { normalizeError } from '../core/normalize-error.ts';
 import type { Recording } from '../core/recording.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
@@ -188,79 +186,4 @@ function countAdded(newestBefore: number, db: Db): Record<string, number> {
     newestBefore,
   );
   return Object.fromEntries(rows.map((row) => [String(row.type), Number(row.count)]));
-}
-
-/** What a call can be recognised by when one of its records has no id. */
-export type CallLook = {
-  readonly type: unknown;
-  readonly ts: string;
-  readonly tool: unknown;
-  readonly error: unknown;
-};
-
-/** How much sooner, and how much later, than the call an implementation that knew no ids recorded it. */
-const NAMELESS_SOONER_MS_MAX = 2000;
-export const NAMELESS_LATER_MS_MAX = 10_000;
-
-/** How surely a record without an id is the one of a call with an id: 0 for not at all. */
-export function likeness(nameless: CallLook, named: CallLook): number {
-  if (nameless.type !== named.type || typeof named.tool !== 'string' || nameless.tool !== named.tool)
-    return 0;
-  const laterMs = Date.parse(nameless.ts) - Date.parse(named.ts);
-  // A time that cannot be read is near to none.
-  if (!(laterMs >= -NAMELESS_SOONER_MS_MAX && laterMs <= NAMELESS_LATER_MS_MAX)) return 0;
-  if (named.type === 'tool_use') return 3;
-  if (named.type !== 'tool_error') return 0;
-  if (nameless.error === named.error) return 3;
-  if (typeof nameless.error !== 'string') return 0;
-  if (normalizeError(nameless.error) === named.error) return 2;
-  // It was normalised in another way than today.
-  return laterMs <= NAMELESS_SOONER_MS_MAX ? 1 : 0;
-}
-
-/** The first of those that are most surely the one; undefined when none is. */
-export function mostLike<T>(candidates: Iterable<T>, likenessOf: (candidate: T) => number): T | undefined {
-  let found: T | undefined;
-  let most = 0;
-  for (const candidate of candidates) {
-    const one = likenessOf(candidate);
-    if (one <= most) continue;
-    found = candidate;
-    most = one;
-  }
-  return found;
-}
-
-/**
- * Notes the id of a call that was recorded without: from then on it is known by that, and by no other. Events cannot be
- * changed: it is deleted and written again at its place.
- */
-export function nameCall(eventId: number, toolUseId: string, { sqlite }: Db): void {
-  const row = sqlite.get('SELECT * FROM events WHERE id = ?', eventId);
-  const data = parseJson(String(row?.data));
-  if (!isRecord(data)) return;
-  const { v, type, ts, session_id, project, project_path } = row as Record<string, string | null>;
-  sqlite.run('DELETE FROM events WHERE id = ?', eventId);
-  sqlite.run(
-    'INSERT INTO events(id, v, type, ts, session_id, project, project_path, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    ...[
-      eventId,
-      v ?? null,
-      type ?? null,
-      ts ?? null,
-      session_id ?? null,
-      project ?? null,
-      project_path ?? null,
-    ],
-    JSON.stringify({ ...data, toolUseId }),
-  );
-}
-
-/** Notes how far a source that is no transcript has been taken in. */
-export function saveProgress(
-  { path, head, bytesDone }: { path: string; head: string; bytesDone: number },
-  now: Date,
-  db: Db,
-): void {
-  savePlace({ path, head, bytesDone, bytesSeen: bytesDone, fileBytes: bytesDone }, now, db);
 }
