@@ -1,6 +1,6 @@
 import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
-import { type Messages, messagesIn } from '../core/messages.ts';
+import { messagesIn } from '../core/messages.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import { resolutionSummary } from '../core/resolution.ts';
 import { cutText } from '../core/text.ts';
