@@ -16,7 +16,6 @@ CREATE TRIGGER error_kb_delete AFTER DELETE ON error_kb BEGIN
   DELETE FROM error_kb_text WHERE rowid = OLD.id;
 END;
 
-
 -- A lesson is found by the words of what helped.
 DROP TRIGGER IF EXISTS error_kb_text_insert;
 CREATE TRIGGER error_kb_text_insert AFTER INSERT ON error_kb BEGIN
