@@ -22,6 +22,7 @@ describe('parseHookEvent()', () => {
         tool: 'Bash',
         input: { command: 'cat /nonexistent-file', description: 'fail' },
         toolUseId: 'toolu_b1',
+        remark: null,
       },
     ],
     [
@@ -32,6 +33,7 @@ describe('parseHookEvent()', () => {
         tool: 'Bash',
         input: { command: 'echo from-sub; exit 3', description: 'fail in sub' },
         toolUseId: 'toolu_sub6',
+        remark: null,
         error: 'Exit code 3\nfrom-sub',
         isInterrupt: false,
       },
@@ -96,7 +98,27 @@ describe('parseHookEvent()', () => {
       tool: 'Bash',
       input: {},
       toolUseId: null,
+      remark: null,
     });
+  });
+
+  test('gives what a command printed, on either stream, unless it is too long to be a message', () => {
+    const output = (tool_response: unknown) => {
+      const event = parseHookEvent(payload('post-tool-use-bash', { tool_response }));
+      return event?.name === 'PostToolUse' ? event.output : undefined;
+    };
+    expect(output({ stdout: 'out', stderr: 'err' })).toBe('out\nerr');
+    expect(output({ stdout: '', stderr: 'err' })).toBe('err');
+    expect(output({ stdout: 'x'.repeat(2000) })).toHaveLength(2000);
+    expect(output({ stdout: 'x'.repeat(2000), stderr: 'y' })).toBe('');
+    for (const response of [undefined, 'text', [], { stdout: 7 }]) expect(output(response)).toBe('');
+  });
+
+  test('gives what the agent said before a call', () => {
+    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 'I try' }))).toMatchObject({
+      remark: 'I try',
+    });
+    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 7 }))).toMatchObject({ remark: null });
   });
 
   test('bounds what is stored with every event', () => {
