@@ -222,10 +222,16 @@ test('a known fix is found however many errors of its shape nobody has solved ye
 test('what one session has found out the next one is told at the same error', () => {
   using home = temporaryHome();
   using work = bench(home);
-  expect(answerTo(home, failed({ tool_use_id: 't1' }))).toBeUndefined();
-  const success = bashSuccess('npm run lint', { tool_use_id: 't2' });
+  const wrong = (changes: Payload) =>
+    bashFailure('npm error Missing script: "tests"', {
+      tool_input: { command: 'npm run tests' },
+      ...changes,
+    });
+  expect(answerTo(home, wrong({ tool_use_id: 't1' }))).toBeUndefined();
+  const success = bashSuccess('npm run test:unit', { tool_use_id: 't2' });
   work.keep(decidePostToolUse(eventOf('PostToolUse', success), work.context));
   writeDatabase(home.paths, (db) => learnSession(PROJECT, SESSION, db, new Date()));
-  const next = { session_id: 'next', tool_use_id: 't3' };
-  expect(answerTo(home, failed(next))).toContain('- 해결 방법: `--bail` 없이 실행');
+  expect(answerTo(home, wrong({ session_id: 'next', tool_use_id: 't3' }))).toContain(
+    '- 해결 방법: `npm run test:unit` 사용 (`npm run tests` 대신)',
+  );
 });
