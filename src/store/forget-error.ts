@@ -50,9 +50,10 @@ function wordingsOf(error: string, { sqlite }: Db): string[] {
     error,
     error,
   );
-  return [error, ...rows.map(({ said }) => said).filter((said) => typeof said === 'string' && said !== '')].map(
-    String,
-  );
+  return [
+    error,
+    ...rows.map(({ said }) => said).filter((said) => typeof said === 'string' && said !== ''),
+  ].map(String);
 }
 
 /** Those that have one of them as JSON writes it, and so also inside a longer text. */
