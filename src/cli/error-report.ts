@@ -111,6 +111,8 @@ function timesOf(count: number, times: Readonly<Record<string, string | null>>):
 
 const WAYS: Readonly<Record<string, string>> = {
   user: 'a person wrote it',
+  lesson: 'learnt from what was called',
+  model: 'learnt by a model',
   success_after_error: 'the same tool succeeded later',
   cross_tool_resolution: 'it succeeded after other tools had helped',
 };
