@@ -16,7 +16,7 @@ import { normalizeError } from '../src/core/normalize-error.ts';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import type { Db } from '../src/store/connection.ts';
 import { getDb } from '../src/store/db.ts';
-import { recordResolution, recordSeen } from '../src/store/error-kb.ts';
+import { recordPersonsFix, recordSeen } from '../src/store/error-kb.ts';
 
 const RATIO_MAX = 3;
 const ERRORS = 100_000;
@@ -103,20 +103,13 @@ function seedError({ draw, projectPath, ts }: Seed, db: Db): void {
   const file = draw.file();
   const errorRaw = `Exit code 1\n${draw.from(KINDS)(draw, file)}`;
   const error = normalizeError(errorRaw);
-  recordSeen(error, { ts, projectPath, errorRaw, files: [file] }, db);
+  recordSeen(error, { ts, projectPath, said: error, errorRaw }, db);
   if (draw.below(2) === 0) return;
-  const details = {
-    summary: `edited ${file}, then \`npm test ${draw.word()}\` passed`,
-    tool: 'Bash',
-    sessionId: '5ccbac7a-90c5-4c33-840b-85f1c3800580',
-    resolvedBy: 'success_after_error',
-    errorRaw,
-    filePath: file,
-    toolSequence: ['Edit', 'Bash'],
-    promptContext: `make the ${draw.word()} pass`,
-    command: 'npm test',
-  } as const;
-  recordResolution(error, details, { ts, projectPath, files: [file, draw.file()], seenCount: 1 }, db);
+  recordPersonsFix(
+    error,
+    { ts, projectPath, summary: `edited ${file}, then ran npm test ${draw.word()}` },
+    db,
+  );
 }
 
 const SEARCHES: readonly (readonly string[])[] = [

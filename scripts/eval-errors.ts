@@ -14,15 +14,19 @@ import Table from 'cli-table3';
 import { readConfig } from '../src/core/config.ts';
 import type { ToolError } from '../src/core/recording.ts';
 import { statePaths } from '../src/core/state-paths.ts';
+import { cleanText } from '../src/core/text.ts';
 import { decidePostToolUseFailure } from '../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../src/hooks/event.ts';
 import { toolError } from '../src/hooks/tool-call.ts';
 import type { Db } from '../src/store/connection.ts';
 import { getDb } from '../src/store/db.ts';
-import { recordResolution, recordSeen } from '../src/store/error-kb.ts';
+import { recordPersonsFix, recordSeen } from '../src/store/error-kb.ts';
+import { searchErrorKB } from '../src/store/search-error-kb.ts';
 
 const PAIRS = `${import.meta.dir}/../test/fixtures/error-pairs.json`;
 const TIME = '2026-05-01T10:00:00.000Z';
+/** What failed: the pairs do not say it. */
+const COMMAND = 'npm test';
 const PROJECT = { name: 'shop', path: '/home/dev/shop', spellings: ['/home/dev/shop'] };
 
 /** Two errors as they were printed, and whether the fix of the first is that of the second. */
@@ -43,6 +47,16 @@ export function readPairs(): ErrorPair[] {
   return JSON.parse(readFileSync(PAIRS, 'utf8')) as ErrorPair[];
 }
 
+/** The search itself, also of errors that the hook does not look up: of logins, interruptions, the client's own rules. */
+export const searchInStore: Search = (printed, db) =>
+  searchErrorKB(errorOf(printed).error, PROJECT.path, db, cleanText(printed))?.id ?? null;
+
+/** Whether the hook looks an error up at all. */
+export function isLookedUp(printed: string): boolean {
+  const { noise } = errorOf(printed);
+  return noise === null || noise === 'finding' || noise === 'unclear';
+}
+
 /** The hook itself. */
 export const searchAsHook: Search = (printed, db) => {
   const event = parseHookEvent({
@@ -50,7 +64,7 @@ export const searchAsHook: Search = (printed, db) => {
     session_id: 'eval',
     cwd: PROJECT.path,
     tool_name: 'Bash',
-    tool_input: { command: 'npm test' },
+    tool_input: { command: COMMAND },
     error: printed,
   });
   if (event?.name !== 'PostToolUseFailure') throw new Error(`Cannot read the event: it is ${event?.name}`);
@@ -136,9 +150,13 @@ export type Evaluation = {
   readonly figures: Figures;
 };
 
-const SEARCHES: Readonly<Record<string, Search>> = { ours: searchAsHook, predecessor: searchAsPredecessor };
+const SEARCHES: Readonly<Record<string, Search>> = {
+  ours: searchInStore,
+  hook: searchAsHook,
+  predecessor: searchAsPredecessor,
+};
 
-/** Ours and the predecessor's search, for each split, and for each kind of pairs in it. */
+/** Our search, what of it the hook tells, and the predecessor's, for each split, and for each kind of pairs in it. */
 export function evaluateErrors(): Evaluation[] {
   const pairs = readPairs();
   return Object.entries(SEARCHES).flatMap(([search, run]) => {
@@ -201,15 +219,22 @@ function whatIsShown(pair: ErrorPair, id: number | null, db: Db): 'labelled' | '
 }
 
 function errorOf(printed: string): ToolError {
-  return toolError({ tool: 'Bash', input: {}, toolUseId: null }, printed, PROJECT);
+  const call = {
+    tool: 'Bash',
+    input: { command: COMMAND },
+    toolUseId: null,
+    remark: null,
+    cwd: PROJECT.path,
+  };
+  return toolError(call, printed, PROJECT);
 }
 
-/** As a hook records an error, and a later one how it was solved. */
+/** As a hook records an error, and somebody later how it was solved. */
 function learn({ id, stored }: ErrorPair, db: Db): void {
-  const { error, errorRaw } = errorOf(stored);
-  const at = { ts: TIME, projectPath: PROJECT.path, files: [] };
-  recordSeen(error, { ...at, errorRaw }, db);
-  recordResolution(error, { summary: `fix of ${id}`, errorRaw }, { ...at, seenCount: 1 }, db);
+  const { error, said, errorRaw } = errorOf(stored);
+  const at = { ts: TIME, projectPath: PROJECT.path };
+  recordSeen(error, { ...at, said, errorRaw }, db);
+  recordPersonsFix(error, { ...at, summary: `fix of ${id}` }, db);
 }
 
 function withDatabase<T>(work: (db: Db) => T): T {
@@ -257,7 +282,7 @@ function printAmongAll(): void {
 }
 
 function printMistakes(): void {
-  for (const { pair, isFound } of searchPairs(searchAsHook, readPairs())) {
+  for (const { pair, isFound } of searchPairs(searchInStore, readPairs())) {
     if (isFound === pair.sameFix) continue;
     console.log(`${isFound ? 'wrong ' : 'missed'} ${pair.id} ${pair.split} ${pair.kind}`);
   }

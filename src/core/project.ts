@@ -52,7 +52,7 @@ export function canonicalProjectPath(path: string, git: GitProbe): string {
 function removedWorktree(path: string, git: GitProbe): string | undefined {
   if (!path.includes('worktrees')) return undefined;
   const main = /^(.+?)[\\/]\.(?:claude[\\/])?worktrees[\\/][^\\/]/.exec(path)?.[1];
-  return main === undefined || git.pathExists(path) ? undefined : main;
+  return main === undefined || git.pathExists(path) ? undefined : trimPath(main);
 }
 
 /** The spellings under which rows of this project may stand in a database, most likely first. */

@@ -8,7 +8,7 @@ import { type Messages, messagesIn } from './messages.ts';
 export function resolutionText(resolution: string, messages: Messages = messagesIn('en')): string {
   const parsed = parseJson(resolution);
   if (!isRecord(parsed)) return resolution;
-  const words = remedyText(parsed, messages) ?? readString(parsed, 'summary');
+  const words = remedyText(parsed, messages) || readString(parsed, 'summary');
   if (words) return words;
   const resolvedBy = readString(parsed, 'resolvedBy');
   const sequence = parsed.toolSequence;
@@ -22,7 +22,7 @@ export function resolutionText(resolution: string, messages: Messages = messages
 export function resolutionSummary(resolution: string, messages: Messages): string | undefined {
   const parsed = parseJson(resolution);
   if (!isRecord(parsed)) return undefined;
-  return remedyText(parsed, messages) ?? (readString(parsed, 'summary') || undefined);
+  return remedyText(parsed, messages) || readString(parsed, 'summary') || undefined;
 }
 
 /** A remedy (see lessons/lesson.ts) in the reader's language; undefined when it is none that we know. */

@@ -47,7 +47,7 @@ export function callRecord(call: Call, project: Project): CallRecord {
   };
 }
 
-function callLine({ tool, input }: Call): string | null {
+function callLine({ tool, input }: Pick<Call, 'tool' | 'input'>): string | null {
   if (isShellTool(tool)) {
     const command = readString(input, 'command');
     return command === undefined
@@ -66,8 +66,10 @@ function directoryOf(cwd: string, project: Project): string {
 
 /** REQ-DC-202: the few facts of a call's input that are worth keeping beside. Of a Bash command that is its program. */
 export function toolMeta({ tool, input }: Pick<Call, 'tool' | 'input'>): Json {
-  if (tool === 'Bash')
-    return { command: /^[^ ]*/.exec(commandFamily(readString(input, 'command') ?? ''))?.[0] ?? '' };
+  if (tool === 'Bash') {
+    const family = commandFamily(callLine({ tool, input }) ?? '');
+    return { command: /^[^ ]*/.exec(family)?.[0] ?? '' };
+  }
   if (isFileTool(tool)) {
     const file = filePath(input);
     return file === undefined ? {} : { file: maskSensitivePath(bounded(file)) };

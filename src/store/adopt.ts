@@ -90,6 +90,7 @@ function dropOldSearch(sqlite: Sqlite): void {
   }
 }
 
+/** Of our own table, restored from a dump, the columns are left out that a migration is going to add. */
 function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Column>): void {
   const found = new Map(
     sqlite.all('SELECT * FROM pragma_table_info(?)', table).map((row) => [String(row.name), row]),
@@ -97,7 +98,8 @@ function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Colum
   if (found.size === 0) return;
   const definition = String(sqlite.get('SELECT sql FROM sqlite_schema WHERE name = ?', table)?.sql);
   const lacking = Object.keys(columns).filter((name) => !found.has(name));
-  if (!CONSTRAINED.test(definition) && isMendable(found, columns, lacking)) {
+  const isOurs = table === 'error_kb' && found.has('evidence');
+  if (!isOurs && !CONSTRAINED.test(definition) && isMendable(found, columns, lacking)) {
     for (const name of lacking) {
       sqlite.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${columns[name]?.definition}`);
     }

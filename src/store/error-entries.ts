@@ -81,7 +81,7 @@ function readEntry(row: Row): ErrorEntry {
     said: text(row.said) ?? String(row.error_normalized),
     raw: text(row.error_raw),
     project: String(row.project_path),
-    tool: readString(resolutionDetails(row.resolution), 'tool') ?? null,
+    tool: readString(jsonOf(row.resolution), 'tool') ?? null,
     seen: Number(row.seen_count),
     solved: Number(row.use_count ?? 0),
     told: Number(row.shown_count),
@@ -107,8 +107,9 @@ function readEvidence(value: unknown): FixEvidence | null {
   };
 }
 
-function resolutionDetails(resolution: unknown): Json {
-  const details = typeof resolution === 'string' ? parseJson(resolution) : undefined;
+/** A column's record; empty when it has none. */
+function jsonOf(column: unknown): Json {
+  const details = typeof column === 'string' ? parseJson(column) : undefined;
   return isRecord(details) ? details : {};
 }
 

@@ -21,7 +21,9 @@ export function findResolution(
 ): KnownError | undefined {
   if (!db.shape.has('error_kb', 'resolution') || !db.shape.has('error_kb', 'error_normalized'))
     return undefined;
-  const own = db.shape.has('error_kb', 'project_path') ? "project_path IN (?, '')" : '? IS NOT NULL';
+  const own = db.shape.has('error_kb', 'project_path')
+    ? "COALESCE(project_path, '') IN (?, '')"
+    : '? IS NOT NULL';
   const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
   const row = db.sqlite.get(
     `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count FROM error_kb

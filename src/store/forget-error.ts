@@ -1,6 +1,6 @@
 import { fingerprint } from '../core/fingerprint.ts';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
-import { oneLine } from '../core/text.ts';
+import { isRecord, parseJson } from '../core/guards.ts';
+import { cutText, oneLine } from '../core/text.ts';
 import type { Db } from './connection.ts';
 import { sqliteErrorCode } from './sqlite.ts';
 
@@ -24,6 +24,7 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
   const { sqlite } = db;
   sqlite.exec('PRAGMA secure_delete = ON');
   return sqlite.transaction(() => {
+    const wordings = wordingsOf(error, db);
     sqlite.run(
       'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
       fingerprint(error),
@@ -31,33 +32,52 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
     );
     return {
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
-      events: sqlite.run(
-        `DELETE FROM events WHERE type = 'tool_error'
-           AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-        error,
-      ).changes,
-      summaries: cleanSummaries(error, db),
-      contexts: deleteContexts(error, db),
-      // As JSON writes it, and so also inside a longer text.
-      analyses: deleteAnswers(error, db),
+      events: sqlite.run(`DELETE FROM events WHERE ${IS_EVENT_OF}`, error).changes,
+      summaries: cleanSummaries(wordings, db),
+      contexts: deleteContexts(wordings, db),
+      analyses: deleteLessons(error, db) + deleteAnalyses(wordings, db),
     };
   });
 }
 
-function deleteAnswers(error: string, { sqlite }: Db): number {
-  const lessons = sqlite.run(
+const IS_EVENT_OF = `type = 'tool_error' AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`;
+
+/** The error as it is recognised, and the lines that were printed when it happened: those are what others quote. */
+function wordingsOf(error: string, { sqlite }: Db): string[] {
+  const rows = sqlite.all(
+    `SELECT said FROM error_kb WHERE error_normalized = ?
+     UNION SELECT json_extract(data, '$.said') FROM events WHERE ${IS_EVENT_OF}`,
+    error,
+    error,
+  );
+  return [
+    error,
+    ...rows.map(({ said }) => said).filter((said) => typeof said === 'string' && said !== ''),
+  ].map(String);
+}
+
+/** Those that have one of them as JSON writes it, and so also inside a longer text. */
+function deleteAnalyses(wordings: readonly string[], { sqlite }: Db): number {
+  let deleted = 0;
+  for (const wording of wordings) {
+    const written = JSON.stringify(wording).slice(1, -1);
+    deleted += sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', written).changes;
+  }
+  return deleted;
+}
+
+/** What a model proposed to tell of it. */
+function deleteLessons(error: string, { sqlite }: Db): number {
+  return sqlite.run(
     "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
     error,
   ).changes;
-  // As JSON writes it, and so also inside a longer text.
-  const quoted = JSON.stringify(error).slice(1, -1);
-  return lessons + sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', quoted).changes;
 }
 
 const BATCH_ROWS = 500;
 
 /** Events cannot be changed: each is deleted and written again at its place without the error. */
-function cleanSummaries(error: string, { sqlite }: Db): number {
+function cleanSummaries(wordings: readonly string[], { sqlite }: Db): number {
   let changed = 0;
   for (let after = -1; ; ) {
     const rows = sqlite.all(
@@ -67,8 +87,9 @@ function cleanSummaries(error: string, { sqlite }: Db): number {
     );
     for (const { id, data } of rows) {
       const summary = parseJson(String(data));
-      if (!isRecord(summary) || !namesError(summary, error)) continue;
-      const uniqueErrors = (summary.uniqueErrors as unknown[]).filter((one) => one !== error);
+      if (!isRecord(summary) || !Array.isArray(summary.uniqueErrors)) continue;
+      const uniqueErrors = summary.uniqueErrors.filter((one) => !wordings.includes(one));
+      if (uniqueErrors.length === summary.uniqueErrors.length) continue;
       const row = sqlite.get('SELECT * FROM events WHERE id = ?', Number(id));
       const { v, ts, session_id, project, project_path } = row as Record<string, string | null>;
       sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
@@ -85,11 +106,7 @@ function cleanSummaries(error: string, { sqlite }: Db): number {
   }
 }
 
-function namesError({ uniqueErrors }: Json, error: string): boolean {
-  return Array.isArray(uniqueErrors) && uniqueErrors.includes(error);
-}
-
-function deleteContexts(error: string, { sqlite }: Db): number {
+function deleteContexts(wordings: readonly string[], { sqlite }: Db): number {
   let deleted = 0;
   for (let after = -1; ; ) {
     const rows = sqlite.all(
@@ -98,7 +115,7 @@ function deleteContexts(error: string, { sqlite }: Db): number {
       BATCH_ROWS,
     );
     for (const { id, text } of rows) {
-      if (quotesError(String(text), error))
+      if (wordings.some((wording) => quotesError(String(text), wording)))
         deleted += sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
     }
     if (rows.length < BATCH_ROWS) return deleted;
@@ -108,10 +125,12 @@ function deleteContexts(error: string, { sqlite }: Db): number {
 
 /** Less of an error than this says nothing of it. */
 const QUOTE_LENGTH_MIN = 12;
+/** A context quotes no more of it. */
+const QUOTE_LENGTH_MAX = 200;
 
 /** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it: on one line, with `‹`. */
 function quotesError(text: string, error: string): boolean {
-  const wanted = oneLine(error).replaceAll('<', '‹');
+  const wanted = cutText(oneLine(error), QUOTE_LENGTH_MAX).replaceAll('<', '‹');
   return text.split('\n').some((line) => {
     const quoted = line.replaceAll('<', '‹').replace(/^- /, '');
     if (quoted.startsWith(wanted)) return true;

@@ -81,7 +81,9 @@ function countRows(db: Db): DatabaseCounts {
     knownFixes: has('error_kb', 'resolution')
       ? number('SELECT COUNT(*) FROM error_kb WHERE resolution IS NOT NULL')
       : 0,
-    openErrors: has('error_kb', 'state') ? number("SELECT COUNT(*) FROM error_kb WHERE state = 'open'") : 0,
+    openErrors: has('error_kb', 'state')
+      ? number("SELECT COUNT(*) FROM error_kb WHERE resolution IS NULL AND COALESCE(state, 'open') = 'open'")
+      : 0,
     firstEvent: has('events', 'ts') ? text('SELECT MIN(ts) FROM events') : null,
     lastEvent: has('events', 'ts') ? text('SELECT MAX(ts) FROM events') : null,
   };
@@ -95,7 +97,7 @@ const LOOKED_AT_MAX = 500;
 export function listWithheld(paths: StatePaths): Withheld[] {
   const withheld = readDatabase(paths, (db) => {
     const errors = queryEvents({ type: 'tool_error', limit: LOOKED_AT_MAX }, db).map((event) =>
-      String(event.error),
+      String(event.said ?? event.error),
     );
     const fixes = db.shape.has('error_kb', 'resolution')
       ? db.sqlite

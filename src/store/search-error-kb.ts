@@ -51,7 +51,7 @@ function sameError(
 ): KnownError | undefined {
   const rows = db.sqlite.all(
     `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
-     ORDER BY (project_path = ?) DESC, use_count DESC LIMIT ?`,
+       AND project_path IN (?, '') ORDER BY (project_path <> '') DESC, use_count DESC LIMIT ?`,
     normalizedError,
     projectPath ?? '',
     SAME_MAX,

@@ -136,6 +136,30 @@ const canonical: [what: string, path: string, entries: Record<string, string | n
     { 'C:\\w\\fix/.git': 'gitdir: c:/repo/.git/worktrees/fix\n' },
     'C:\\repo\\src',
   ],
+  ['it is a worktree that is gone', '/repo/.worktrees/fix', { '/repo/.git': null }, '/repo'],
+  ['it is such a worktree of no repository', '/repo/.worktrees/fix', {}, '/repo'],
+  [
+    'it is a worktree of a client that is gone',
+    '/repo/.claude/worktrees/fix',
+    { '/repo/.git': null },
+    '/repo',
+  ],
+  [
+    'it is a directory of a worktree that is gone',
+    '/repo/.worktrees/fix/src/a',
+    { '/repo/.git': null },
+    '/repo',
+  ],
+  ['it is a worktree that is gone, on Windows', 'c:\\repo\\.worktrees\\fix', {}, 'C:\\repo'],
+  [
+    'it is a directory among worktrees that is there',
+    '/repo/.worktrees/fix',
+    { '/repo/.git': null, '/repo/.worktrees/fix': null },
+    '/repo/.worktrees/fix',
+  ],
+  ['it is the place of the worktrees', '/repo/.worktrees', { '/repo/.git': null }, '/repo/.worktrees'],
+  ['it only looks like one', '/repo/worktrees/fix', {}, '/repo/worktrees/fix'],
+  ['it is in a directory of another dot name', '/repo/.git/worktrees/fix', {}, '/repo/.git/worktrees/fix'],
   ['it lies deeper than the limit', `/w/fix${'/d'.repeat(40)}`, WORKTREE, `/w/fix${'/d'.repeat(40)}`],
 ];
 test('canonicalProjectPath() gives the path itself when the repository knows nothing of the worktree', () => {
@@ -159,7 +183,9 @@ for (const [what, path, entries, expected] of canonical) {
 
 test('canonicalProjectPath() gives the same when it is applied again', () => {
   const path = fc
-    .array(fc.constantFrom('/', '\\', 'a', 'b', 'c:', '.', '..'), { maxLength: 10 })
+    .array(fc.constantFrom('/', '\\', 'a', 'b', 'c:', '.', '..', '/.worktrees/', '/.claude/worktrees/'), {
+      maxLength: 10,
+    })
     .map((parts) => parts.join(''));
   fc.assert(
     fc.property(path, (given) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { decidePostToolBatch } from '../../src/hooks/batch-logger.ts';
 import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
-import { type Home, readEvents, temporaryHome } from '../support/home.ts';
+import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';
 import { bashFailure, type Payload, payload, SESSION } from '../support/payloads.ts';
 
@@ -23,7 +23,9 @@ describe('decidePostToolBatch()', () => {
     expect(readEvents(home.paths, 'tool_error').map((event) => event.data)).toEqual([
       {
         tool: 'Edit',
-        error: 'String to replace not found in file.\nString: not there',
+        error: 'String to replace not found in file. · Edit',
+        said: 'String to replace not found in file.',
+        noise: 'client',
         errorRaw: 'String to replace not found in file.\nString: not there',
         toolUseId: 'toolu_e2',
         file: 'notes.txt',
@@ -57,8 +59,27 @@ describe('decidePostToolBatch()', () => {
     work.keep(
       decideFailure(home, bashFailure('String to replace not found', rejected)),
       decideBatch(home, payload('post-tool-batch-rejected')),
-      decideBatch(home, payload('post-tool-batch-rejected', { session_id: 'another' })),
+      decideBatch(home, payload('post-tool-batch-rejected', { session_id: 'of-a-fork' })),
     );
-    expect(readEvents(home.paths).map((event) => event.sessionId)).toEqual([SESSION, 'another']);
+    expect(readEvents(home.paths).map((event) => event.sessionId)).toEqual([SESSION]);
+  });
+
+  test('counts what a client does not identify each time', () => {
+    using home = temporaryHome();
+    using work = bench(home);
+    const [call] = payload('post-tool-batch-rejected').tool_calls as Payload[];
+    const anonymous = { tool_calls: [{ ...call, tool_use_id: undefined }] };
+    work.keep(
+      decideBatch(home, payload('post-tool-batch-rejected', anonymous)),
+      decideBatch(home, payload('post-tool-batch-rejected', anonymous)),
+    );
+    expect(readEvents(home.paths)).toHaveLength(2);
+  });
+
+  test('keeps what the client says about its own rules out of the knowledge base', () => {
+    using home = temporaryHome();
+    using work = bench(home);
+    work.keep(decideBatch(home, payload('post-tool-batch-rejected')));
+    expect(readRows(home.paths, 'SELECT * FROM error_kb')).toEqual([]);
   });
 });

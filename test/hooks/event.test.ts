@@ -135,6 +135,25 @@ describe('parseHookEvent()', () => {
     expect(parseHookEvent(payload('stop', { transcript_path: windows }))?.transcriptPath).toBe(windows);
   });
 
+  test('gives what a command printed, on either stream, unless it is too long to be a message', () => {
+    const output = (tool_response: unknown) => {
+      const event = parseHookEvent(payload('post-tool-use-bash', { tool_response }));
+      return event?.name === 'PostToolUse' ? event.output : undefined;
+    };
+    expect(output({ stdout: 'out', stderr: 'err' })).toBe('out\nerr');
+    expect(output({ stdout: '', stderr: 'err' })).toBe('err');
+    expect(output({ stdout: 'x'.repeat(2000) })).toHaveLength(2000);
+    expect(output({ stdout: 'x'.repeat(2000), stderr: 'y' })).toBe('');
+    for (const response of [undefined, 'text', [], { stdout: 7 }]) expect(output(response)).toBe('');
+  });
+
+  test('gives what the agent said before a call', () => {
+    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 'I try' }))).toMatchObject({
+      remark: 'I try',
+    });
+    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 7 }))).toMatchObject({ remark: null });
+  });
+
   test('bounds what is stored with every event', () => {
     const long = 'n'.repeat(100_000);
     const fields = { session_id: long, agent_id: long, agent_type: long, tool_name: long, tool_use_id: long };

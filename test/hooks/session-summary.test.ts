@@ -40,19 +40,21 @@ test('decideSessionEnd() has an empty session summed up', () => {
   });
 });
 
-test('decideSessionEnd() has a session summed up', () => {
+// What nobody else would gain from knowing is counted and not named.
+test('decideSessionEnd() has a session summed up, with the printed lines of its unsolved errors', () => {
   const failure = (error: string, id: string) =>
-    bashFailure(error, { tool_input: { command: 'make' }, tool_use_id: id });
+    bashFailure(`Exit code 2\nmake: ${error}`, { tool_input: { command: 'make' }, tool_use_id: id });
   const edit = (file: string, id: string) =>
     payload('post-tool-use-edit', { tool_input: { file_path: `/home/dev/app/${file}` }, tool_use_id: id });
   const summary = summaryAfter(
     ...['one', 'two', 'three', 'four'.repeat(50)].map((text) => prompt(text)),
     prompt('of another session', { session_id: 'another' }),
-    failure('solved error', 't1'),
+    failure('unknown option -x', 't1'),
     edit('a.ts', 't2'),
     bashSuccess('make', { tool_use_id: 't3' }),
-    failure('unsolved error', 't4'),
-    failure('unsolved error', 't5'),
+    failure('unknown option -y', 't4'),
+    failure('unknown option -y', 't5'),
+    failure('something went wrong', 't8'),
     edit('b.ts', 't6'),
     edit('a.ts', 't7'),
   );
@@ -60,9 +62,9 @@ test('decideSessionEnd() has a session summed up', () => {
     promptCount: 4,
     toolCounts: { Edit: 3, Bash: 1 },
     toolSequence: ['Edit', 'Bash', 'Edit', 'Edit'],
-    errorCount: 3,
+    errorCount: 4,
     unresolvedErrorCount: 2,
-    uniqueErrors: ['unsolved error'],
+    uniqueErrors: ['make: unknown option -y'],
     lastPrompts: ['four'.repeat(25), 'three', 'two'],
     lastEditedFiles: ['a.ts', 'b.ts'],
     reason: 'other',

@@ -3,14 +3,16 @@ import fc from 'fast-check';
 import { decide } from '../../src/hooks/decide.ts';
 import type { Project } from '../../src/hooks/decision.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
-import { toolCommand, toolError, toolFile, toolMeta } from '../../src/hooks/tool-call.ts';
+import { callRecord, hiddenError, toolError, toolMeta } from '../../src/hooks/tool-call.ts';
 import { temporaryHome } from '../support/home.ts';
 import { APP, bench } from '../support/hook-context.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { type Payload, PROJECT, payload } from '../support/payloads.ts';
 
-function call(tool: string, input: Payload) {
-  return { tool, input, toolUseId: 't1' };
+type Besides = { readonly remark?: string; readonly cwd?: string };
+
+function call(tool: string, input: Payload, { remark, cwd }: Besides = {}) {
+  return { tool, input, toolUseId: 't1', remark: remark ?? null, cwd };
 }
 
 describe('toolMeta()', () => {
@@ -70,7 +72,7 @@ describe('toolMeta()', () => {
   for (const file of hidden) {
     test(`hides the path ${file}`, () => {
       expect(toolMeta(call('Read', { file_path: file }))).toEqual({ file: '[SENSITIVE_PATH]' });
-      expect(toolFile(call('Read', { file_path: file }), APP)).toBeNull();
+      expect(callRecord(call('Read', { file_path: file }), APP).file).toBeNull();
     });
   }
   for (const file of [
@@ -85,65 +87,192 @@ describe('toolMeta()', () => {
   }
 });
 
-describe('toolFile()', () => {
-  const rows: [file: string, project: Project, expected: string][] = [
+const UNKNOWN: Project = { name: 'unknown', path: null, spellings: [] };
+const WORKTREE: Project = { ...APP, spellings: [PROJECT, '/home/dev/app-fix'] };
+/** Inside the project: to be told relative to the worktree. */
+const INNER: Project = { ...APP, spellings: [PROJECT, `${PROJECT}/.worktrees/fix`] };
+
+describe('callRecord()', () => {
+  const files: [file: string, project: Project, expected: string][] = [
     ['/home/dev/app/src/a.ts', APP, 'src/a.ts'],
     ['src/a.ts', APP, 'src/a.ts'],
     ['/home/dev/app2/a.ts', APP, '/home/dev/app2/a.ts'],
     ['C:\\app\\src\\a.ts', { name: 'app', path: 'C:\\app', spellings: ['C:\\app'] }, 'src/a.ts'],
-    ['/home/dev/app/a.ts', { name: 'unknown', path: null, spellings: [] }, '/home/dev/app/a.ts'],
+    ['/home/dev/app/a.ts', UNKNOWN, '/home/dev/app/a.ts'],
     // In a worktree the project is the main working tree, so that both share what is known of a file.
-    ['/home/dev/app-fix/src/a.ts', { ...APP, spellings: [PROJECT, '/home/dev/app-fix'] }, 'src/a.ts'],
+    ['/home/dev/app-fix/src/a.ts', WORKTREE, 'src/a.ts'],
+    ['/home/dev/app/.worktrees/fix/src/a.ts', INNER, 'src/a.ts'],
   ];
-  for (const [file, project, expected] of rows) {
-    test(`gives ${expected} for ${file} in ${project.path}`, () => {
-      expect(toolFile(call('Edit', { file_path: file }), project)).toBe(expected);
+  for (const [file, project, expected] of files) {
+    test(`keeps the file ${expected} for ${file} in ${project.path} with ${project.spellings.length} places`, () => {
+      expect(callRecord(call('Edit', { file_path: file }), project).file).toBe(expected);
     });
   }
-  test('gives null for a tool that is not called on a file', () => {
-    expect(toolFile(call('Bash', { file_path: 'a.ts' }), APP)).toBeNull();
-    expect(toolFile(call('Edit', {}), APP)).toBeNull();
-  });
-});
 
-describe('toolCommand()', () => {
-  test('reads only Bash commands', () => {
-    expect(toolCommand(call('Bash', { command: 'cd x && npm run test:unit src/a.ts' }))).toEqual({
-      program: 'npm',
-      family: 'npm run test:unit',
-      targets: ['src/a.ts'],
-      hidesFailure: false,
-    });
-    expect(toolCommand(call('Edit', { command: 'npm test' }))).toBeNull();
-    expect(toolCommand(call('Bash', {}))).toBeNull();
+  test('keeps no file of a tool that is not called on one', () => {
+    expect(callRecord(call('Bash', { file_path: 'a.ts' }), APP).file).toBeNull();
+    expect(callRecord(call('Edit', {}), APP).file).toBeNull();
   });
+
+  const lines: [tool: string, input: Payload, line: string | null][] = [
+    ['Bash', { command: 'cd web && npm test 2>&1 | tail' }, 'cd web && npm test 2>&1 | tail'],
+    ['Bash', { command: 'a\nb' }, 'a\nb'],
+    ['PowerShell', { command: 'Get-Item x' }, 'Get-Item x'],
+    ['Bash', {}, null],
+    ['Edit', { file_path: 'a.ts', new_string: 'CONTENT' }, null],
+    ['Read', { file_path: 'a.ts' }, null],
+    ['Agent', { prompt: 'SUBTASK' }, null],
+    ['Task', { prompt: 'SUBTASK' }, null],
+    ['Grep', { pattern: 'x', path: 'src' }, '{"pattern":"x","path":"src"}'],
+    ['mcp__db__query', { sql: 'SELECT 1' }, '{"sql":"SELECT 1"}'],
+    ['mcp__db__list', {}, null],
+  ];
+  for (const [tool, input, line] of lines) {
+    test(`keeps the line ${JSON.stringify(line)} of ${tool} ${JSON.stringify(input)}`, () => {
+      expect(callRecord(call(tool, input), APP).line).toBe(line);
+    });
+  }
+
+  test('names the programs of a shell command, and of nothing else', () => {
+    const family = (tool: string, input: Payload) => callRecord(call(tool, input), APP).command;
+    expect(family('Bash', { command: 'cd x && npm run test:unit src/a.ts' })).toBe('npm run test:unit');
+    expect(family('PowerShell', { command: 'npm test' })).toBe('npm test');
+    expect(family('Bash', { command: 'ls' })).toBe('');
+    expect(family('Bash', {})).toBeNull();
+    expect(family('Edit', { command: 'npm test' })).toBeNull();
+  });
+
+  const directories: [cwd: string | undefined, project: Project, directory: string | null][] = [
+    [PROJECT, APP, ''],
+    [`${PROJECT}/`, APP, ''],
+    [`${PROJECT}/web/src`, APP, 'web/src'],
+    ['/srv/elsewhere', APP, '/srv/elsewhere'],
+    ['/home/dev/app-fix', WORKTREE, ''],
+    ['/home/dev/app-fix/web', WORKTREE, 'web'],
+    ['C:\\app\\web', { name: 'app', path: 'C:\\app', spellings: ['C:\\app'] }, 'web'],
+    [undefined, APP, null],
+  ];
+  for (const [cwd, project, directory] of directories) {
+    test(`keeps the directory ${JSON.stringify(directory)} of a shell in ${cwd}`, () => {
+      const besides = cwd === undefined ? {} : { cwd };
+      expect(callRecord(call('Bash', { command: 'ls' }, besides), project).directory).toBe(directory);
+      expect(callRecord(call('Grep', { pattern: 'x' }, besides), project).directory).toBeNull();
+    });
+  }
+
+  test('makes a path relative before it looks for secrets: what stands above the project is none', () => {
+    const root = `/home/${'aZ3kQ9xW1mR7tB5vN8cH2yL6dJ4fP0gS'}/app`;
+    const project = { name: 'app', path: root, spellings: [root] };
+    const { file } = callRecord(call('Edit', { file_path: `${root}/src/a.ts` }), project);
+    const { directory } = callRecord(call('Bash', { command: 'ls' }, { cwd: `${root}/web` }), project);
+    expect([file, directory]).toEqual(['src/a.ts', 'web']);
+    expect(callRecord(call('Bash', { command: 'ls' }, { cwd: `${root}/web` }), APP).directory).toContain(
+      '[REDACTED]',
+    );
+  });
+
+  test('keeps what the agent said before, on one line and cut', () => {
+    const remark = `Now\nI try it with --bail. ${'word '.repeat(200)}`;
+    const kept = callRecord(call('Bash', { command: 'ls' }, { remark }), APP).remark ?? '';
+    expect(kept).toStartWith('Now I try it with --bail. word');
+    expect(kept.length).toBe(240);
+    expect(callRecord(call('Bash', { command: 'ls' }, { remark: '' }), APP).remark).toBeNull();
+    expect(callRecord(call('Bash', { command: 'ls' }), APP).remark).toBeNull();
+  });
+
+  test('keeps 2,000 characters of a command and 300 of any other input', () => {
+    const long = 'word '.repeat(5000);
+    expect(callRecord(call('Bash', { command: long }), APP).line).toBe(long.slice(0, 2000));
+    expect(callRecord(call('mcp__x__y', { text: long }), APP).line).toHaveLength(300);
+  });
+
+  for (const { text, secret } of SECRETS) {
+    test(`keeps no secret in line and remark: ${text.slice(0, 12)}`, () => {
+      const record = callRecord(call('Bash', { command: `run ${text}` }, { remark: `now ${text}` }), APP);
+      expect(record.line).toStartWith('run ');
+      expect(record.remark).toStartWith('now ');
+      expect(JSON.stringify(record)).not.toContain(secret);
+    });
+  }
 });
 
 describe('toolError()', () => {
-  test('keeps the normalised error, 500 characters of the text, and the files that it names', () => {
-    const error = `src/db.ts:10:5 - error TS2339\n/home/dev/app/lib/a.js:3\n/usr/lib/b.js\nnode_modules/x/c.js\n.env ${'z'.repeat(9000)}`;
-    const stored = toolError(call('Bash', { command: 'npx tsc' }), error, APP);
-    expect(stored).toMatchObject({
+  test('keeps the key, the telling line and the whole text beside the call', () => {
+    const printed = "Exit code 1\n> lint\nerror: unknown option '--bail'";
+    const input = { command: 'npm run lint -- --bail' };
+    expect(toolError(call('Bash', input, { cwd: `${PROJECT}/web`, remark: 'I try' }), printed, APP)).toEqual({
       tool: 'Bash',
       toolUseId: 't1',
+      command: 'npm run lint',
+      line: 'npm run lint -- --bail',
+      directory: 'web',
+      remark: 'I try',
       file: null,
-      mentionedFiles: ['src/db.ts', 'lib/a.js'],
+      error: "unknown option '--bail' · npm",
+      said: "error: unknown option '--bail'",
+      errorRaw: printed,
+      noise: null,
     });
-    expect(stored.error.length).toBeLessThanOrEqual(200);
-    expect(stored.errorRaw).toBe(error.slice(0, 500));
-    expect(stored.command?.program).toBe('tsc');
+  });
+
+  const noises: [command: string, printed: string, noise: string][] = [
+    ['npm test', 'Exit code 1', 'silent'],
+    ['npm test', 'Exit code 1\nboom in tests', 'unclear'],
+    ['npx tsc', 'src/db.ts:10:5 - error TS2339: Property "x" does not exist', 'finding'],
+    ['npm test', 'Command timed out after 2m', 'interrupted'],
+    ['gh api x', 'HTTP 401: Unauthorized', 'secret'],
+  ];
+  for (const [command, printed, noise] of noises) {
+    test(`says that ${JSON.stringify(printed)} is ${noise}`, () => {
+      expect(toolError(call('Bash', { command }), printed, APP).noise).toBe(noise);
+    });
+  }
+
+  test('finds the line that tells also at the end of a long text, of which it keeps the beginning', () => {
+    const printed = `Exit code 1\n${'downloading\n'.repeat(20_000)}error: unknown option '--bail'`;
+    const { errorRaw } = toolError(call('Bash', { command: 'npm test -- --bail' }), printed, APP);
+    expect(errorRaw).toBe(printed.slice(0, 2000));
+    const short = `Exit code 1\n${'downloading\n'.repeat(300)}error: unknown option '--bail'`;
+    const { said } = toolError(call('Bash', { command: 'npm test -- --bail' }), short, APP);
+    expect(said).toBe("unknown option '--bail'");
   });
 
   test('never cuts a code point', () => {
     for (let length = 195; length < 205; length++) {
-      const { error, errorRaw } = toolError(
-        call('Bash', {}),
-        `${'a'.repeat(length)}\u{1f600}`.repeat(30),
-        APP,
-      );
-      expect(error.isWellFormed() && errorRaw.isWellFormed()).toBe(true);
+      const printed = `${'a'.repeat(length)}\u{1f600}`.repeat(30);
+      const { error, said, errorRaw } = toolError(call('Bash', {}), printed, APP);
+      expect(error.isWellFormed() && said.isWellFormed() && errorRaw.isWellFormed()).toBe(true);
+      expect(Math.max(error.length, said.length - 40)).toBeLessThanOrEqual(200);
     }
   });
+});
+
+describe('hiddenError()', () => {
+  const printed = 'bash: pnpm: command not found';
+  const hidden = (tool: string, command: string, output: string) =>
+    hiddenError({ ...call(tool, { command }), output }, APP);
+
+  test('reads the failure that a pipe hides', () => {
+    expect(hidden('Bash', 'pnpm test | tail -5', printed)).toMatchObject({
+      line: 'pnpm test | tail -5',
+      error: 'pnpm: command not found · pnpm test',
+      said: printed,
+      errorRaw: printed,
+      noise: null,
+      isHidden: true,
+    });
+  });
+
+  const none: [what: string, tool: string, command: string, output: string][] = [
+    ['without a pipe', 'Bash', 'pnpm test', printed],
+    ['of a search', 'Bash', 'grep -r pnpm docs | head', printed],
+    ['that says nothing', 'Bash', 'pnpm test | tail -5', ''],
+    ['that says that it worked', 'Bash', 'pnpm test | tail -5', 'all good'],
+    ['of another tool', 'Grep', 'pnpm test | tail -5', printed],
+  ];
+  for (const [what, tool, command, output] of none) {
+    test(`finds none in a call ${what}`, () => expect(hidden(tool, command, output)).toBeUndefined());
+  }
 });
 
 describe('what is recorded', () => {
@@ -174,6 +303,7 @@ describe('what is recorded', () => {
       model: found,
       new_string: found,
       description: found,
+      sql: found,
     };
     const calls = ['Bash', 'Edit', 'Grep'].map((tool_name) => ({
       tool_name,
@@ -184,7 +314,8 @@ describe('what is recorded', () => {
       prompt: found,
       error: found,
       tool_input: input,
-      tool_response: found,
+      tool_response: { stdout: `bash: x: command not found ${found}` },
+      remark: found,
       tool_calls: calls,
     });
   }
@@ -198,7 +329,7 @@ describe('what is recorded', () => {
   }
 
   for (const name of NAMES) {
-    for (const tool of ['Bash', 'Edit', 'Grep', 'Agent']) {
+    for (const tool of ['Bash', 'Edit', 'Grep', 'Agent', 'mcp__db__query']) {
       test(`never holds a secret: ${name} of ${tool}`, () => {
         fc.assert(
           fc.property(text, (planted) => {

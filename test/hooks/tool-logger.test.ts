@@ -1,36 +1,35 @@
 import { describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
 import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
 import { decidePostToolUse } from '../../src/hooks/tool-logger.ts';
 import { readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';
 import { bashFailure, bashSuccess, type Payload, PROJECT, payload, SESSION } from '../support/payloads.ts';
 
+const HIDDEN = 'bash: pnpm: command not found';
+
 /** Records the payloads one after the other and gives what is stored. */
 function eventsAfter(...inputs: Payload[]) {
   using home = temporaryHome();
   using work = bench(home);
   for (const input of inputs) {
-    work.keep(
+    const decision =
       input.hook_event_name === 'PostToolUse'
         ? decidePostToolUse(eventOf('PostToolUse', input), work.context)
-        : decidePostToolUseFailure(eventOf('PostToolUseFailure', input), work.context),
-    );
+        : decidePostToolUseFailure(eventOf('PostToolUseFailure', input), work.context);
+    if (input.hook_event_name === 'PostToolUse') expect(decision.reply).toBeUndefined();
+    work.keep(decision);
   }
-  const fixes = readRows(
-    home.paths,
-    'SELECT error_normalized, resolved_by, use_count, resolution FROM error_kb WHERE resolution IS NOT NULL',
-  );
-  return { events: readEvents(home.paths), fixes };
+  const errors = existsSync(home.paths.database)
+    ? readRows(home.paths, 'SELECT error_normalized, said, seen_count, resolution FROM error_kb')
+    : [];
+  return { events: readEvents(home.paths), errors };
 }
 
 describe('decidePostToolUse()', () => {
   test('records the call and never says anything', () => {
-    using home = temporaryHome();
-    using work = bench(home);
-    const decision = decidePostToolUse(eventOf('PostToolUse', payload('post-tool-use-edit')), work.context);
-    expect(decision.reply).toBeUndefined();
-    work.keep(decision);
-    expect(readEvents(home.paths)).toEqual([
+    const { events } = eventsAfter(payload('post-tool-use-edit'));
+    expect(events).toEqual([
       {
         type: 'tool_use',
         sessionId: SESSION,
@@ -47,6 +46,25 @@ describe('decidePostToolUse()', () => {
     ]);
   });
 
+  test('records a command whole, with where it ran and what the agent said before', () => {
+    const input = { command: 'CI=1 npm test -- --bail 2>&1 | tail -5' };
+    const { events } = eventsAfter(
+      payload('post-tool-use-bash', { tool_input: input, cwd: `${PROJECT}/web`, remark: 'All of them.' }),
+    );
+    expect(events.map(({ data }) => data)).toEqual([
+      {
+        tool: 'Bash',
+        meta: { command: 'npm' },
+        success: true,
+        toolUseId: 'toolu_r2',
+        command: 'npm test',
+        line: 'CI=1 npm test -- --bail 2>&1 | tail -5',
+        directory: 'web',
+        remark: 'All of them.',
+      },
+    ]);
+  });
+
   test('keeps nothing of contents and answers', () => {
     const { events } = eventsAfter(
       payload('post-tool-use-edit', { tool_input: { file_path: 'a.ts', new_string: 'CONTENT' } }),
@@ -57,71 +75,78 @@ describe('decidePostToolUse()', () => {
     expect(JSON.stringify(events)).not.toMatch(/CONTENT|ANSWER|SUBTASK-BODY/);
   });
 
-  test('keeps nothing of our own commands: what they say is no error of the project, and no fix', () => {
+  test('keeps nothing of our own commands: what they say is no error of the project', () => {
     const own = { tool_input: { command: 'cd app && ~/.self-generation/hooks/self-generation apply s1' } };
-    const { events, fixes } = eventsAfter(
-      bashFailure('Exit code 1\n- Use bun and not npm.\nNothing was changed', { ...own, tool_use_id: 't1' }),
+    const { events, errors } = eventsAfter(
+      bashFailure("Exit code 1\nerror: unknown option '--yess'", { ...own, tool_use_id: 't1' }),
       bashSuccess('self-generation apply s1 --yes', { tool_use_id: 't2' }),
       bashFailure('Exit code 1\nboom', {
         tool_input: { command: 'self-generation-tests' },
         tool_use_id: 't3',
       }),
     );
-    expect(events.map(({ data }) => data.error)).toEqual(['boom']);
-    expect(fixes).toEqual([]);
+    expect(events.map(({ data }) => data.said)).toEqual(['boom']);
+    expect(errors.map(({ said }) => said)).toEqual(['boom']);
   });
 
-  test('learns from the success of what failed before, once', () => {
-    const failed = (id: string) =>
-      bashFailure('Exit code 1\nboom in tests', { tool_input: { command: 'npm test' }, tool_use_id: id });
-    const { fixes } = eventsAfter(
-      failed('t1'),
-      bashSuccess('ls -la', { tool_use_id: 't2' }),
-      payload('post-tool-use-edit', { tool_use_id: 't3' }),
-      bashSuccess('npm test', { tool_use_id: 't4' }),
-      bashSuccess('npm test', { tool_use_id: 't5' }),
+  test('does not take the success of a command for the fix of its failure', () => {
+    const { events, errors } = eventsAfter(
+      bashFailure("Exit code 1\nerror: unknown option '--bail'", {
+        tool_input: { command: 'npm test -- --bail' },
+        tool_use_id: 't1',
+      }),
+      bashSuccess('npm test -- --bail', { tool_use_id: 't2' }),
     );
-    expect(fixes).toHaveLength(1);
-    expect(fixes[0]).toMatchObject({
-      error_normalized: 'boom in tests',
-      resolved_by: 'cross_tool_resolution',
-      use_count: 1,
-    });
+    expect(events.map(({ type }) => type)).toEqual(['tool_error', 'tool_use']);
+    expect(errors).toEqual([
+      {
+        error_normalized: "unknown option '--bail' · npm",
+        said: "error: unknown option '--bail'",
+        seen_count: 1,
+        resolution: null,
+      },
+    ]);
   });
-
-  const unrelated: [what: string, input: Payload][] = [
-    ['another command', bashSuccess('ls', { tool_use_id: 't2' })],
-    ['the command of another session', bashSuccess('npm test', { session_id: 'another', tool_use_id: 't2' })],
-    ['the command in a sub-agent', bashSuccess('npm test', { agent_id: 'a1', tool_use_id: 't2' })],
-    ['the command with a hidden exit code', bashSuccess('npm test | tail', { tool_use_id: 't2' })],
-  ];
-  for (const [what, input] of unrelated) {
-    test(`learns nothing from the success of ${what}`, () => {
-      const failure = bashFailure('Exit code 1\nboom in tests', { tool_input: { command: 'npm test' } });
-      const { events, fixes } = eventsAfter(failure, input);
-      expect(events).toHaveLength(2);
-      expect(fixes).toEqual([]);
-    });
-  }
 });
 
 describe('a success that is none', () => {
-  const failure = bashFailure('Exit code 1\nError: the port is taken', {
-    tool_input: { command: 'npm test' },
+  test('is recorded as a failure when a pipe hides one', () => {
+    const { events, errors } = eventsAfter(
+      bashSuccess('pnpm test | tail -5', { tool_response: { stdout: HIDDEN }, tool_use_id: 't1' }),
+      bashSuccess('pnpm test', { tool_response: { stdout: HIDDEN }, tool_use_id: 't2' }),
+      bashSuccess('pnpm test | tail -5', { tool_response: { stdout: 'all good' }, tool_use_id: 't3' }),
+    );
+    expect(events.map(({ type }) => type)).toEqual(['tool_error', 'tool_use', 'tool_use']);
+    expect(events[0]?.data).toMatchObject({
+      toolUseId: 't1',
+      line: 'pnpm test | tail -5',
+      error: 'pnpm: command not found · pnpm test',
+      said: HIDDEN,
+      isHidden: true,
+    });
+    expect(errors).toHaveLength(1);
   });
+
   const unfinished: [what: string, changes: Payload][] = [
     ['was started in the background', { tool_input: { command: 'npm test', run_in_background: true } }],
     ['went on in the background', { tool_response: { stdout: '', backgroundTaskId: 'b1' } }],
     ['was stopped', { tool_response: { stdout: '', interrupted: true } }],
   ];
   for (const [what, changes] of unfinished) {
-    test(`solves nothing when the command ${what}`, () => {
-      expect(eventsAfter(failure, bashSuccess('npm test', changes)).fixes).toEqual([]);
+    test(`is marked when the command ${what}`, () => {
+      const { events } = eventsAfter(bashSuccess('npm test', changes));
+      expect(events[0]?.data).toMatchObject({ command: 'npm test', isUnfinished: true });
     });
   }
 
-  test('is one when the command ended', () => {
-    const done = bashSuccess('npm test', { tool_response: { stdout: '', interrupted: false } });
-    expect(eventsAfter(failure, done).fixes).toHaveLength(1);
+  test('is no failure when the command goes on, whatever it has printed', () => {
+    const response = { tool_response: { stdout: HIDDEN, backgroundTaskId: 'b1' } };
+    const { events } = eventsAfter(bashSuccess('pnpm test | tail -5', response));
+    expect(events.map(({ type }) => type)).toEqual(['tool_use']);
+  });
+
+  test('is one without a mark when the command ended', () => {
+    const { events } = eventsAfter(bashSuccess('npm test', { tool_response: { interrupted: false } }));
+    expect(events[0]?.data).not.toHaveProperty('isUnfinished');
   });
 });

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import fc from 'fast-check';
-import { coversCommand } from '../../src/core/command.ts';
 import { isInformative } from '../../src/core/normalize-error.ts';
 import type { Recording } from '../../src/core/recording.ts';
 import type { Db } from '../../src/store/connection.ts';
@@ -30,15 +29,19 @@ const ERRORS = [
   '',
   '실패했습니다 다시',
 ];
+const NOISES = [null, 'unclear', 'finding', 'client'];
 const COMMANDS = ['npm test', 'npm test -- src/a.test.ts', 'npm run build', 'npm test | tail', 'ls', ''];
 const FILES = ['src/a.ts', 'src/b.ts'];
 
-const where = fc.record({
-  session: fc.constantFrom('s1', 's2'),
-  agent: fc.constantFrom(null, 'a1', 'a2'),
-  projectPath: fc.constantFrom('/home/dev/shop', '/home/dev/bank', null),
-  ts: fc.nat(1000).map(time),
-});
+const where = fc
+  .record({
+    session: fc.constantFrom('s1', 's2'),
+    agent: fc.constantFrom(null, 'a1', 'a2'),
+    projectPath: fc.constantFrom('/home/dev/shop', '/home/dev/bank', null),
+    ts: fc.nat(1000).map(time),
+    id: fc.constantFrom(undefined, 'c1', 'c2', 'c3'),
+  })
+  .map(({ id, ...rest }) => (id === undefined ? rest : { ...rest, id }));
 const call = fc.oneof(
   fc.record({ tool: fc.constant('Bash'), command: fc.constantFrom(...COMMANDS) }),
   fc.record({ tool: fc.constantFrom('Edit', 'Write', 'Read'), file: fc.constantFrom(...FILES) }),
@@ -48,50 +51,51 @@ const recording: fc.Arbitrary<Recording> = fc.oneof(
   fc.tuple(fc.string({ unit: 'grapheme' }), where).map(([text, at]) => prompt(text, at)),
   fc.tuple(call, where).map(([{ tool, ...rest }, at]) => success(tool, { ...rest, ...at })),
   fc
-    .tuple(call, where, fc.constantFrom(...ERRORS), fc.option(fc.nat(5), { nil: undefined }))
-    .map(([{ tool, ...rest }, at, error, shown]) =>
-      failure(tool, error, { ...rest, ...at, ...(shown === undefined ? {} : { shown }) }),
+    .tuple(call, where, fc.constantFrom(...ERRORS), fc.constantFrom(...NOISES), fc.option(fc.nat(5)))
+    .map(([{ tool, ...rest }, at, error, noise, shown]) =>
+      failure(tool, error, { ...rest, ...at, noise, ...(shown === null ? {} : { shown }) }),
     ),
   where.map((at): Recording => ({ kind: 'subagent-stop', at: origin(at) })),
   where.map((at) => sessionEnd(at)),
 );
 const step = fc.record({ recording, isSpooled: fc.boolean() });
 
-/** Errors that nothing solved, by the rules in words and without a database. */
-function unsolved(recordings: readonly Recording[]): number {
-  let open: { error: Recording & { kind: 'tool-errors' } }[] = [];
-  for (const one of recordings) {
-    if (one.kind === 'tool-errors') open.push({ error: one });
-    if (one.kind === 'tool-use') open = open.filter(({ error }) => !solves(one, error));
-  }
-  return open.length;
+/** Each call once, by the rule in words and without a database. */
+function calls(recordings: readonly Recording[]): Recording[] {
+  const known = new Set<string>();
+  return recordings.filter((one) => {
+    const id =
+      one.kind === 'tool-errors' ? one.errors[0]?.toolUseId : one.kind === 'tool-use' && one.toolUseId;
+    if (!id) return true;
+    const isNew = !known.has(id);
+    known.add(id);
+    return isNew;
+  });
 }
 
-function solves(
-  use: Recording & { kind: 'tool-use' },
-  { at, errors }: Recording & { kind: 'tool-errors' },
-): boolean {
-  const [error] = errors;
-  if (error === undefined || at.sessionId !== use.at.sessionId) return false;
-  if (use.at.agentId !== null && use.at.agentId !== at.agentId) return false;
-  if (error.command && use.command) return coversCommand(use.command, error.command);
-  const edits = ['Edit', 'Write'];
-  const sameKind = error.tool === use.tool || (edits.includes(error.tool) && edits.includes(use.tool));
-  return error.file !== null && error.file === use.file && sameKind;
+/** How often each error of each project was seen that somebody else may meet, too. */
+function seen(recordings: readonly Recording[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const one of recordings) {
+    if (one.kind !== 'tool-errors') continue;
+    for (const { error, noise } of one.errors) {
+      if (!isInformative(error) || !(noise === null || noise === 'unclear')) continue;
+      const name = `${error} in ${one.at.projectPath ?? ''}`;
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+  }
+  return counts;
 }
 
 function checkInvariants(db: Db, recordings: readonly Recording[]): void {
-  expect(count(db, 'events')).toBe(recordings.length);
-  expect(count(db, 'open_errors')).toBe(unsolved(recordings));
-  expect(count(db, 'open_errors', 'event_id NOT IN (SELECT id FROM events)')).toBe(0);
-  const known = db.sqlite.all('SELECT error_normalized AS error, use_count, seen_count FROM error_kb');
-  for (const { error, use_count: uses, seen_count: seen } of known) {
-    expect(isInformative(String(error))).toBe(true);
-    expect(Number(seen)).toBeGreaterThanOrEqual(Number(uses));
-    expect(recordings.some((one) => one.kind === 'tool-errors' && one.errors[0]?.error === error)).toBe(true);
-  }
-  expect(count(db, 'error_kb_text')).toBe(known.length);
-  expect(count(db, 'error_files', 'kb_id NOT IN (SELECT id FROM error_kb)')).toBe(0);
+  const kept = calls(recordings);
+  expect(count(db, 'events')).toBe(kept.length);
+  const rows = db.sqlite.all('SELECT error_normalized, project_path, seen_count, resolution FROM error_kb');
+  expect(
+    Object.fromEntries(rows.map((row) => [`${row.error_normalized} in ${row.project_path}`, row.seen_count])),
+  ).toEqual(seen(kept));
+  for (const { resolution } of rows) expect(resolution).toBeNull();
+  expect(count(db, 'error_kb_text')).toBe(rows.length);
   checkIntegrity(db);
 }
 
@@ -112,7 +116,7 @@ test('record() keeps its promises under any order of recordings, written at once
           steps.map((one) => one.recording),
         );
         pruneOldEvents(1, new Date(time(200_000)), db);
-        expect(count(db, 'events') + count(db, 'event_text') + count(db, 'open_errors')).toBe(0);
+        expect(count(db, 'events') + count(db, 'event_text')).toBe(0);
         checkIntegrity(db);
       } finally {
         db.sqlite.close();

@@ -1,23 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { fingerprint } from '../../src/core/fingerprint.ts';
+import { learnProject } from '../../src/learn/learn.ts';
 import { recordSeen } from '../../src/store/error-kb.ts';
 import { record } from '../../src/store/record.ts';
 import { resolveError } from '../../src/store/resolve-error.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
-import { withDatabase } from '../support/seed.ts';
+import { seedFixes, withDatabase } from '../support/seed.ts';
 import { failure, success, time } from './conformance/context.ts';
 
 const ERROR = 'Error: no port given';
 const SHOP = '/home/dev/shop';
 const BANK = '/home/dev/bank';
 
-const failed = (projectPath: string | null = SHOP, session = 's1') =>
-  failure('Bash', ERROR, { command: 'npm test', projectPath, session });
-const passed = (projectPath: string | null = SHOP, session = 's1') =>
-  success('Bash', { command: 'npm test', projectPath, session });
-const edited = success('Edit', { file: 'settings.ini', projectPath: SHOP });
-
+const failed = (projectPath: string | null = SHOP) =>
+  failure('Bash', ERROR, { command: 'npm test', projectPath });
 function tell(home: Home, ...recordings: Parameters<typeof record>[0][number][]): void {
   writeDatabase(home.paths, (db) => record(recordings, home.paths, db));
 }
@@ -28,8 +25,8 @@ function resolve(home: Home, summary: string, id = 1): boolean {
 
 function row(home: Home, id = 1): Record<string, unknown> {
   const [found] = readRows(home.paths, 'SELECT * FROM error_kb WHERE id = ?', id);
-  const { summary, tool, resolvedBy } = JSON.parse(String(found?.resolution));
-  return { ...found, summary, tool, resolvedBy };
+  const { summary, resolvedBy } = JSON.parse(String(found?.resolution));
+  return { ...found, summary, resolvedBy };
 }
 
 describe('resolveError()', () => {
@@ -40,8 +37,8 @@ describe('resolveError()', () => {
     expect(row(home)).toMatchObject({
       error_normalized: ERROR,
       error_raw: ERROR,
+      said: ERROR,
       summary: 'set PORT',
-      tool: 'Bash',
       resolvedBy: 'user',
       resolved_by: 'user',
       use_count: 1,
@@ -52,46 +49,43 @@ describe('resolveError()', () => {
     });
   });
 
-  test('does not count as a solution when there has been one, nor when it is written again', () => {
+  test('replaces a lesson, whose solutions stay counted, and does not count again', () => {
     using home = temporaryHome();
-    tell(home, failed(), edited, passed(), failed(), passed());
-    expect(row(home)).toMatchObject({ use_count: 2 });
+    seedFixes(home.paths, [
+      { error: ERROR, resolution: { kind: 'command' }, resolvedBy: 'lesson', useCount: 2, state: 'open' },
+    ]);
     for (const text of ['set PORT', 'set PORT in .env.local']) resolve(home, text);
-    expect(row(home)).toMatchObject({ use_count: 2, seen_count: 2, summary: 'set PORT in .env.local' });
-  });
-
-  test('stays when the error is solved by itself later, which still counts', () => {
-    using home = temporaryHome();
-    tell(home, failed());
-    resolve(home, 'set PORT');
-    tell(home, failed(), edited, passed());
     expect(row(home)).toMatchObject({
-      summary: 'set PORT',
-      resolved_by: 'user',
       use_count: 2,
-      seen_count: 2,
+      summary: 'set PORT in .env.local',
+      resolved_by: 'user',
+      state: null,
     });
   });
 
-  test('closes the error in every session of its project, and in no other', () => {
+  test('stays when the error happens again and something else helps then', () => {
     using home = temporaryHome();
-    tell(home, failed(), failed(SHOP, 's2'), failed(BANK), failed(null));
+    tell(home, failed());
     resolve(home, 'set PORT');
-    expect(readRows(home.paths, 'SELECT project_path FROM open_errors ORDER BY event_id')).toEqual([
-      { project_path: BANK },
-      { project_path: null },
-    ]);
-    resolve(
-      home,
-      'set PORT',
-      Number(readRows(home.paths, "SELECT id FROM error_kb WHERE project_path = ''")[0]?.id),
-    );
-    expect(readRows(home.paths, 'SELECT project_path FROM open_errors')).toEqual([{ project_path: BANK }]);
+    tell(home, failed(), success('Bash', { command: 'npm test -- --port', projectPath: SHOP }));
+    writeDatabase(home.paths, (db) => learnProject(SHOP, db, new Date()));
+    expect(row(home)).toMatchObject({ summary: 'set PORT', resolved_by: 'user', seen_count: 2 });
+  });
+
+  test('solves the error in its project, and in no other', () => {
+    using home = temporaryHome();
+    tell(home, failed(), failed(BANK), failed(null));
+    resolve(home, 'set PORT');
+    const solved = 'SELECT project_path FROM error_kb WHERE resolution IS NOT NULL ORDER BY id';
+    expect(readRows(home.paths, solved)).toEqual([{ project_path: SHOP }]);
+    resolve(home, 'set PORT', 3);
+    expect(readRows(home.paths, solved)).toEqual([{ project_path: SHOP }, { project_path: '' }]);
   });
 
   test('is stored also when the clock has been set back', () => {
     using home = temporaryHome();
-    tell(home, failed(), { ...passed(), at: { ...passed().at, ts: time(9000) } });
+    tell(home, failed());
+    withDatabase(home.paths, (db) => db.sqlite.run('UPDATE error_kb SET last_used = ?', time(9000)));
     resolve(home, 'set PORT');
     expect(row(home)).toMatchObject({ summary: 'set PORT', last_used: time(9000) });
   });
@@ -99,7 +93,7 @@ describe('resolveError()', () => {
   test('ends that the error is forgotten', () => {
     using home = temporaryHome();
     withDatabase(home.paths, (db) => {
-      recordSeen(ERROR, { ts: time(0), projectPath: SHOP, errorRaw: ERROR, files: [] }, db);
+      recordSeen(ERROR, { ts: time(0), projectPath: SHOP, said: ERROR, errorRaw: ERROR }, db);
       db.sqlite.run(
         'INSERT INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
         fingerprint(ERROR),
@@ -116,6 +110,5 @@ describe('resolveError()', () => {
     tell(home, failed());
     expect(resolve(home, 'set PORT', 99)).toBe(false);
     expect(readRows(home.paths, 'SELECT resolution FROM error_kb')).toEqual([{ resolution: null }]);
-    expect(readRows(home.paths, 'SELECT 1 FROM open_errors')).toHaveLength(1);
   });
 });

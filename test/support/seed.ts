@@ -22,55 +22,57 @@ export type ErrorSeed = {
   readonly sessionId?: string;
   /** Seconds before now. */
   readonly age?: number;
+  readonly said?: string;
+  readonly noise?: string;
 };
 
 /** `tool_error` events in the order given: the last one is the newest unless an age is given. */
 export function seedErrors(paths: StatePaths, errors: readonly ErrorSeed[]): void {
   withDatabase(paths, (db) => {
-    for (const [
-      index,
-      { error, tool = 'Bash', projectPath = PROJECT, sessionId = SESSION, age },
-    ] of errors.entries()) {
+    for (const [index, seed] of errors.entries()) {
+      const { error, tool = 'Bash', projectPath = PROJECT, sessionId = SESSION, age, said, noise } = seed;
       const project = projectPath?.split('/').at(-1) ?? 'unknown';
       const ts = isoBeforeNow(age ?? errors.length - index);
-      insertEvent(
-        { type: 'tool_error', ts, sessionId, project, projectPath, data: { tool, error, errorRaw: error } },
-        db,
-      );
+      const data = { tool, error, errorRaw: error, said, noise };
+      insertEvent({ type: 'tool_error', ts, sessionId, project, projectPath, data }, db);
     }
   });
 }
 
 export type FixSeed = {
   readonly error: string;
-  readonly resolution: string | null;
+  /** A text, or a remedy or a summary that is stored as JSON. */
+  readonly resolution: string | object | null;
   readonly useCount?: number;
   readonly projectPath?: string;
-  readonly files?: readonly string[];
+  readonly said?: string;
+  readonly resolvedBy?: string;
+  /** In how many sessions it has helped. */
+  readonly sessions?: number;
+  readonly state?: string;
 };
 
+/** Rows of the knowledge base in the order given: the last one is the newest. */
 export function seedFixes(paths: StatePaths, fixes: readonly FixSeed[]): void {
   withDatabase(paths, (db) => {
-    for (const { error, resolution, useCount = 1, projectPath = PROJECT, files = [] } of fixes) {
-      const ts = isoBeforeNow(60);
-      const id = db.sqlite.run(
-        `INSERT INTO error_kb(ts, error_normalized, resolution, use_count, last_used, project_path)
-         VALUES (?, ?, ?, ?, ?, ?)`,
+    for (const [index, fix] of fixes.entries()) {
+      const { error, resolution, useCount = 1, projectPath = PROJECT } = fix;
+      const ts = isoBeforeNow(60 + fixes.length - index);
+      db.sqlite.run(
+        `INSERT INTO error_kb(ts, error_normalized, resolution, use_count, last_used, project_path, said, resolved_by,
+           sessions, state)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ts,
         error,
-        resolution,
+        typeof resolution === 'object' && resolution !== null ? JSON.stringify(resolution) : resolution,
         useCount,
         ts,
         projectPath,
-      ).lastInsertRowid;
-      for (const file of files) {
-        db.sqlite.run(
-          'INSERT INTO error_files(project_path, file, kb_id) VALUES (?, ?, ?)',
-          projectPath,
-          file,
-          id,
-        );
-      }
+        fix.said ?? null,
+        fix.resolvedBy ?? null,
+        fix.sessions ?? 0,
+        fix.state ?? null,
+      );
     }
   });
 }

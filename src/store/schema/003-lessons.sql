@@ -16,6 +16,26 @@ CREATE TRIGGER error_kb_delete AFTER DELETE ON error_kb BEGIN
   DELETE FROM error_kb_text WHERE rowid = OLD.id;
 END;
 
+-- A lesson is found by the words of what helped.
+DROP TRIGGER IF EXISTS error_kb_text_insert;
+CREATE TRIGGER error_kb_text_insert AFTER INSERT ON error_kb BEGIN
+  INSERT INTO error_kb_text(rowid, error, raw, fix, files)
+  VALUES (NEW.id, NEW.error_normalized, NEW.error_raw,
+    CASE WHEN json_valid(NEW.resolution) THEN (
+      SELECT group_concat(value, ' ') FROM json_each(NEW.resolution)
+      WHERE key IN ('summary', 'use', 'failing', 'leaveOut', 'directory', 'rule', 'message') AND type = 'text')
+      ELSE NEW.resolution END, '');
+END;
+DROP TRIGGER IF EXISTS error_kb_text_update;
+CREATE TRIGGER error_kb_text_update AFTER UPDATE OF error_raw, resolution ON error_kb BEGIN
+  UPDATE error_kb_text SET raw = NEW.error_raw,
+    fix = CASE WHEN json_valid(NEW.resolution) THEN (
+      SELECT group_concat(value, ' ') FROM json_each(NEW.resolution)
+      WHERE key IN ('summary', 'use', 'failing', 'leaveOut', 'directory', 'rule', 'message') AND type = 'text')
+      ELSE NEW.resolution END
+  WHERE rowid = NEW.id;
+END;
+
 -- `said`: the telling line as it was printed. `state`: 'open', 'solved' (it works by now, and there is nothing to tell),
 -- 'contradicted' (the log speaks against what was told), 'doubted' and 'withdrawn' (see store/lessons-by-model.ts), NULL when
 -- nobody has looked. `sessions`: in how many it happened.
@@ -25,7 +45,8 @@ ALTER TABLE error_kb ADD COLUMN state TEXT;
 ALTER TABLE error_kb ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE error_kb ADD COLUMN evidence JSON;
 -- What a project has to tell: SubagentStart reads nothing else of the table.
-CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC) WHERE typeof(resolution) = 'text';
+CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC, last_used DESC)
+  WHERE typeof(resolution) = 'text';
 
 -- `bytes_done` is where the next reading begins, which may be the line of a call without a result; `bytes_seen` is up to
 -- where the file has been looked at.

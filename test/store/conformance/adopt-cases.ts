@@ -3,11 +3,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { openSqlite } from '#sqlite';
 import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
 import type { Db } from '../../../src/store/connection.ts';
-import { findFileResolutions } from '../../../src/store/error-kb.ts';
+import { recordPersonsFix } from '../../../src/store/error-kb.ts';
 import { queryEvents } from '../../../src/store/events.ts';
 import { findResolution } from '../../../src/store/find-resolution.ts';
 import { MigrationDeferred } from '../../../src/store/migrate.ts';
-import { queryOpenErrors } from '../../../src/store/open-errors.ts';
 import { pruneOldEvents } from '../../../src/store/retention.ts';
 import { searchErrorKB } from '../../../src/store/search-error-kb.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
@@ -42,8 +41,6 @@ function readEverything(db: Db) {
     found: queryEvents({ search: 'old words', limit: 9 }, db).length,
     fix: findResolution(OLD_ERROR, '/home/dev/shop', db)?.resolution,
     alike: searchErrorKB(OLD_ERROR, '/home/dev/shop', db)?.resolution,
-    files: findFileResolutions('a.ts', '/home/dev/shop', 5, db),
-    open: queryOpenErrors('old', db),
     rules: getCachedAnalysis(48, 'shop', { projectPath: '/home/dev/shop', now }, db)?.suggestions.length ?? 0,
   };
 }
@@ -51,6 +48,7 @@ function readEverything(db: Db) {
 /** What must go on after the migration, whatever was there before. */
 function useIt(context: Context, db: Db): void {
   const before = count(db, 'events');
+  const at = { ts: time(0), projectPath: '/home/dev/shop' };
   tell(
     context,
     db,
@@ -58,11 +56,13 @@ function useIt(context: Context, db: Db): void {
     failure('Bash', 'Error: new trouble', { command: 'npm test', id: 'x' }),
   );
   tell(context, db, failure('Bash', OLD_ERROR, { command: 'npm test' }), success('Edit', { file: 'a.ini' }));
-  tell(context, db, success('Bash', { command: 'npm test' }));
-  assert.equal(count(db, 'events'), before + 5);
+  assert.equal(count(db, 'events'), before + 4);
   assert.equal(queryEvents({ search: 'brand wor' }, db).length, 1);
-  assert.match(findResolution('Error: new trouble', '/home/dev/shop', db)?.resolution ?? '', /edited a\.ini/);
-  assert.match(findResolution(OLD_ERROR, '/home/dev/shop', db)?.resolution ?? '', /edited a\.ini/);
+  for (const error of ['Error: new trouble', OLD_ERROR]) {
+    recordPersonsFix(error, { ...at, summary: 'edited a.ini' }, db);
+    assert.match(findResolution(error, '/home/dev/shop', db)?.resolution ?? '', /edited a\.ini/);
+    assert.equal(searchErrorKB(error, '/home/dev/shop', db)?.said, error);
+  }
   assert.throws(() => db.sqlite.run("UPDATE events SET type = 'x'"), /INSERT-only/);
   checkIntegrity(db);
   pruneOldEvents(1, new Date('2090-01-01'), db);
@@ -103,8 +103,6 @@ const PREDECESSOR_CASES: readonly Case[] = [
         found: 1,
         fix: '{"resolvedBy":"success_after_error","toolSequence":["Bash"]}',
         alike: '{"resolvedBy":"success_after_error","toolSequence":["Bash"]}',
-        files: [],
-        open: [],
         rules: 1,
       });
       db.sqlite.close();
@@ -119,14 +117,18 @@ const PREDECESSOR_CASES: readonly Case[] = [
       writeOldDatabase(paths, PREDECESSOR);
       const before = dump(paths.database);
       const db = context.open();
-      assert.equal(userVersion(db.sqlite), 2);
+      assert.equal(userVersion(db.sqlite), 3);
       assert.deepEqual(
         queryEvents({ search: 'old' }, db).map((event) => event.type),
         ['tool_error', 'prompt'],
       );
       assert.equal(readEverything(db).rules, 1);
       assert.equal(count(db, 'feedback') + count(db, 'skill_embeddings'), 2);
-      assert.equal(db.sqlite.get('SELECT use_count FROM error_kb')?.use_count, 3);
+      // What was learnt by other rules is not told any more.
+      const known = db.sqlite.get(
+        'SELECT error_normalized AS error, resolution, use_count AS used FROM error_kb',
+      );
+      assert.deepEqual({ ...known }, { error: OLD_ERROR, resolution: null, used: 0 });
       assert.equal(count(db, 'sqlite_schema', "name LIKE 'events_fts%'"), 0);
       const [backup, ...others] = readdirSync(paths.backups);
       assert.deepEqual(others, []);
@@ -192,7 +194,7 @@ const PARTIAL_CASES = PARTIALS.flatMap(({ what, sql, events, errors, hasPath }):
       const db = context.open();
       assert.equal(count(db, 'events'), events);
       assert.equal(count(db, 'error_kb'), errors);
-      assert.equal(findResolution(OLD_ERROR, '/home/dev/shop', db) !== undefined, errors > 0);
+      assert.equal(count(db, 'error_kb', 'resolution IS NOT NULL'), 0);
       for (const column of ['type', 'ts', 'session_id', 'data']) {
         assert.equal(count(db, 'events', `${column} IS NULL`), 0, column);
       }
@@ -214,8 +216,8 @@ function insertEvent(data: string, type = 'tool_error'): string {
 }
 
 function insertError(normalized: string, { raw = '', resolution = '', uses = 1 } = {}): string {
-  return `INSERT INTO error_kb(ts, error_normalized, error_raw, resolution, use_count)
-    VALUES ('${time(-9)}', ${quoted(normalized)}, ${quoted(raw)}, ${quoted(resolution)}, ${uses});`;
+  return `INSERT INTO error_kb(ts, error_normalized, error_raw, resolution, resolved_by, use_count)
+    VALUES ('${time(-9)}', ${quoted(normalized)}, ${quoted(raw)}, ${quoted(resolution)}, 'user', ${uses});`;
 }
 
 const WITH_SECRETS = [
@@ -361,6 +363,25 @@ const SECRET_CASES: readonly Case[] = [
 
 const LIMIT_CASES: readonly Case[] = [
   {
+    title: 'getDb() takes our own database over that was restored without its version',
+    run: (context) => {
+      const first = context.open();
+      tell(context, first, prompt('kept words'), failure('Bash', 'Error: no port', { command: 'npm test' }));
+      recordPersonsFix(
+        'Error: no port',
+        { ts: time(0), projectPath: '/home/dev/shop', summary: 'set it' },
+        first,
+      );
+      first.sqlite.exec('PRAGMA user_version = 0');
+      first.sqlite.close();
+      const db = context.open();
+      assert.equal(userVersion(db.sqlite), 3);
+      assert.match(findResolution('Error: no port', '/home/dev/shop', db)?.resolution ?? '', /set it/);
+      assert.equal(queryEvents({ search: 'kept' }, db).length, 1);
+      useIt(context, db);
+    },
+  },
+  {
     title: 'getDb() adopts a database with tables of a module that is not known here',
     run: (context) => {
       const file = context.paths.database;
@@ -397,7 +418,7 @@ const LIMIT_CASES: readonly Case[] = [
       const before = dump(context.paths.database);
       const refusal = (error: unknown) =>
         error instanceof MigrationDeferred &&
-        /schema version is 99.*knows 2.*Update self-generation/.test(error.message);
+        /schema version is 99.*knows 3.*Update self-generation/.test(error.message);
       assert.throws(() => context.open(), refusal);
       assert.equal(dump(context.paths.database), before);
       const reading = context.read();

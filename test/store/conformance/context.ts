@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
-import { parseCommand } from '../../../src/core/command.ts';
-import type { Recording, ToolError } from '../../../src/core/recording.ts';
+import { commandFamily } from '../../../src/core/command.ts';
+import type { CallRecord, Recording, ToolError } from '../../../src/core/recording.ts';
 import { type StatePaths, statePaths } from '../../../src/core/state-paths.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { getDb } from '../../../src/store/db.ts';
@@ -102,36 +102,34 @@ export type CallFields = Where & {
   readonly command?: string;
   readonly file?: string;
   readonly id?: string;
-  readonly language?: 'ko' | 'en';
 };
 
-export function success(tool: string, call: CallFields = {}): Recording {
+function callOf(tool: string, { command, file, id }: CallFields): CallRecord {
+  const isShell = command !== undefined;
   return {
-    kind: 'tool-use',
-    at: origin(call),
     tool,
-    meta: {},
-    toolUseId: call.id ?? null,
-    command: call.command === undefined ? null : parseCommand(call.command),
-    file: call.file ?? null,
-    language: call.language ?? 'en',
+    toolUseId: id ?? null,
+    command: isShell ? commandFamily(command) : null,
+    line: isShell ? command : null,
+    directory: isShell ? '' : null,
+    remark: null,
+    file: file ?? null,
   };
+}
+
+export function success(tool: string, call: CallFields = {}): Recording {
+  return { kind: 'tool-use', at: origin(call), ...callOf(tool, call), meta: {} };
 }
 
 type ToolErrors = Extract<Recording, { kind: 'tool-errors' }>;
 
-export type FailureFields = CallFields & { readonly mentioned?: readonly string[]; readonly shown?: number };
+export type FailureFields = CallFields &
+  Partial<Pick<ToolError, 'said' | 'noise' | 'errorRaw'>> & { readonly shown?: number };
 
+/** `error` is the key, and the telling line as long as no other is given. */
 export function failure(tool: string, error: string, call: FailureFields = {}): ToolErrors {
-  const toolError: ToolError = {
-    tool,
-    error,
-    errorRaw: error,
-    toolUseId: call.id ?? null,
-    command: call.command === undefined ? null : parseCommand(call.command),
-    file: call.file ?? null,
-    mentionedFiles: call.mentioned ?? [],
-  };
+  const { said = error, errorRaw = said, noise = null } = call;
+  const toolError: ToolError = { ...callOf(tool, call), error, said, errorRaw, noise };
   return { kind: 'tool-errors', at: origin(call), errors: [toolError], shownKbId: call.shown ?? null };
 }
 

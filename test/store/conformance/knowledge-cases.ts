@@ -1,46 +1,43 @@
 import assert from 'node:assert/strict';
 import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
 import type { Db } from '../../../src/store/connection.ts';
-import { findFileResolutions, recordResolution, recordSeen } from '../../../src/store/error-kb.ts';
+import { countShown, recordPersonsFix, recordSeen, wasShown } from '../../../src/store/error-kb.ts';
 import { findResolution } from '../../../src/store/find-resolution.ts';
 import { searchErrorKB } from '../../../src/store/search-error-kb.ts';
-import { type Case, count, time } from './context.ts';
+import { type Case, count, failure, tell, time } from './context.ts';
 
 /** The error knowledge base and the cache of analyses. */
 
 type Learned = {
   readonly project?: string | null;
-  readonly times?: number;
   readonly fix?: string;
-  readonly files?: readonly string[];
+  readonly uses?: number;
   readonly seconds?: number;
+  /** As it was printed; nothing of it is known otherwise. */
   readonly raw?: string;
 };
 
 function learn(
   db: Db,
   error: string,
-  { project = '/home/dev/shop', times = 1, fix, files = [], seconds = 0, raw }: Learned = {},
+  { project = '/home/dev/shop', fix, uses = 1, seconds = 0, raw }: Learned = {},
 ): void {
-  for (let index = 0; index < times; index++) {
-    const resolved = { ts: time(seconds + index), projectPath: project, files, seenCount: 1 };
-    recordResolution(
-      error,
-      {
-        summary: fix ?? `fix in ${project}`,
-        toolSequence: ['Edit', 'Bash'],
-        ...(raw === undefined ? {} : { errorRaw: raw }),
-      },
-      resolved,
-      db,
-    );
-  }
+  const at = { ts: time(seconds), projectPath: project };
+  if (raw !== undefined) recordSeen(error, { ...at, said: raw, errorRaw: raw }, db);
+  recordPersonsFix(error, { ...at, summary: fix ?? `fix in ${project}` }, db);
+  db.sqlite.run(
+    'UPDATE error_kb SET use_count = ? WHERE error_normalized = ? AND project_path = ?',
+    uses,
+    error,
+    project ?? '',
+  );
 }
 
 function summary(known: { resolution: string } | null | undefined): unknown {
   return known ? (JSON.parse(known.resolution) as { summary: unknown }).summary : known;
 }
 
+const SHOP = '/home/dev/shop';
 const UNDEFINED = 'TypeError: Cannot read properties of undefined (reading <STR>)';
 const NULL = 'TypeError: Cannot read properties of null (reading <STR>)';
 
@@ -106,15 +103,18 @@ const SEARCHES: readonly SearchRow[] = [
 
 const ERROR_KB_CASES: readonly Case[] = [
   {
-    title: 'findResolution() prefers the own project, then the most used',
+    title:
+      'findResolution() gives the most used of the own project and of none, and nothing of another project',
     run: ({ open }) => {
       const db = open();
-      learn(db, UNDEFINED, { project: '/home/dev/bank', times: 5 });
-      learn(db, UNDEFINED, { project: '/home/dev/shop', times: 1 });
-      learn(db, UNDEFINED, { project: null, times: 3 });
+      learn(db, UNDEFINED, { project: '/home/dev/bank', uses: 5 });
+      learn(db, UNDEFINED, { project: '/home/dev/shop', uses: 2 });
       assert.equal(summary(findResolution(UNDEFINED, '/home/dev/shop', db)), 'fix in /home/dev/shop');
-      assert.equal(summary(findResolution(UNDEFINED, '/home/dev/none', db)), 'fix in /home/dev/bank');
-      assert.equal(summary(findResolution(UNDEFINED, null, db)), 'fix in null');
+      assert.equal(findResolution(UNDEFINED, '/home/dev/none', db), undefined);
+      assert.equal(findResolution(UNDEFINED, null, db), undefined);
+      learn(db, UNDEFINED, { project: null, uses: 3 });
+      for (const project of ['/home/dev/shop', '/home/dev/none', null])
+        assert.equal(summary(findResolution(UNDEFINED, project, db)), 'fix in null');
       assert.equal(findResolution('never seen before', '/home/dev/shop', db), undefined);
     },
   },
@@ -144,12 +144,38 @@ const ERROR_KB_CASES: readonly Case[] = [
     }),
   ),
   {
-    title: 'searchErrorKB() takes the exact error before one that is only alike, even of another project',
+    title:
+      'searchErrorKB() takes the exact error before one that is only alike, and the own project before none',
     run: ({ open }) => {
       const db = open();
-      learn(db, UNDEFINED, { project: '/home/dev/bank', fix: 'exact' });
-      learn(db, `${UNDEFINED} now`, { times: 9, fix: 'alike' });
+      learn(db, UNDEFINED, { project: null, fix: 'exact', uses: 9 });
+      learn(db, `${UNDEFINED} now`, { uses: 9, fix: 'alike' });
       assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'exact');
+      learn(db, UNDEFINED, { fix: 'own' });
+      assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'own');
+    },
+  },
+  {
+    title: 'searchErrorKB() gives nothing that another project has learnt, exact or alike',
+    run: ({ open }) => {
+      const db = open();
+      learn(db, UNDEFINED, { project: '/home/dev/bank' });
+      learn(db, `${UNDEFINED} now`, { project: '/home/dev/bank' });
+      for (const project of ['/home/dev/shop', '/home/dev', null])
+        assert.equal(searchErrorKB(UNDEFINED, project, db), null);
+      assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/bank', db)), 'fix in /home/dev/bank');
+    },
+  },
+  {
+    title: 'searchErrorKB() says what was printed',
+    run: ({ open }) => {
+      const db = open();
+      learn(db, UNDEFINED, { raw: 'TypeError: Cannot read properties of undefined (reading "id")' });
+      learn(db, 'another failure of a parser');
+      const { said, errorNormalized } = searchErrorKB(UNDEFINED, '/home/dev/shop', db) ?? {};
+      assert.equal(said, 'TypeError: Cannot read properties of undefined (reading "id")');
+      assert.equal(errorNormalized, UNDEFINED);
+      assert.equal(searchErrorKB('another failure of a parser', '/home/dev/shop', db)?.said, null);
     },
   },
   {
@@ -176,9 +202,9 @@ const ERROR_KB_CASES: readonly Case[] = [
       const masked = 'AxiosError: Request failed with status code <N>';
       const failed = (status: number) => `AxiosError: Request failed with status code ${status}`;
       learn(db, masked, { fix: 'wait a minute', raw: failed(429) });
-      assert.equal(summary(searchErrorKB(masked, null, db, failed(429))), 'wait a minute');
-      assert.equal(searchErrorKB(masked, null, db, failed(404)), null);
-      assert.equal(summary(searchErrorKB(masked, null, db)), 'wait a minute');
+      assert.equal(summary(searchErrorKB(masked, SHOP, db, failed(429))), 'wait a minute');
+      assert.equal(searchErrorKB(masked, SHOP, db, failed(404)), null);
+      assert.equal(summary(searchErrorKB(masked, SHOP, db)), 'wait a minute');
     },
   },
   {
@@ -192,8 +218,8 @@ const ERROR_KB_CASES: readonly Case[] = [
       const stack = `Traceback (most recent call last):\n${lines.join('')}ValueError: unknown currency in the list`;
       learn(db, 'ValueError: unknown currency in the list', { fix: 'add it' });
       const masked = 'Traceback (most recent call last):\n  File <STR>, line <N>, in f';
-      assert.equal(summary(searchErrorKB(masked, null, db, stack)), 'add it');
-      assert.equal(searchErrorKB(masked, null, db), null);
+      assert.equal(summary(searchErrorKB(masked, SHOP, db, stack)), 'add it');
+      assert.equal(searchErrorKB(masked, SHOP, db), null);
     },
   },
   {
@@ -204,66 +230,89 @@ const ERROR_KB_CASES: readonly Case[] = [
       db.sqlite.transaction(() => {
         for (let index = 0; index < 150; index++) {
           const errorRaw = `the parser lost its grammar in step${index}`;
-          recordSeen(errorRaw, { ts: time(index), projectPath: null, errorRaw, files: [] }, db);
+          recordSeen(errorRaw, { ts: time(index), projectPath: SHOP, said: errorRaw, errorRaw }, db);
         }
       });
-      assert.equal(summary(searchErrorKB('the parser lost its grammar again', null, db)), 'the fix');
+      assert.equal(summary(searchErrorKB('the parser lost its grammar again', SHOP, db)), 'the fix');
     },
   },
   {
-    title: 'recordResolution() counts each time and keeps the newer way',
+    title: 'recordSeen() counts and keeps the newest line and text',
     run: ({ open }) => {
       const db = open();
-      learn(db, UNDEFINED, { fix: 'old', seconds: 0 });
-      learn(db, UNDEFINED, { fix: 'new', seconds: 60 });
-      learn(db, UNDEFINED, { fix: 'elsewhere', project: '/home/dev/bank' });
-      const rows = db.sqlite.all('SELECT * FROM error_kb ORDER BY id');
-      assert.equal(rows.length, 2);
+      const at = { projectPath: SHOP, errorRaw: 'raw' };
+      recordSeen(UNDEFINED, { ...at, ts: time(9), said: 'one' }, db);
+      recordSeen(UNDEFINED, { ...at, ts: time(5), said: 'two', errorRaw: 'newer' }, db);
+      recordSeen(UNDEFINED, { ...at, ts: time(5), said: 'elsewhere', projectPath: null }, db);
+      const columns = 'ts, said, error_raw, seen_count, project_path, resolution, state, sessions';
       assert.deepEqual(
-        { ...rows[0], resolution: summary(rows[0] as { resolution: string }) },
-        {
-          id: 1,
-          ts: time(60),
-          error_normalized: UNDEFINED,
-          error_raw: null,
-          resolution: 'new',
-          resolved_by: null,
-          tool_sequence: '["Edit","Bash"]',
-          use_count: 2,
-          last_used: time(60),
-          project_path: '/home/dev/shop',
-          seen_count: 1,
-          shown_count: 0,
-        },
+        db.sqlite.all(`SELECT ${columns} FROM error_kb ORDER BY id`).map((row) => Object.values(row)),
+        [
+          [time(9), 'two', 'newer', 2, SHOP, null, null, 0],
+          [time(5), 'elsewhere', 'raw', 1, '', null, null, 0],
+        ],
       );
     },
   },
   {
-    title: 'recordResolution() keeps nothing for an error that says too little',
+    title: 'recordSeen() keeps nothing of an error that says too little',
     run: ({ open }) => {
       const db = open();
-      for (const error of ['', 'Exit code 1', 'exit code <N>', '<PATH>: <STR>', '???']) {
-        learn(db, error, { files: ['src/a.ts'] });
-      }
-      assert.equal(count(db, 'error_kb') + count(db, 'error_files'), 0);
+      for (const error of ['', 'Exit code 1', 'exit code <N>', '<PATH>: <STR>', '???'])
+        recordSeen(error, { ts: time(0), projectPath: SHOP, said: error, errorRaw: error }, db);
+      assert.equal(count(db, 'error_kb'), 0);
     },
   },
   {
-    title: 'findFileResolutions() gives the newest of the file and project, as many as asked',
+    title: "recordPersonsFix() replaces what was learnt, counts as one solution and is no model's",
     run: ({ open }) => {
       const db = open();
-      learn(db, 'first parser failure', { files: ['src/a.ts', 'src/a.ts', 'src/b.ts'], seconds: 1 });
-      learn(db, 'second parser failure', { files: ['src/a.ts'], seconds: 2 });
-      learn(db, 'third parser failure', { files: ['src/a.ts'], seconds: 3 });
-      learn(db, 'other parser failure', { files: ['src/a.ts'], seconds: 4, project: '/home/dev/bank' });
-      const errors = (file: string, limit: number) =>
-        findFileResolutions(file, '/home/dev/shop', limit, db).map((known) => known.errorNormalized);
-      assert.deepEqual(errors('src/a.ts', 2), ['third parser failure', 'second parser failure']);
-      assert.deepEqual(errors('src/b.ts', 9), ['first parser failure']);
-      assert.deepEqual(errors('src/%', 9), []);
-      assert.equal(count(db, 'error_files', "file = 'src/a.ts' AND project_path = '/home/dev/shop'"), 3);
-      db.sqlite.exec("DELETE FROM error_kb WHERE error_normalized LIKE 'third%'");
-      assert.deepEqual(errors('src/a.ts', 1), ['second parser failure']);
+      db.sqlite.run(
+        `INSERT INTO error_kb(ts, error_normalized, project_path, resolution, resolved_by, use_count, state)
+         VALUES (?, ?, ?, '{"kind":"command"}', 'lesson', 7, 'open')`,
+        time(0),
+        UNDEFINED,
+        SHOP,
+      );
+      for (const fix of ['set PORT', 'set PORT again'])
+        recordPersonsFix(UNDEFINED, { ts: time(9), projectPath: SHOP, summary: fix }, db);
+      recordPersonsFix(NULL, { ts: time(9), projectPath: null, summary: 'new' }, db);
+      const columns = 'resolution, resolved_by, use_count, state, last_used, project_path';
+      assert.deepEqual(
+        db.sqlite.all(`SELECT ${columns} FROM error_kb ORDER BY id`).map((row) => Object.values(row)),
+        [
+          ['{"summary":"set PORT again","resolvedBy":"user"}', 'user', 7, null, time(9), SHOP],
+          ['{"summary":"new","resolvedBy":"user"}', 'user', 1, null, time(9), ''],
+        ],
+      );
+    },
+  },
+  {
+    title: 'wasShown() knows what a session was told by the failure that it was told at',
+    run: (context) => {
+      const db = context.open();
+      learn(db, UNDEFINED);
+      learn(db, NULL);
+      assert.equal(wasShown(1, 's1', db), false);
+      tell(context, db, failure('Bash', UNDEFINED, { shown: 1 }), failure('Bash', NULL));
+      assert.deepEqual(
+        [wasShown(1, 's1', db), wasShown(2, 's1', db), wasShown(1, 's2', db)],
+        [true, false, false],
+      );
+      db.sqlite.run(
+        "INSERT INTO events(type, ts, session_id, data) VALUES ('tool_error', ?, 's1', '{broken')",
+        time(1),
+      );
+      assert.equal(wasShown(2, 's1', db), false);
+      countShown(2, time(50), db);
+      const shown = db.sqlite.all('SELECT shown_count AS n, last_used AS ts FROM error_kb ORDER BY id');
+      assert.deepEqual(
+        shown.map(({ n, ts }) => [n, ts]),
+        [
+          [1, time(0)],
+          [1, time(50)],
+        ],
+      );
     },
   },
 ];

@@ -1,322 +1,148 @@
 import assert from 'node:assert/strict';
-import { parseJson } from '../../../src/core/guards.ts';
 import type { Recording } from '../../../src/core/recording.ts';
+import type { ErrorGroup, Lesson, Remedy } from '../../../src/lessons/lesson.ts';
 import type { Db } from '../../../src/store/connection.ts';
-import { queryOpenErrors } from '../../../src/store/open-errors.ts';
-import { record } from '../../../src/store/record.ts';
+import { recordPersonsFix } from '../../../src/store/error-kb.ts';
+import { queryEvents } from '../../../src/store/events.ts';
+import { forgetError } from '../../../src/store/forget-error.ts';
+import { type LearntOptions, projectsWithCalls, readLog, saveLearnt } from '../../../src/store/lessons.ts';
+import { isKnownCall, record } from '../../../src/store/record.ts';
+import { readToldLessons } from '../../../src/store/told-lessons.ts';
 import { type Case, count, failure, prompt, sessionEnd, success, tell, time } from './context.ts';
 
-/** From an error to its lesson, through record() as the hooks call it. */
+/** From a call to its row in the log, and from the log to what is told. */
 
-const PORT = 'Error: settings.ini has no port';
+const SHOP = '/home/dev/shop';
+const PORT = 'no port given · npm test';
+const FLAG = "unknown option '--bail' · npm";
 
-type Lesson = Record<string, unknown> & {
-  readonly error: string;
-  readonly use: number;
-  readonly seen: number;
-};
+type Fields = Parameters<typeof failure>[2];
+const failed = (fields: Fields = {}) => failure('Bash', PORT, { command: 'npm test', ...fields });
+const passed = (fields: Fields = {}) => success('Bash', { command: 'npm test', ...fields });
 
-function lessons(db: Db): Lesson[] {
-  return db.sqlite.all('SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY id').map((row) => ({
-    ...(parseJson(String(row.resolution)) as Record<string, unknown>),
-    error: String(row.error_normalized),
-    use: Number(row.use_count),
-    seen: Number(row.seen_count),
-  }));
+function kinds(db: Db): string[] {
+  return db.sqlite.all('SELECT type FROM events ORDER BY id').map(({ type }) => String(type));
 }
 
-function open(db: Db, session = 's1'): string[] {
-  return queryOpenErrors(session, db).map((error) => error.error);
-}
-
-type Story = {
-  readonly title: string;
-  readonly told: readonly Recording[];
-  readonly learned: readonly string[];
-  readonly open?: readonly string[];
-};
-
-const failed = (command = 'npm test', fields: Parameters<typeof failure>[2] = {}) =>
-  failure('Bash', PORT, { command, ...fields });
-const passed = (command = 'npm test', fields: Parameters<typeof success>[1] = {}) =>
-  success('Bash', { command, ...fields });
-const edited = (file = 'settings.ini', fields: Parameters<typeof success>[1] = {}) =>
-  success('Edit', { file, ...fields });
-const rejected = (error = 'File has not been read yet') => failure('Edit', error, { file: 'src/a.ts' });
-
-const STORIES: readonly Story[] = [
-  {
-    title: 'names the edited file when the same command passes after an edit',
-    told: [failed(), edited(), passed()],
-    learned: ['edited settings.ini, then `npm test` passed'],
-  },
-  {
-    title: 'says it in Korean when the language is Korean',
-    told: [failed(), edited(), passed('npm test', { language: 'ko' })],
-    learned: ['settings.ini 수정 후 `npm test` 통과'],
-  },
-  {
-    title: 'does not take five other commands for the solution (D15)',
-    told: [failed(), ...Array.from({ length: 5 }, () => passed('ls -la'))],
-    learned: [],
-    open: [PORT],
-  },
-  {
-    title: 'solves an error once',
-    told: [failed(), edited(), passed(), passed(), passed()],
-    learned: ['edited settings.ini, then `npm test` passed'],
-  },
-  {
-    title: 'says so when trying again without a change was enough',
-    told: [failed(), passed()],
-    learned: ['tried again without a change: `npm test` passed'],
-  },
-  {
-    title: 'names commands that were run between',
-    told: [failed(), passed('npm install'), passed()],
-    learned: ['ran `npm install`, then `npm test` passed'],
-  },
-  {
-    title: 'does not count what was done before the error',
-    told: [edited('early.ts'), failed(), passed()],
-    learned: ['tried again without a change: `npm test` passed'],
-  },
-  {
-    title: 'takes a run of everything for one of a part',
-    told: [failed('npm test -- src/a.test.ts'), edited('src/a.ts'), passed('npm test')],
-    learned: ['edited src/a.ts, then `npm test` passed'],
-  },
-  {
-    title: 'does not take a run of another part for the solution',
-    told: [failed('npm test -- src/a.test.ts'), passed('npm test -- src/b.test.ts')],
-    learned: [],
-    open: [PORT],
-  },
-  {
-    title: 'does not trust a success whose failure a pipe hides',
-    told: [failed(), edited(), passed('npm test | tail -5'), passed('npm test; true')],
-    learned: [],
-    open: [PORT],
-  },
-  {
-    title: "does not let another agent's success solve it",
-    told: [
-      failed('npm test', { agent: 'a1' }),
-      edited('x.ts', { agent: 'a2' }),
-      passed('npm test', { agent: 'a2' }),
-    ],
-    learned: [],
-    open: [PORT],
-  },
-  {
-    title: "does not let an agent's success solve an error of the main session",
-    told: [failed(), passed('npm test', { agent: 'a1' })],
-    learned: [],
-    open: [PORT],
-  },
-  {
-    title: "lets the main session finish what its agent began, with both agents' steps and nobody else's",
-    told: [
-      failed('npm test', { agent: 'a1' }),
-      edited('by-agent.ts', { agent: 'a1' }),
-      edited('by-stranger.ts', { agent: 'a2' }),
-      edited('by-main.ts'),
-      passed(),
-    ],
-    learned: ['edited by-agent.ts, by-main.ts, then `npm test` passed'],
-  },
-  {
-    title: "does not let another session's success solve it",
-    told: [failed(), passed('npm test', { session: 's2' })],
-    learned: [],
-    open: [PORT],
-  },
-  {
-    title: 'learns both of two different errors of one command family',
-    told: [
-      failed(),
-      failure('Bash', 'Error: colour is missing', { command: 'npm test' }),
-      edited(),
-      passed(),
-    ],
-    learned: ['edited settings.ini, then `npm test` passed', 'edited settings.ini, then `npm test` passed'],
-  },
-  {
-    title: 'forgets an error that says too little once it is solved',
-    told: [failure('Bash', 'Exit code 1', { command: 'npm test' }), edited(), passed()],
-    learned: [],
-  },
-  {
-    title: 'solves an error of a file tool by the same file, also through another editing tool',
-    told: [
-      failure('Edit', 'String to replace not found in file', { file: 'src/a.ts' }),
-      success('Read', { file: 'src/a.ts' }),
-      success('Edit', { file: 'src/b.ts' }),
-      success('Write', { file: 'src/a.ts' }),
-    ],
-    learned: ['edited src/b.ts, then Write succeeded'],
-  },
-  {
-    title: 'learns nothing from an edit that just worked at the second time, and closes its error',
-    told: [rejected(), edited('src/a.ts')],
-    learned: [],
-  },
-  {
-    title: 'learns nothing from an edit after a look with a command, and closes its error',
-    told: [rejected(), passed('cat src/a.ts'), passed('git status'), edited('src/a.ts')],
-    learned: [],
-  },
-  {
-    title: 'learns what was read before a rejected edit worked',
-    told: [rejected(), success('Read', { file: 'src/a.ts' }), edited('src/a.ts')],
-    learned: ['read src/a.ts, then Edit succeeded'],
-  },
-  {
-    title: "does not take what was read before the rejection, or by another agent, for the edit's help",
-    told: [
-      success('Read', { file: 'src/a.ts' }),
-      rejected(),
-      success('Read', { file: 'src/a.ts', agent: 'a1' }),
-      edited('src/a.ts'),
-    ],
-    learned: [],
-  },
-  {
-    title: 'closes both errors of a file when its edit teaches nothing',
-    told: [rejected(), rejected('String to replace not found in file'), edited('src/a.ts')],
-    learned: [],
-  },
-  {
-    title: 'does not take reading commands for the solution',
-    told: [failed(), passed('git status'), passed('cat settings.ini'), passed('npm ls'), passed()],
-    learned: ['tried again without a change: `npm test` passed'],
-  },
-  {
-    title: 'names what was changed and not what was looked at',
-    told: [
-      failed(),
-      passed('git diff'),
-      success('Read', { file: 'README' }),
-      passed('npm install'),
-      passed(),
-    ],
-    learned: ['ran `npm install`, then `npm test` passed'],
-  },
-  {
-    title: 'does not solve an error of reading by writing, nor one without a file',
-    told: [
-      failure('Read', 'File does not exist at all', { file: 'src/a.ts' }),
-      failure('WebFetch', 'host name not known'),
-      success('Write', { file: 'src/a.ts' }),
-      success('WebFetch'),
-    ],
-    learned: [],
-    open: ['File does not exist at all', 'host name not known'],
-  },
-  {
-    title: 'does not learn from a command that is no command',
-    told: [failed('ls'), passed('ls'), failed(''), passed('')],
-    learned: [],
-    open: [PORT, PORT],
-  },
+/** Each is the same call by another way, or one that cannot be told from it. */
+const REPEATED: readonly [what: string, told: readonly Recording[], kinds: readonly string[]][] = [
+  ['a failure twice', [failed({ id: 'c1' }), failed({ id: 'c1' })], ['tool_error']],
+  ['a success twice', [passed({ id: 'c1' }), passed({ id: 'c1' })], ['tool_use']],
+  ['a success behind the failure', [failed({ id: 'c1' }), passed({ id: 'c1' })], ['tool_error']],
+  ['a failure behind the success', [passed({ id: 'c1' }), failed({ id: 'c1' })], ['tool_use']],
+  ['a copy in a forked session', [failed({ id: 'c1' }), failed({ id: 'c1', session: 's2' })], ['tool_error']],
+  [
+    'calls of different ids, and of none',
+    [failed({ id: 'c1' }), failed({ id: 'c2' }), failed(), failed(), passed(), passed()],
+    ['tool_error', 'tool_error', 'tool_error', 'tool_error', 'tool_use', 'tool_use'],
+  ],
+  [
+    'a skill called twice by one id',
+    [1, 2].map(() => ({ ...success('Skill', { id: 'c1' }), meta: { skill: 'deploy' } }) as Recording),
+    ['skill_used', 'tool_use'],
+  ],
 ];
 
-const STORY_CASES = STORIES.map(
-  ({ title, told, learned, open: unsolved = [] }): Case => ({
-    title: `record() ${title}`,
-    run: (context) => {
-      const db = context.open();
-      tell(context, db, ...told);
-      assert.deepEqual(
-        lessons(db).map((lesson) => lesson.summary),
-        learned,
-      );
-      assert.deepEqual(open(db), unsolved);
-    },
-  }),
-);
-
-const DETAIL_CASES: readonly Case[] = [
+const RECORD_CASES: readonly Case[] = [
+  ...REPEATED.map(
+    ([what, told, expected]): Case => ({
+      title: `record() writes each call once: ${what}`,
+      run: (context) => {
+        const db = context.open();
+        tell(context, db, ...told);
+        assert.deepEqual(kinds(db), expected);
+        const seen = expected.filter((kind) => kind === 'tool_error').length;
+        assert.equal(count(db, 'error_kb'), seen > 0 ? 1 : 0);
+        assert.equal(db.sqlite.get('SELECT seen_count AS n FROM error_kb')?.n ?? 0, seen);
+      },
+    }),
+  ),
   {
-    title: 'record() keeps how an error was solved: label, tools, prompt, files',
+    title: 'record() counts the telling of a lesson also where the call is known',
     run: (context) => {
       const db = context.open();
-      const mentioned = ['src/server.ts'];
+      tell(context, db, failed({ id: 'c1' }), failed({ id: 'c1', shown: 1, ts: time(9) }));
+      const row = db.sqlite.get(
+        'SELECT seen_count AS seen, shown_count AS shown, last_used AS ts FROM error_kb',
+      );
+      assert.deepEqual({ ...row }, { seen: 1, shown: 1, ts: time(9) });
+    },
+  },
+  {
+    title: 'isKnownCall() knows calls by their id alone, and looks them up in an index',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed({ id: 'c1' }), passed({ id: 'c2' }), failed());
+      db.sqlite.run("INSERT INTO events(type, ts, session_id, data) VALUES ('tool_use', '', '', '{broken')");
+      const ids = ['c1', 'c2', 'c3', '', null];
+      assert.deepEqual(
+        ids.map((id) => isKnownCall(id, db)),
+        [true, true, false, false, false],
+      );
+      const plan = db.sqlite.all(
+        `EXPLAIN QUERY PLAN SELECT 1 FROM events WHERE type IN ('tool_use', 'tool_error')
+           AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END = 'x' LIMIT 1`,
+      );
+      assert.match(String(plan[0]?.detail), /idx_events_call/);
+    },
+  },
+  {
+    title: 'record() writes a call with all that is known of it, and nothing that is not',
+    run: (context) => {
+      const db = context.open();
+      const call = { directory: 'web', remark: 'I try it' };
+      const [error] = failed().errors;
+      assert.ok(error);
+      const failures = { ...failed({ shown: 7, agent: 'a1' }), errors: [{ ...error, ...call }] };
       tell(
         context,
         db,
-        prompt(`make it run ${'😀'.repeat(200)}`),
-        failed('npm test', { mentioned, id: 't1' }),
+        { ...passed({ id: 'c1' }), ...call } as Recording,
+        failures,
+        success('Read', { file: 'a.ts' }),
       );
-      tell(context, db, edited(), success('Grep'), passed('npm test', { ts: time(60) }));
-      const [lesson] = lessons(db);
-      assert.deepEqual(
-        { ...lesson, promptContext: undefined },
+      const data = db.sqlite
+        .all('SELECT data FROM events ORDER BY id')
+        .map((row) => JSON.parse(String(row.data)));
+      const shell = { tool: 'Bash', command: 'npm test', line: 'npm test', ...call };
+      assert.deepEqual(data, [
+        { ...shell, toolUseId: 'c1', meta: {}, success: true },
         {
-          summary: 'edited settings.ini, then `npm test` passed',
-          tool: 'Bash',
-          sessionId: 's1',
-          resolvedBy: 'cross_tool_resolution',
-          errorRaw: PORT,
-          filePath: 'settings.ini',
-          toolSequence: ['Edit', 'Grep', 'Bash'],
-          promptContext: undefined,
-          command: 'npm test',
+          ...shell,
+          agentId: 'a1',
+          told: 7,
+          agentType: 'executor',
           error: PORT,
-          use: 1,
-          seen: 1,
+          said: PORT,
+          errorRaw: PORT,
         },
-      );
-      assert.match(String(lesson?.promptContext), /^make it run (?:😀)+$/u);
-      const files = db.sqlite.all('SELECT file FROM error_files ORDER BY file').map((row) => row.file);
-      assert.deepEqual(files, ['settings.ini', 'src/server.ts']);
+        { tool: 'Read', file: 'a.ts', meta: {}, success: true },
+      ]);
     },
   },
   {
-    title: 'record() labels a success by the same tool alone success_after_error',
+    title: 'record() notes only errors that somebody else may meet',
     run: (context) => {
       const db = context.open();
-      tell(context, db, failed(), passed('npm install'), passed());
-      assert.equal(lessons(db)[0]?.resolvedBy, 'success_after_error');
-    },
-  },
-  {
-    title: 'record() counts occurrences, solutions and showings apart',
-    run: (context) => {
-      const db = context.open();
-      tell(context, db, failed(), failed(), passed());
+      const noises = [null, 'unclear', 'client', 'interrupted', 'secret', 'silent', 'finding'];
+      const told = noises.map((noise) => failure('Bash', `error of ${noise}`, { command: 'make', noise }));
+      tell(context, db, ...told, failure('Bash', 'Exit code 1', { command: 'make' }));
+      assert.equal(count(db, 'events'), noises.length + 1);
+      const noted = db.sqlite.all('SELECT error_normalized AS error FROM error_kb ORDER BY id');
       assert.deepEqual(
-        lessons(db).map(({ use, seen }) => ({ use, seen })),
-        [{ use: 1, seen: 2 }],
+        noted.map(({ error }) => error),
+        ['error of null', 'error of unclear'],
       );
-      tell(
-        context,
-        db,
-        failed('npm test', { shown: 1, ts: time(100) }),
-        failed('npm test', { shown: 1, ts: time(200) }),
-      );
-      const row = db.sqlite.get('SELECT use_count, seen_count, shown_count, last_used FROM error_kb');
-      assert.deepEqual({ ...row }, { use_count: 1, seen_count: 4, shown_count: 2, last_used: time(200) });
-      tell(context, db, passed('npm test', { ts: time(300) }));
-      assert.deepEqual(
-        lessons(db).map(({ use, seen }) => ({ use, seen })),
-        [{ use: 2, seen: 4 }],
-      );
-      tell(context, db, failed('npm test', { projectPath: '/home/dev/bank', session: 's9' }));
-      assert.equal(lessons(db)[0]?.seen, 4);
+      const noise = "json_extract(data, '$.noise')";
+      assert.equal(count(db, 'events', `${noise} IS NOT NULL`), noises.length - 1);
     },
   },
   {
-    title: 'record() writes a call that the client reports twice once',
+    title: 'record() takes no success for a fix',
     run: (context) => {
       const db = context.open();
-      const summary = (fields: Parameters<typeof failed>[1]) =>
-        ({ ...failed('npm test', fields), isSummary: true }) as const;
-      tell(context, db, failed('npm test', { id: 'call-1' }), summary({ id: 'call-1' }));
-      tell(context, db, summary({ id: 'call-2' }), summary({ id: 'call-1', session: 's2' }));
-      tell(context, db, failed(), failed());
-      assert.equal(count(db, 'events', "type = 'tool_error'"), 5);
-      assert.equal(open(db).length, 4);
+      tell(context, db, failed(), success('Edit', { file: 'settings.ini' }), passed());
+      assert.equal(count(db, 'error_kb', 'resolution IS NULL'), 1);
     },
   },
   {
@@ -336,33 +162,334 @@ const DETAIL_CASES: readonly Case[] = [
           String(data),
         );
       }
-      tell(context, db, failed('npm test', { id: 'call-1' }), edited(), passed(), sessionEnd());
-      assert.equal(lessons(db).length, 1);
-    },
-  },
-  {
-    title: 'record() keeps an open error of every kind bounded, and solved ones do not stay open (D18)',
-    run: (context) => {
-      const db = context.open();
-      for (let index = 0; index < 130; index++) tell(context, db, failed('npm test', { ts: time(index) }));
-      assert.ok(count(db, 'open_errors') <= 64);
-      tell(context, db, edited(), passed());
-      assert.equal(count(db, 'open_errors'), 0);
-      assert.equal(lessons(db)[0]?.summary, 'edited settings.ini, then `npm test` passed');
+      tell(context, db, failed({ id: 'call-1' }), passed({ id: 'call-2' }), sessionEnd());
+      assert.equal(queryEvents({ type: 'session_summary' }, db).length, 1);
+      assert.equal(count(db, 'events'), 6);
     },
   },
   {
     title: 'record() writes nothing of a recording that fails half-way',
     run: (context) => {
       const db = context.open();
-      const broken = {
-        ...failed(),
-        errors: [...failed().errors, null],
-      } as unknown as Recording;
+      const broken = { ...failed(), errors: [...failed().errors, null] } as unknown as Recording;
       assert.throws(() => record([prompt('first'), broken], context.paths, db));
-      assert.equal(count(db, 'events') + count(db, 'open_errors'), 0);
+      assert.equal(count(db, 'events') + count(db, 'error_kb'), 0);
     },
   },
 ];
 
-export const LEARNING_CASES = [...STORY_CASES, ...DETAIL_CASES];
+const REMEDY: Remedy = { kind: 'command', failing: 'npm test', use: 'npm run test:unit' };
+
+type Group = Partial<Omit<ErrorGroup, 'lesson'>> & {
+  readonly sessionsHelped?: number;
+  readonly remedy?: Remedy | null;
+};
+
+/** What was learnt of an error; `remedy` null: nothing is to be told. */
+function group({
+  key = PORT,
+  sessions = 2,
+  isOpen = true,
+  sessionsHelped = sessions,
+  remedy = REMEDY,
+}: Group = {}): ErrorGroup {
+  const evidence = {
+    sessions: sessionsHelped,
+    agents: 3,
+    failed: 4,
+    helped: 5,
+    first: time(1),
+    last: time(2),
+    failedCalls: ['c1'],
+    helpedCalls: ['c2'],
+  };
+  const lesson: Lesson | null = remedy && { key, said: `said: ${key}`, remedy, evidence };
+  return { key, sessions, isOpen, lesson };
+}
+
+function save(db: Db, groups: readonly ErrorGroup[], options: Partial<LearntOptions> = {}): void {
+  saveLearnt(groups, { projectPath: SHOP, ts: time(100), scope: 'project', ...options }, db);
+}
+
+function stored(db: Db): unknown[] {
+  return db.sqlite
+    .all(
+      'SELECT error_normalized AS error, resolution, resolved_by, state, sessions FROM error_kb ORDER BY id',
+    )
+    .map(({ error, resolution, resolved_by, state, sessions }) => [
+      error,
+      resolution === null
+        ? null
+        : (JSON.parse(String(resolution)).use ?? JSON.parse(String(resolution)).summary),
+      resolved_by,
+      state,
+      sessions,
+    ]);
+}
+
+const USE = 'npm run test:unit';
+const OTHER: Remedy = { kind: 'fixer', failing: 'npm test', use: 'npm ci' };
+
+const SAVE_CASES: readonly Case[] = [
+  {
+    title: 'saveLearnt() stores a lesson with its evidence, so that it is told',
+    run: (context) => {
+      const db = context.open();
+      save(db, [group()]);
+      const { id: _, ...row } = db.sqlite.get('SELECT * FROM error_kb') ?? {};
+      assert.deepEqual(
+        { ...row, evidence: JSON.parse(String(row.evidence)) },
+        {
+          ts: time(100),
+          error_normalized: PORT,
+          said: `said: ${PORT}`,
+          error_raw: `said: ${PORT}`,
+          resolution: JSON.stringify(REMEDY),
+          resolved_by: 'lesson',
+          tool_sequence: null,
+          use_count: 5,
+          last_used: time(2),
+          project_path: SHOP,
+          seen_count: 4,
+          shown_count: 0,
+          state: null,
+          sessions: 2,
+          evidence: group().lesson?.evidence,
+        },
+      );
+      const [told] = readToldLessons([SHOP], db);
+      assert.deepEqual([told?.key, told?.sessions, told?.byModel], [PORT, 2, false]);
+      assert.deepEqual(readToldLessons(['/home/dev/bank'], db), []);
+    },
+  },
+  {
+    title: 'saveLearnt() keeps what is known of an error that was seen',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed({ errorRaw: 'all that was printed' }), failed());
+      save(db, [group()]);
+      const row = db.sqlite.get('SELECT seen_count, error_raw, ts FROM error_kb');
+      assert.deepEqual({ ...row }, { seen_count: 2, error_raw: PORT, ts: time(0) });
+      assert.deepEqual(stored(db), [[PORT, USE, 'lesson', 'open', 2]]);
+    },
+  },
+  {
+    title: 'saveLearnt() replaces a lesson by what the whole log says now',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed());
+      save(db, [group()]);
+      save(db, [group({ remedy: OTHER, sessions: 5, isOpen: false })]);
+      assert.deepEqual(stored(db), [[PORT, 'npm ci', 'lesson', 'solved', 5]]);
+    },
+  },
+  {
+    title: 'saveLearnt() withdraws a lesson that the log speaks against, and remembers that it did',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed());
+      save(db, [group()]);
+      save(db, [group({ remedy: null, sessions: 3 })]);
+      assert.deepEqual(stored(db), [[PORT, null, null, 'withdrawn', 3]]);
+      assert.deepEqual(readToldLessons([SHOP], db), []);
+      save(db, [group({ remedy: null, sessions: 4, isOpen: false })]);
+      assert.deepEqual(stored(db), [[PORT, null, null, 'withdrawn', 4]]);
+      save(db, [group({ remedy: OTHER, sessions: 6 })]);
+      assert.deepEqual(stored(db), [[PORT, 'npm ci', 'lesson', 'open', 6]]);
+    },
+  },
+  {
+    title: 'saveLearnt() says of an error without lesson whether it is open',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed(), failure('Bash', FLAG, { command: 'npm test' }));
+      save(db, [group({ remedy: null }), group({ key: FLAG, remedy: null, isOpen: false, sessions: 1 })]);
+      assert.deepEqual(stored(db), [
+        [PORT, null, null, 'open', 2],
+        [FLAG, null, null, 'solved', 1],
+      ]);
+      // No row is made of what nobody has noted.
+      save(db, [group({ key: 'another error', remedy: null })]);
+      assert.equal(count(db, 'error_kb'), 2);
+    },
+  },
+  {
+    title: 'saveLearnt() takes nothing back, and replaces nothing, by what one session shows',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed());
+      save(db, [group()]);
+      save(db, [group({ remedy: null, sessions: 1, isOpen: false })], { scope: 'session' });
+      save(db, [group({ remedy: OTHER, sessions: 1 })], { scope: 'session' });
+      assert.deepEqual(stored(db), [[PORT, USE, 'lesson', 'open', 2]]);
+      save(db, [group({ remedy: null })]);
+      save(db, [group({ remedy: OTHER, sessions: 1 })], { scope: 'session' });
+      assert.deepEqual(stored(db), [[PORT, null, null, 'withdrawn', 2]]);
+    },
+  },
+  {
+    title: 'saveLearnt() adds what one session has found out where nothing is known',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed());
+      save(db, [group({ sessions: 1 }), group({ key: FLAG, sessions: 1 })], { scope: 'session' });
+      assert.deepEqual(stored(db), [
+        [PORT, USE, 'lesson', null, 1],
+        [FLAG, USE, 'lesson', null, 1],
+      ]);
+    },
+  },
+  ...(['session', 'project'] as const).map(
+    (scope): Case => ({
+      title: `saveLearnt() leaves what a person or a model said: ${scope}`,
+      run: (context) => {
+        const db = context.open();
+        recordPersonsFix(PORT, { ts: time(0), projectPath: SHOP, summary: 'set PORT' }, db);
+        recordPersonsFix(FLAG, { ts: time(0), projectPath: SHOP, summary: 'by a model' }, db);
+        db.sqlite.run("UPDATE error_kb SET resolved_by = 'model' WHERE error_normalized = ?", FLAG);
+        for (const remedy of [OTHER, null])
+          save(db, [group({ remedy }), group({ key: FLAG, remedy })], { scope });
+        const [state, sessions] = scope === 'project' ? ['open', 2] : [null, 0];
+        assert.deepEqual(stored(db), [
+          [PORT, 'set PORT', 'user', state, sessions],
+          [FLAG, 'by a model', 'model', state, sessions],
+        ]);
+      },
+    }),
+  ),
+  {
+    title: 'saveLearnt() keeps to the project',
+    run: (context) => {
+      const db = context.open();
+      tell(context, db, failed(), failed({ projectPath: '/home/dev/bank' }), failed({ projectPath: null }));
+      save(db, [group()]);
+      save(db, [group({ remedy: OTHER })], { projectPath: '/home/dev/bank' });
+      save(db, [group({ remedy: null })]);
+      assert.deepEqual(stored(db), [
+        [PORT, null, null, 'withdrawn', 2],
+        [PORT, 'npm ci', 'lesson', 'open', 2],
+        [PORT, null, null, null, 0],
+      ]);
+    },
+  },
+  {
+    title: 'saveLearnt() stores nothing of what is forgotten or says too little',
+    run: (context) => {
+      const db = context.open();
+      forgetError(PORT, time(0), db);
+      save(db, [group(), group({ key: 'Exit code 1' }), group({ key: '' }), group({ key: FLAG })]);
+      assert.deepEqual(stored(db), [[FLAG, USE, 'lesson', null, 2]]);
+    },
+  },
+];
+
+const LOG_CASES: readonly Case[] = [
+  {
+    title: 'readLog() gives the calls and prompts of a project in order of time',
+    run: (context) => {
+      const db = context.open();
+      const said = 'error: no port given';
+      tell(
+        context,
+        db,
+        passed({ ts: time(3), id: 'c3', agent: 'a1' }),
+        failed({ ts: time(2), id: 'c2', said, errorRaw: 'all', noise: 'unclear' }),
+        prompt('go', { ts: time(1) }),
+        { ...passed({ ts: time(4), id: 'c4' }), isUnfinished: true } as Recording,
+        success('Edit', { ts: time(5), file: 'a.ts', id: 'c5' }),
+        passed({ ts: time(3), projectPath: '/home/dev/bank' }),
+        sessionEnd({ ts: time(6) }),
+      );
+      db.sqlite.run(
+        "INSERT INTO events(type, ts, session_id, project_path, data) VALUES ('tool_use', '', 's', ?, '{x')",
+        SHOP,
+      );
+      const common = {
+        kind: 'call',
+        session: 's1',
+        agent: null,
+        tool: 'Bash',
+        line: 'npm test',
+        directory: '',
+      };
+      assert.deepEqual(readLog({ projectPath: SHOP }, db), [
+        { kind: 'prompt', session: 's1', ts: time(1) },
+        {
+          ...common,
+          id: 'c2',
+          ts: time(2),
+          outcome: { kind: 'failed', key: PORT, said, noise: 'unclear', text: 'all' },
+        },
+        { ...common, id: 'c3', ts: time(3), agent: 'a1', outcome: { kind: 'worked' } },
+        { ...common, id: 'c4', ts: time(4), outcome: { kind: 'unclear' } },
+        { ...common, id: 'c5', ts: time(5), tool: 'Edit', line: null, outcome: { kind: 'worked' } },
+      ]);
+    },
+  },
+  {
+    title: 'readLog() gives one session, the newest rows of it, and of equal times those written later last',
+    run: (context) => {
+      const db = context.open();
+      for (const [session, id] of [
+        ['s1', 'c1'],
+        ['s2', 'c2'],
+        ['s1', 'c3'],
+        ['s1', 'c4'],
+      ] as const)
+        tell(context, db, passed({ session, id }));
+      const ids = (part: Parameters<typeof readLog>[0]) =>
+        readLog(part, db).map((entry) => (entry.kind === 'call' ? entry.id : ''));
+      assert.deepEqual(ids({ projectPath: SHOP }), ['c1', 'c2', 'c3', 'c4']);
+      assert.deepEqual(ids({ projectPath: SHOP, sessionId: 's1' }), ['c1', 'c3', 'c4']);
+      assert.deepEqual(ids({ projectPath: SHOP, sessionId: 's1', rowsMax: 2 }), ['c3', 'c4']);
+      assert.deepEqual(ids({ projectPath: '/home/dev/none' }), []);
+    },
+  },
+  {
+    title: 'readLog() reads what an earlier version wrote, which kept no lines',
+    run: (context) => {
+      const db = context.open();
+      for (const [type, data] of [
+        ['tool_use', { tool: 'Bash', meta: { command: 'npm' }, success: true, command: 'npm test' }],
+        ['tool_error', { tool: 'Bash', error: 'boom', errorRaw: 'boom!' }],
+      ] as const)
+        db.sqlite.run(
+          'INSERT INTO events(type, ts, session_id, project_path, data) VALUES (?, ?, ?, ?, ?)',
+          type,
+          time(1),
+          'old',
+          SHOP,
+          JSON.stringify(data),
+        );
+      const common = {
+        kind: 'call',
+        session: 'old',
+        ts: time(1),
+        agent: null,
+        tool: 'Bash',
+        line: null,
+        directory: '',
+      };
+      assert.deepEqual(readLog({ projectPath: SHOP }, db), [
+        { ...common, id: '1', outcome: { kind: 'worked' } },
+        {
+          ...common,
+          id: '2',
+          outcome: { kind: 'failed', key: 'boom', said: 'boom', noise: null, text: 'boom!' },
+        },
+      ]);
+    },
+  },
+  {
+    title: 'projectsWithCalls() gives each project in which something failed, once',
+    run: (context) => {
+      const db = context.open();
+      const bank = { projectPath: '/home/dev/bank' };
+      tell(context, db, failed(), failed(), passed({ projectPath: '/home/dev/fine' }), failed(bank));
+      tell(context, db, failed({ projectPath: null }));
+      assert.deepEqual(projectsWithCalls(db).sort(), ['/home/dev/bank', SHOP]);
+    },
+  },
+];
+
+export const LEARNING_CASES = [...RECORD_CASES, ...SAVE_CASES, ...LOG_CASES];

@@ -43,16 +43,6 @@ const ROWS: readonly Row[] = [
       ),
   },
   {
-    table: 'open_errors',
-    factor: 1,
-    insert: (db, ts, n) =>
-      db.sqlite.run(
-        "INSERT INTO open_errors(event_id, ts, session_id, tool, error_normalized) VALUES (?, ?, 's', 'Bash', 'e')",
-        n,
-        ts,
-      ),
-  },
-  {
     table: 'spool_taken',
     factor: 1,
     insert: (db, ts, n) => db.sqlite.run('INSERT INTO spool_taken(name, ts) VALUES (?, ?)', `${n}.json`, ts),
@@ -117,17 +107,12 @@ export const RETENTION_CASES: readonly Case[] = [
     }),
   ),
   {
-    title: 'pruneOldEvents() counts the age of a fix from its last use and takes its files with it',
+    title: 'pruneOldEvents() counts the age of a fix from its last use and takes it out of the search index',
     run: ({ open }) => {
       const db = open();
       db.sqlite.exec(`INSERT INTO error_kb(ts, last_used, error_normalized) VALUES
-        ('${daysAgo(500)}', '${daysAgo(3)}', 'used again lately'), ('${daysAgo(500)}', '${daysAgo(400)}', 'long forgotten');
-        INSERT INTO error_files VALUES ('/p', 'a.ts', 1), ('/p', 'a.ts', 2), ('/p', 'b.ts', 2)`);
+        ('${daysAgo(500)}', '${daysAgo(3)}', 'used again lately'), ('${daysAgo(500)}', '${daysAgo(400)}', 'long forgotten')`);
       assert.equal(pruneOldEvents(DAYS, NOW, db).removed, 1);
-      assert.deepEqual(
-        db.sqlite.all('SELECT kb_id FROM error_files').map((row) => row.kb_id),
-        [1],
-      );
       assert.deepEqual(
         db.sqlite.all('SELECT rowid AS id FROM error_kb_text').map((row) => row.id),
         [1],
@@ -155,9 +140,9 @@ export const RETENTION_CASES: readonly Case[] = [
       for (const { insert } of ROWS) for (let n = 1; n <= 25; n++) insert(db, daysAgo(9000 + n), n);
       const steps = [1, 2, 3].map(() => pruneOldEvents(DAYS, NOW, db, 10));
       assert.deepEqual(steps, [
-        { removed: 90, isComplete: false },
-        { removed: 90, isComplete: false },
-        { removed: 45, isComplete: true },
+        { removed: 80, isComplete: false },
+        { removed: 80, isComplete: false },
+        { removed: 40, isComplete: true },
       ]);
       for (const { table } of ROWS) assert.equal(count(db, table), 0, table);
       checkIntegrity(db);
@@ -172,14 +157,7 @@ export const RETENTION_CASES: readonly Case[] = [
       tell(context, db, failure('Bash', 'Error: old and solved', { ...old, command: 'make all' }));
       tell(context, db, success('Bash', { ...old, command: 'make all' }));
       pruneOldEvents(DAYS, NOW, db);
-      for (const table of [
-        'events',
-        'event_text',
-        'open_errors',
-        'error_kb',
-        'error_kb_text',
-        'error_files',
-      ]) {
+      for (const table of ['events', 'event_text', 'error_kb', 'error_kb_text']) {
         assert.equal(count(db, table), 0, table);
       }
       tell(context, db, failure('Bash', 'Error: new trouble', { command: 'npm test' }));

@@ -62,13 +62,14 @@ export const SPOOL_CASES: readonly Case[] = [
     },
   },
   {
-    title: 'record() learns from an error that waited',
+    title: 'record() notes an error that waited, and knows its call when it comes in again',
     run: (context) => {
       const db = context.open();
-      spool([failure('Bash', 'Error: no port given', { command: 'npm test' })], context.paths, 1);
-      spool([success('Edit', { file: 'a.ini' })], context.paths, 2);
-      record([success('Bash', { command: 'npm test' })], context.paths, db);
-      assert.match(String(db.sqlite.get('SELECT resolution FROM error_kb')?.resolution), /edited a\.ini/);
+      const waiting = failure('Bash', 'Error: no port given', { command: 'npm test', id: 'c1' });
+      spool([waiting], context.paths, 1);
+      record([waiting, success('Bash', { command: 'npm test' })], context.paths, db);
+      assert.deepEqual({ ...db.sqlite.get('SELECT seen_count AS n FROM error_kb') }, { n: 1 });
+      assert.equal(count(db, 'events'), 2);
     },
   },
   {

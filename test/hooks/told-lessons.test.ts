@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'bun:test';
+import { messagesIn } from '../../src/core/messages.ts';
+import { type Reading, type ToldLesson, toldLessons } from '../../src/hooks/told-lessons.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+import { APP, bench } from '../support/hook-context.ts';
+import { PROJECT } from '../support/payloads.ts';
+import { type FixSeed, seedFixes } from '../support/seed.ts';
+
+type Options = { readonly task?: string; readonly most?: number } & Partial<Omit<Reading, 'db'>>;
+
+function told(home: Home, { task = '', most = 9, ...reading }: Options = {}): ToldLesson[] {
+  using work = bench(home);
+  const db = work.context.knowledge();
+  if (db === undefined) throw new Error('Cannot read the knowledge base: there is none');
+  const plain = { project: APP, messages: messagesIn('en'), keep: () => true, clean: (text: string) => text };
+  return toldLessons({ ...plain, ...reading, db }, task, most);
+}
+
+const said = (lessons: readonly ToldLesson[]) => lessons.map((lesson) => lesson.said);
+
+/** A lesson that `use` helps with what is `name`. */
+function lesson(name: string, sessions = 2, more: Partial<FixSeed> = {}): FixSeed {
+  return {
+    error: `key of ${name}`,
+    said: `${name} failed`,
+    resolution: { kind: 'command', failing: 'make old', use: `make ${name}` },
+    resolvedBy: 'lesson',
+    sessions,
+    ...more,
+  };
+}
+
+function lint(rule: string, message: string, sessions = 2): FixSeed {
+  return {
+    error: `${rule} · eslint`,
+    said: message,
+    resolution: { kind: 'lint', rule, message },
+    resolvedBy: 'lesson',
+    sessions,
+  };
+}
+
+const LINT = 'Lint rules of this project:';
+
+describe('toldLessons()', () => {
+  test('gives what happened, what helped and with which tool', () => {
+    using home = temporaryHome();
+    const resolution = { kind: 'command', failing: 'make old', use: 'make new', tool: 'PowerShell' };
+    seedFixes(home.paths, [lesson('one', 3), lesson('two', 2, { resolution })]);
+    expect(told(home)).toEqual([
+      {
+        key: 'key of one',
+        said: 'one failed',
+        tool: 'Bash',
+        fix: 'use `make one` instead of `make old`',
+        byModel: false,
+      },
+      {
+        key: 'key of two',
+        said: 'two failed',
+        tool: 'PowerShell',
+        fix: 'use `make new` instead of `make old`',
+        byModel: false,
+      },
+    ]);
+  });
+
+  test('gives the key where no printed line is known, and a fix in words', () => {
+    using home = temporaryHome();
+    const resolution = { summary: 'set PORT', resolvedBy: 'user' };
+    seedFixes(home.paths, [{ error: 'no port given', resolution, resolvedBy: 'user' }]);
+    expect(told(home)).toMatchObject([{ said: 'no port given', fix: 'set PORT' }]);
+  });
+
+  test('puts what most sessions have shown first, then the newest, and single sessions last', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [
+      lesson('single', 1),
+      lesson('old', 2),
+      lesson('new', 2),
+      lesson('frequent', 5),
+      lesson('person', 0, { resolvedBy: 'user' }),
+    ]);
+    expect(said(told(home))).toEqual([
+      'frequent failed',
+      'new failed',
+      'old failed',
+      'single failed',
+      'person failed',
+    ]);
+  });
+
+  test('puts what fits the task first, but no single session before several', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [
+      lesson('migration', 2),
+      lesson('deployment', 4),
+      lesson('migration of tables', 1),
+      lesson('payment', 1),
+    ]);
+    const tasks: [task: string, order: string[]][] = [
+      ['', ['deployment', 'migration', 'payment', 'migration of tables']],
+      ['Write a MIGRATION for two tables', ['migration', 'deployment', 'migration of tables', 'payment']],
+      ['mend the payment', ['deployment', 'migration', 'payment', 'migration of tables']],
+    ];
+    for (const [task, order] of tasks)
+      expect(said(told(home, { task })), task).toEqual(order.map((name) => `${name} failed`));
+  });
+
+  test('takes words of the remedy and Korean words for fitting, and short words for none', () => {
+    using home = temporaryHome();
+    const korean = { ...lesson('x', 2), error: 'k', said: '데이터베이스 오류', resolution: '서버를 켬' };
+    seedFixes(home.paths, [korean, lesson('seeds', 2), lesson('a to of', 3)]);
+    expect(said(told(home, { task: '데이터베이스 이전' }))[0]).toBe('데이터베이스 오류');
+    expect(said(told(home, { task: 'plant the seeds' }))[0]).toBe('seeds failed');
+    expect(said(told(home, { task: 'a to of' }))[0]).toBe('a to of failed');
+    expect(said(told(home, { task: 'plant trees' }))[0]).toBe('a to of failed');
+  });
+
+  test('gives all lint rules in one line, behind two lessons of several sessions', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [
+      lint('no-console', 'No console (no-console)', 9),
+      lint('sort-keys', 'Keys in order', 8),
+      lesson('one', 5),
+      lesson('two', 4),
+      lesson('three', 3),
+      lesson('single', 1),
+    ]);
+    const rules = `${LINT} No console (no-console); Keys in order (sort-keys)`;
+    const all = ['one failed', 'two failed', rules, 'three failed', 'single failed'];
+    expect(said(told(home))).toEqual(all);
+    for (let most = 0; most <= 5; most++) expect(said(told(home, { most }))).toEqual(all.slice(0, most));
+    expect(told(home)[2]).toEqual({ key: '', said: rules, tool: '', fix: '', byModel: false });
+  });
+
+  test('gives lint rules before what a single session has shown', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [lesson('single', 1), lint('no-console', 'No console')]);
+    expect(said(told(home))).toEqual([`${LINT} No console (no-console)`, 'single failed']);
+  });
+
+  test('names a lint rule once, and as many as fit into a line', () => {
+    using home = temporaryHome();
+    const long = (name: string) => lint(name, `${name} ${'word '.repeat(12)}end`);
+    seedFixes(home.paths, [
+      { ...lint('short', 'Short'), sessions: 1 },
+      ...['third', 'second', 'first'].map(long),
+      { ...lint('first', `first ${'word '.repeat(12)}end`), error: 'first · biome' },
+    ]);
+    const [line = ''] = said(told(home));
+    expect(line.length).toBeLessThanOrEqual(190);
+    expect(line.match(/first/g)).toHaveLength(1);
+    expect(line).toContain('second');
+    expect(line).not.toContain('third');
+    expect(line).toEndWith('; Short (short)');
+  });
+
+  test('gives a rule that is longer than the line by itself', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [lint('long', 'word '.repeat(60))]);
+    expect(said(told(home))).toEqual([`${LINT} ${'word '.repeat(60)} (long)`]);
+  });
+
+  test('tells one remedy once, for the error that most sessions have seen', () => {
+    using home = temporaryHome();
+    const { resolution } = lesson('same');
+    seedFixes(home.paths, [
+      lesson('single', 1, { resolution }),
+      lesson('few', 2, { resolution }),
+      lesson('many', 3, { resolution }),
+      lesson('other', 1),
+    ]);
+    expect(said(told(home))).toEqual(['many failed', 'other failed']);
+  });
+
+  test('marks what a model has learnt', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [
+      lesson('model', 3, { resolvedBy: 'model' }),
+      lesson('log', 2),
+      lesson('person', 2, { resolvedBy: 'user' }),
+    ]);
+    expect(told(home).map(({ said, byModel }) => [said, byModel])).toEqual([
+      ['model failed', true],
+      ['person failed', false],
+      ['log failed', false],
+    ]);
+  });
+
+  test('gives nothing of other projects, of none, without remedy, or learnt by an earlier version', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [
+      lesson('elsewhere', 3, { projectPath: '/home/dev/other' }),
+      lesson('nowhere', 3, { projectPath: '' }),
+      lesson('neighbour', 3, { projectPath: `${PROJECT}2` }),
+      lesson('open', 3, { resolution: null }),
+      lesson('old', 3, { resolvedBy: 'cross_tool_resolution' }),
+      lesson('own', 1),
+    ]);
+    expect(said(told(home))).toEqual(['own failed']);
+  });
+
+  test('finds the lessons of every spelling of the path', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [lesson('one'), lesson('two', 2, { projectPath: `${PROJECT}/` })]);
+    const project = { ...APP, spellings: [PROJECT, `${PROJECT}/`] };
+    expect(said(told(home, { project }))).toEqual(['one failed', 'two failed']);
+  });
+
+  test('leaves out what no agent is given, in the error or in the remedy', () => {
+    using home = temporaryHome();
+    seedFixes(home.paths, [
+      lesson('bad'),
+      lesson('two', 2, { resolution: 'a bad fix' }),
+      lint('rule', 'a bad rule'),
+      lesson('good'),
+    ]);
+    expect(said(told(home, { keep: (text) => !text.includes('bad') }))).toEqual(['good failed']);
+  });
+
+  test('does not fail on a remedy that is none of ours', () => {
+    using home = temporaryHome();
+    const odd = ['{', '[]', '7', 'null', '{"kind":"lint"}', '{"kind":"command"}'];
+    seedFixes(
+      home.paths,
+      odd.map((resolution, index) => lesson(`n${index}`, 2, { resolution })),
+    );
+    expect(() => told(home)).not.toThrow();
+    expect(told(home)).toHaveLength(odd.length);
+  });
+});
