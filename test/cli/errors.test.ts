@@ -83,10 +83,10 @@ describe('errors list', () => {
       stdout: [
         `${first}  ${STRING}`,
         '   no fix yet',
-        '   seen 1, solved 0, told 0 · 3 d ago',
+        '   seen 1 · told 0 · 3 d ago',
         `${second}  ${PORT}`,
-        `   fix: ${FIX}`,
-        '   seen 1, solved 1, told 0 · 3 d ago',
+        `   ${FIX}`,
+        '   seen 1 · helped 1 time in 1 session · told 0 · 3 d ago',
         '',
       ].join('\n'),
       stderr: '',
@@ -257,10 +257,9 @@ describe('errors show', () => {
         `project    ${SHOP}`,
         'tool       Bash',
         `seen       1 time, first ${time(1)}, last ${time(1)}`,
-        `solved     1 time, last ${time(3)}`,
-        `told       0 times, last used ${time(3)}`,
-        `fix        ${FIX}`,
-        'how        learnt from what was called',
+        `do         ${FIX}`,
+        'how        learnt from what agents did; helped 1 time in 1 session, first 2026-05-01, last 2026-05-01',
+        'told       never',
         'agents     are told error and fix',
         `raw        ${PORT}`,
         '            at src/server.ts:3',
@@ -280,7 +279,7 @@ describe('errors show', () => {
       fix: FIX,
       resolvedBy: 'lesson',
       lastSeen: time(1),
-      lastSolved: time(3),
+      evidence: { sessions: 1, helped: 1 },
       agents: { told: 'error and fix', reason: null },
     });
   });
@@ -340,7 +339,7 @@ describe('errors resolve', () => {
       code: 0,
     });
     expect(resolutionOf(home, STRING)).toMatchObject({ summary: 'read the file first', resolvedBy: 'user' });
-    expect((await errors(home, ['show', id])).stdout).toContain('how        a person wrote it\n');
+    expect((await errors(home, ['show', id])).stdout).toContain('how        a person wrote it or agreed to it\n');
     expect(found(await errors(home, ['search', 'read', 'first', '--json']))).toEqual([STRING]);
     expect(found(await errors(home, ['list', '--open', '--json']))).toEqual([]);
   });

@@ -230,7 +230,7 @@ test('what one session has found out the next one is told at the same error', ()
   using work = bench(home, { now: new Date(Date.now() + 1000) });
   const success = bashSuccess('npm run test:unit', { tool_use_id: 't2' });
   work.keep(decidePostToolUse(eventOf('PostToolUse', success), work.context));
-  writeDatabase(home.paths, (db) => learnSession(PROJECT, SESSION, db, new Date()));
+  writeDatabase(home.paths, (db) => learnSession(PROJECT, SESSION, db));
   expect(answerTo(home, wrong({ session_id: 'next', tool_use_id: 't3' }))).toContain(
     '- 해결 방법: `npm run test:unit` 사용 (`npm run tests` 대신)',
   );

@@ -331,13 +331,13 @@ describe('decideSubagentStart() and recent errors', () => {
     using work = bench(home);
     const failure = bashFailure(WRONG, { tool_input: { command: 'npm test -- --bail' } });
     work.keep(decidePostToolUseFailure(eventOf('PostToolUseFailure', failure), work.context));
-    writeDatabase(home.paths, (db) => learnProject(PROJECT, db, new Date()));
+    writeDatabase(home.paths, (db) => learnProject(PROJECT, db));
     expect(contextIn(home)).toBe(`${ERRORS}\n- ${WRONG} (Bash)`);
     const later = bench(home, { now: new Date(Date.now() + 60_000) });
     const success = bashSuccess('npm test -- --bail');
     later.keep(decidePostToolUse(eventOf('PostToolUse', success), later.context));
     later[Symbol.dispose]();
-    writeDatabase(home.paths, (db) => learnProject(PROJECT, db, new Date()));
+    writeDatabase(home.paths, (db) => learnProject(PROJECT, db));
     expect(contextIn(home)).toBeUndefined();
   });
 });

@@ -41,6 +41,9 @@ function learned(home: Home): void {
   writeDatabase(home.paths, (db) => seedLearnt({ key: SOLVED, remedy, projectPath: SHOP, ts: time(3) }, db));
 }
 
+/** What seedLearnt() says that it rests on. */
+const EVIDENCE = { sessions: 1, agents: 1, helped: 1, first: time(3), last: time(3) };
+
 const FIX = 'leave out `--bail` in `npm test`';
 
 function list(home: Home, filter: Partial<ErrorFilter> = {}, limit = 20): string[] {
@@ -76,6 +79,7 @@ describe('listErrors()', () => {
       {
         id: expect.any(Number),
         error: OPEN,
+        said: OPEN,
         raw: OPEN,
         project: SHOP,
         tool: null,
@@ -84,11 +88,14 @@ describe('listErrors()', () => {
         told: 0,
         fix: null,
         resolvedBy: null,
+        state: null,
+        evidence: null,
         ts: time(6),
       },
       {
         id: 1,
         error: SOLVED,
+        said: SOLVED,
         raw: SOLVED,
         project: SHOP,
         tool: null,
@@ -97,6 +104,8 @@ describe('listErrors()', () => {
         told: 0,
         fix: FIX,
         resolvedBy: 'lesson',
+        state: 'open',
+        evidence: EVIDENCE,
         ts: time(1),
       },
     ]);
@@ -136,6 +145,7 @@ describe('tellError()', () => {
     expect(story(home, SOLVED)).toEqual({
       id: 1,
       error: SOLVED,
+      said: SOLVED,
       raw: SOLVED,
       project: SHOP,
       tool: 'Bash',
@@ -144,14 +154,14 @@ describe('tellError()', () => {
       told: 0,
       fix: FIX,
       resolvedBy: 'lesson',
+      state: 'open',
+      evidence: EVIDENCE,
       ts: time(1),
       firstSeen: time(1),
       lastSeen: time(1),
-      lastSolved: time(3),
       lastUsed: time(3),
-      toolSequence: [],
-      command: null,
-      prompt: null,
+      tellings: [],
+      cameBack: 0,
     });
   });
 
@@ -162,11 +172,9 @@ describe('tellError()', () => {
       tool: 'mcp__files__edit',
       firstSeen: time(4),
       lastSeen: time(6),
-      lastSolved: null,
       lastUsed: null,
-      toolSequence: [],
-      command: null,
-      prompt: null,
+      tellings: [],
+      cameBack: 0,
     });
   });
 
@@ -201,7 +209,32 @@ describe('tellError()', () => {
       fix: 'read it first',
       resolvedBy: 'user',
       lastSeen: time(6),
-      lastSolved: time(50),
+      lastUsed: time(50),
+    });
+  });
+
+  test('tells to whom a lesson was told, and how often the error came back since', () => {
+    using home = temporaryHome();
+    learned(home);
+    const shown = { ...failure('Bash', SOLVED, { id: 'c9', ...at(8) }), shownKbId: 1 };
+    tell(home, shown, failure('Bash', SOLVED, { id: 'c10', ...at(20) }));
+    withDatabase(home.paths, (db) =>
+      db.sqlite.run(
+        `INSERT INTO given_contexts(ts, session_id, agent_id, agent_type, project_path, text)
+         VALUES (?, 's2', 'a1', 'executor', ?, ?), (?, 's2', 'a2', 'executor', ?, 'something else')`,
+        time(9),
+        SHOP,
+        `errors:\n- ${SOLVED} (Bash)\n  fix`,
+        time(9),
+        SHOP,
+      ),
+    );
+    expect(story(home, SOLVED)).toMatchObject({
+      tellings: [
+        { ts: time(8), where: 'after the error' },
+        { ts: time(9), where: 'executor' },
+      ],
+      cameBack: 1,
     });
   });
 

@@ -68,7 +68,7 @@ describe('resolveError()', () => {
     tell(home, failed());
     resolve(home, 'set PORT');
     tell(home, failed(), success('Bash', { command: 'npm test -- --port', projectPath: SHOP }));
-    writeDatabase(home.paths, (db) => learnProject(SHOP, db, new Date()));
+    writeDatabase(home.paths, (db) => learnProject(SHOP, db));
     expect(row(home)).toMatchObject({ summary: 'set PORT', resolved_by: 'user', seen_count: 2 });
   });
 

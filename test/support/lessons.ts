@@ -24,5 +24,5 @@ export function seedLearnt({ key, said = key, remedy, projectPath, ts }: LearntS
     helpedCalls: [],
   };
   const group = { key, sessions: 1, isOpen: true, lesson: { key, said, remedy, evidence } };
-  saveLearnt([group], { projectPath, ts, scope: 'project' }, db);
+  saveLearnt([group], { projectPath, scope: 'project' }, db);
 }

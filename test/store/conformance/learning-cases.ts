@@ -5,7 +5,7 @@ import type { Db } from '../../../src/store/connection.ts';
 import { recordPersonsFix } from '../../../src/store/error-kb.ts';
 import { queryEvents } from '../../../src/store/events.ts';
 import { forgetError } from '../../../src/store/forget-error.ts';
-import { type LearntOptions, projectsWithCalls, readLog, saveLearnt } from '../../../src/store/lessons.ts';
+import { type LearntOptions, readLog, saveLearnt } from '../../../src/store/lessons.ts';
 import { isKnownCall, record } from '../../../src/store/record.ts';
 import { readToldLessons } from '../../../src/store/told-lessons.ts';
 import { type Case, count, failure, prompt, sessionEnd, success, tell, time } from './context.ts';
@@ -208,7 +208,7 @@ function group({
 }
 
 function save(db: Db, groups: readonly ErrorGroup[], options: Partial<LearntOptions> = {}): void {
-  saveLearnt(groups, { projectPath: SHOP, ts: time(100), scope: 'project', ...options }, db);
+  saveLearnt(groups, { projectPath: SHOP, scope: 'project', ...options }, db);
 }
 
 function stored(db: Db): unknown[] {
@@ -478,16 +478,6 @@ const LOG_CASES: readonly Case[] = [
           outcome: { kind: 'failed', key: 'boom', said: 'boom', noise: null, text: 'boom!' },
         },
       ]);
-    },
-  },
-  {
-    title: 'projectsWithCalls() gives each project in which something failed, once',
-    run: (context) => {
-      const db = context.open();
-      const bank = { projectPath: '/home/dev/bank' };
-      tell(context, db, failed(), failed(), passed({ projectPath: '/home/dev/fine' }), failed(bank));
-      tell(context, db, failed({ projectPath: null }));
-      assert.deepEqual(projectsWithCalls(db).sort(), ['/home/dev/bank', SHOP]);
     },
   },
 ];
