@@ -25,6 +25,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'setup',
     'clients',
     'store',
+    'lessons',
     'core',
     'sys',
     'node:',

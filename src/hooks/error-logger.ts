@@ -6,6 +6,7 @@ import { messagesIn } from '../core/messages.ts';
 import type { ToolError } from '../core/recording.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { resolutionText } from '../core/resolution.ts';
+import { sessionMessagesIn } from '../core/session-messages.ts';
 import { cleanText } from '../core/text.ts';
 import { wasShown } from '../store/error-kb.ts';
 import { searchErrorKB } from '../store/search-error-kb.ts';
@@ -70,8 +71,9 @@ function knownFix(error: ToolError, event: Failure, context: HookContext): Hint 
   const db = context.knowledge();
   const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, event.error));
   if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;
-  const messages = messagesIn(context.config.language);
-  const fix = inertText(resolutionText(known.resolution, messages), FIX_LENGTH_MAX);
+  const { language } = context.config;
+  const messages = sessionMessagesIn(language);
+  const fix = inertText(resolutionText(known.resolution, messagesIn(language)), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
   if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
   const lines = [

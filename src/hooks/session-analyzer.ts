@@ -1,7 +1,7 @@
 import { isRecord, type Json } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
-import { type Messages, messagesIn } from '../core/messages.ts';
+import { type SessionMessages, sessionMessagesIn } from '../core/session-messages.ts';
 import { readProposal, suggestionId } from '../core/suggestion.ts';
 import { getCachedAnalysis } from '../store/analysis-cache.ts';
 import type { Db } from '../store/connection.ts';
@@ -29,7 +29,7 @@ const MS_PER_HOUR = 3_600_000;
 export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: HookContext): Decision {
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
-  const messages = messagesIn(context.config.language);
+  const messages = sessionMessagesIn(context.config.language);
   // The same conversation goes on after it was made shorter: its user has read on.
   const announced = event.source === 'compact' ? [] : newSuggestions(context, db);
   // And what the project has learnt it has been told already.
@@ -77,7 +77,7 @@ function cacheSince({ config, now }: HookContext): string {
   return new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
 }
 
-function suggestionLines(announced: readonly Announced[], messages: Messages): string[] {
+function suggestionLines(announced: readonly Announced[], messages: SessionMessages): string[] {
   if (announced.length === 0) return [];
   const lines = announced.map(
     ({ id, type, summary }) =>
@@ -90,7 +90,7 @@ function suggestionLines(announced: readonly Announced[], messages: Messages): s
 function previousSessionLines(
   source: string,
   { project }: HookContext,
-  messages: Messages,
+  messages: SessionMessages,
   db: Db,
 ): string[] {
   const [summary] = project.spellings.flatMap((projectPath) =>
@@ -114,7 +114,7 @@ function previousSessionLines(
   return lines;
 }
 
-function unresolvedLines(summary: Json, source: string, messages: Messages): string[] {
+function unresolvedLines(summary: Json, source: string, messages: SessionMessages): string[] {
   const errors = texts(summary.uniqueErrors).filter((error) => !isInstructionShaped(error));
   // Sessions of earlier versions counted every error; then this is the best that is known.
   const count = Number(summary.unresolvedErrorCount ?? summary.errorCount ?? 0);

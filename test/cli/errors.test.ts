@@ -339,7 +339,9 @@ describe('errors resolve', () => {
       code: 0,
     });
     expect(resolutionOf(home, STRING)).toMatchObject({ summary: 'read the file first', resolvedBy: 'user' });
-    expect((await errors(home, ['show', id])).stdout).toContain('how        a person wrote it or agreed to it\n');
+    expect((await errors(home, ['show', id])).stdout).toContain(
+      'how        a person wrote it or agreed to it\n',
+    );
     expect(found(await errors(home, ['search', 'read', 'first', '--json']))).toEqual([STRING]);
     expect(found(await errors(home, ['list', '--open', '--json']))).toEqual([]);
   });
