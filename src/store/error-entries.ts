@@ -64,7 +64,7 @@ function readEntry(row: Row): ErrorEntry {
     error: String(row.error_normalized),
     raw: text(row.error_raw),
     project: String(row.project_path),
-    tool: readString(resolutionDetails(row.resolution), 'tool') ?? null,
+    tool: readString(jsonOf(row.resolution), 'tool') ?? null,
     seen: Number(row.seen_count),
     solved: Number(row.use_count ?? 0),
     told: Number(row.shown_count),
@@ -74,8 +74,9 @@ function readEntry(row: Row): ErrorEntry {
   };
 }
 
-function resolutionDetails(resolution: unknown): Json {
-  const details = typeof resolution === 'string' ? parseJson(resolution) : undefined;
+/** A column's record; empty when it has none. */
+function jsonOf(column: unknown): Json {
+  const details = typeof column === 'string' ? parseJson(column) : undefined;
   return isRecord(details) ? details : {};
 }
 
@@ -99,7 +100,7 @@ export function tellError(id: number, db: Db): ErrorStory | undefined {
   const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
   if (row === undefined) return undefined;
   const entry = readEntry(row);
-  const details = resolutionDetails(row.resolution);
+  const details = jsonOf(row.resolution);
   const seen = occurrences(entry, db);
   const sequence = parseJson(String(row.tool_sequence ?? '[]'));
   return {
@@ -107,7 +108,7 @@ export function tellError(id: number, db: Db): ErrorStory | undefined {
     tool: entry.tool ?? seen.tool,
     firstSeen: seen.first,
     lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
-    lastSolved: entry.fix === null ? null : entry.ts,
+    lastSolved: entry.fix === null ? null : (readString(jsonOf(row.evidence), 'last') ?? entry.ts),
     lastUsed: typeof row.last_used === 'string' ? row.last_used : null,
     toolSequence: Array.isArray(sequence) ? sequence.map(String) : [],
     command: readString(details, 'command') ?? null,

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { type ErrorFilter, findErrors, listErrors, tellError } from '../../src/store/error-entries.ts';
+import { recordPersonsFix } from '../../src/store/error-kb.ts';
 import { record } from '../../src/store/record.ts';
 import { readDatabase, writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
+import { seedLearnt } from '../support/lessons.ts';
 import { seedFixes, withDatabase } from '../support/seed.ts';
-import { failure, prompt, success, time } from './conformance/context.ts';
+import { failure, time } from './conformance/context.ts';
 
 const SHOP = '/home/dev/shop';
 const BANK = '/home/dev/bank';
@@ -24,21 +26,22 @@ function tell(home: Home, ...recordings: Told[]): void {
 
 const at = (seconds: number, projectPath: string | null = SHOP) => ({ ts: time(seconds), projectPath });
 
-/** One that is solved, one that is open and came again, one of another project and one of none. */
+/** One with a lesson, one that is open and came again, one of another project and one of none. */
 function learned(home: Home): void {
   const command = 'npm test';
   tell(
     home,
-    prompt('make it run', at(0)),
-    failure('Bash', SOLVED, { command, mentioned: ['src/server.ts'], ...at(1) }),
-    success('Edit', { file: 'settings.ini', ...at(2) }),
-    success('Bash', { command, ...at(3) }),
-    failure('Edit', OPEN, { file: 'src/a.ts', ...at(4) }),
-    failure('Read', IN_BANK, { file: 'x', ...at(5, BANK) }),
-    failure('Edit', OPEN, { file: 'src/a.ts', ...at(6) }),
+    failure('Bash', SOLVED, { command, ...at(1) }),
+    failure('mcp__files__edit', OPEN, at(4)),
+    failure('mcp__files__read', IN_BANK, at(5, BANK)),
+    failure('mcp__files__edit', OPEN, at(6)),
     failure('Bash', NOWHERE, { command, ...at(7, null) }),
   );
+  const remedy = { kind: 'without', failing: 'npm test', leaveOut: '--bail' } as const;
+  writeDatabase(home.paths, (db) => seedLearnt({ key: SOLVED, remedy, projectPath: SHOP, ts: time(3) }, db));
 }
+
+const FIX = 'leave out `--bail` in `npm test`';
 
 function list(home: Home, filter: Partial<ErrorFilter> = {}, limit = 20): string[] {
   const entries = readDatabase(home.paths, (db) => listErrors({ ...ANY, ...filter }, limit, db));
@@ -75,7 +78,7 @@ describe('listErrors()', () => {
         error: OPEN,
         raw: OPEN,
         project: SHOP,
-        tool: 'Edit',
+        tool: null,
         seen: 2,
         solved: 0,
         told: 0,
@@ -88,25 +91,14 @@ describe('listErrors()', () => {
         error: SOLVED,
         raw: SOLVED,
         project: SHOP,
-        tool: 'Bash',
+        tool: null,
         seen: 1,
         solved: 1,
         told: 0,
-        fix: 'edited settings.ini, then `npm test` passed',
-        resolvedBy: 'cross_tool_resolution',
-        ts: time(3),
+        fix: FIX,
+        resolvedBy: 'lesson',
+        ts: time(1),
       },
-    ]);
-  });
-
-  test('does not take the tool from another project', () => {
-    using home = temporaryHome();
-    const error = 'Error: the same everywhere';
-    tell(home, failure('Read', error, { file: 'x', ...at(1, BANK) }), failure('Bash', error, at(2)));
-    const entries = readDatabase(home.paths, (db) => listErrors(ANY, 20, db));
-    expect(entries?.map(({ project, tool }) => [project, tool])).toEqual([
-      [SHOP, 'Bash'],
-      [BANK, 'Read'],
     ]);
   });
 
@@ -150,17 +142,16 @@ describe('tellError()', () => {
       seen: 1,
       solved: 1,
       told: 0,
-      fix: 'edited settings.ini, then `npm test` passed',
-      resolvedBy: 'cross_tool_resolution',
-      ts: time(3),
-      files: ['settings.ini', 'src/server.ts'],
+      fix: FIX,
+      resolvedBy: 'lesson',
+      ts: time(1),
       firstSeen: time(1),
       lastSeen: time(1),
       lastSolved: time(3),
       lastUsed: time(3),
-      toolSequence: ['Edit', 'Bash'],
-      command: 'npm test',
-      prompt: 'make it run',
+      toolSequence: [],
+      command: null,
+      prompt: null,
     });
   });
 
@@ -168,8 +159,7 @@ describe('tellError()', () => {
     using home = temporaryHome();
     learned(home);
     expect(story(home, OPEN)).toMatchObject({
-      tool: 'Edit',
-      files: ['src/a.ts'],
+      tool: 'mcp__files__edit',
       firstSeen: time(4),
       lastSeen: time(6),
       lastSolved: null,
@@ -183,16 +173,36 @@ describe('tellError()', () => {
   test('knows the time and tool of an error without project', () => {
     using home = temporaryHome();
     learned(home);
-    withDatabase(home.paths, (db) => db.sqlite.exec('DELETE FROM open_errors'));
     expect(story(home, NOWHERE)).toMatchObject({ project: '', tool: 'Bash', firstSeen: time(7) });
   });
 
   test('still tells what is left when the events are gone', () => {
     using home = temporaryHome();
     learned(home);
-    withDatabase(home.paths, (db) => db.sqlite.exec('DELETE FROM events; DELETE FROM open_errors'));
+    withDatabase(home.paths, (db) => db.sqlite.exec('DELETE FROM events'));
     expect(story(home, OPEN)).toMatchObject({ tool: null, firstSeen: null, lastSeen: time(6) });
-    expect(story(home, SOLVED)).toMatchObject({ tool: 'Bash', firstSeen: null, lastSeen: null });
+    expect(story(home, SOLVED)).toMatchObject({ tool: null, firstSeen: null, lastSeen: null });
+  });
+
+  test('does not take the tool from another project', () => {
+    using home = temporaryHome();
+    const error = 'Error: the same everywhere';
+    tell(home, failure('mcp__files__read', error, at(1, BANK)), failure('Bash', error, at(2)));
+    const tools = readDatabase(home.paths, (db) => [1, 2].map((id) => tellError(id, db)?.tool));
+    expect(tools).toEqual(['mcp__files__read', 'Bash']);
+  });
+
+  test('tells when a person wrote the fix', () => {
+    using home = temporaryHome();
+    learned(home);
+    const fix = { ts: time(50), projectPath: SHOP, summary: 'read it first' };
+    writeDatabase(home.paths, (db) => recordPersonsFix(OPEN, fix, db));
+    expect(story(home, OPEN)).toMatchObject({
+      fix: 'read it first',
+      resolvedBy: 'user',
+      lastSeen: time(6),
+      lastSolved: time(50),
+    });
   });
 
   test('tells nothing of an error that there is not', () => {

@@ -2,12 +2,14 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { normalizeError } from '../../src/core/normalize-error.ts';
 import { parseSearch } from '../../src/core/word-search.ts';
+import type { Remedy } from '../../src/lessons/lesson.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
 import { type ErrorFilter, findErrors } from '../../src/store/error-entries.ts';
-import { recordResolution, recordSeen } from '../../src/store/error-kb.ts';
+import { recordPersonsFix, recordSeen } from '../../src/store/error-kb.ts';
 import { searchErrors } from '../../src/store/error-search.ts';
 import { temporaryHome } from '../support/home.ts';
+import { seedLearnt } from '../support/lessons.ts';
 import { isoBeforeNow } from '../support/seed.ts';
 
 const SHOP = '/home/dev/shop';
@@ -17,18 +19,16 @@ const ANY: ErrorFilter = { projects: undefined, state: 'any' };
 type Seen = {
   readonly raw: string;
   readonly project?: string;
-  readonly files?: readonly string[];
   readonly fix?: string;
 };
 
 function record(db: Db, errors: readonly Seen[]): void {
   db.sqlite.transaction(() => {
-    for (const [index, { raw, project = SHOP, files = [], fix }] of errors.entries()) {
-      const [error, ts] = [normalizeError(raw), isoBeforeNow(errors.length - index)];
-      recordSeen(error, { ts, projectPath: project, errorRaw: raw, files }, db);
-      if (fix === undefined) continue;
-      const details = { summary: fix, errorRaw: raw };
-      recordResolution(error, details, { ts, projectPath: project, files, seenCount: 1 }, db);
+    for (const [index, { raw, project = SHOP, fix }] of errors.entries()) {
+      const at = { ts: isoBeforeNow(errors.length - index), projectPath: project };
+      const error = normalizeError(raw);
+      recordSeen(error, { ...at, said: raw, errorRaw: raw }, db);
+      if (fix !== undefined) recordPersonsFix(error, { ...at, summary: fix }, db);
     }
   });
 }
@@ -62,13 +62,9 @@ describe('searchErrors()', () => {
   const type = `TypeError: Cannot read properties of undefined (reading "id")`;
   const database = 'SqliteError: database is locked';
   const all: Seen[] = [
-    {
-      raw: port,
-      files: ['src/server.ts', 'settings.ini'],
-      fix: 'edited settings.ini, then `npm test` passed',
-    },
+    { raw: port, fix: 'edited settings.ini, then `npm test` passed' },
     { raw: module },
-    { raw: type, files: ['src/id.ts'] },
+    { raw: type },
     { raw: database, project: BANK, fix: 'closed the other connection' },
   ];
   const opened = databaseWith(all);
@@ -82,8 +78,7 @@ describe('searchErrors()', () => {
     ['words of the fix', 'closed connection', [database]],
     ['a file by its path', 'src/server.ts', [port]],
     ['a file by its name', 'server.ts', [port]],
-    ['a file that was edited to solve it', 'settings.ini', [port]],
-    ['a file that only stands in the list of files', 'src/id.ts', [type]],
+    ['a file that stands in the fix', 'settings.ini', [port]],
     ['the beginning of a Korean word', '모듈', [module]],
     ['a syllable', '찾', [module]],
     ['what has one of the words, when none has all', 'locked zebra', [database]],
@@ -134,6 +129,26 @@ describe('searchErrors()', () => {
     record(own.db, [{ raw: port, fix: 'wrote the number down' }]);
     expect([search(own.db, 'daemon'), search(own.db, 'number')]).toEqual([[], [port]]);
   });
+
+  const remedies: [remedy: Remedy, words: string[]][] = [
+    [{ kind: 'command', failing: 'gulp', use: 'corepack pnpm' }, ['gulp', 'corepack', 'pnpm']],
+    [{ kind: 'without', failing: 'gulp', leaveOut: '--bail' }, ['gulp', 'bail']],
+    [{ kind: 'directory', use: 'gulp', directory: 'packages/web' }, ['gulp', 'packages/web']],
+    [{ kind: 'lint', rule: 'no-console', message: 'Never print' }, ['no-console', 'never']],
+  ];
+  for (const [remedy, words] of remedies) {
+    test(`finds an error by what its lesson says: ${remedy.kind}`, () => {
+      using own = databaseWith([{ raw: port }, { raw: database }]);
+      const at = { projectPath: SHOP, ts: isoBeforeNow(0) };
+      seedLearnt({ key: normalizeError(port), remedy, ...at }, own.db);
+      for (const word of words) expect(search(own.db, word), word).toEqual([port]);
+      // Not by how a lesson is stored.
+      expect(search(own.db, 'kind')).toEqual([]);
+      const other = { kind: 'fixer', failing: 'x', use: 'xylophone' } as const;
+      seedLearnt({ key: normalizeError(port), remedy: other, ...at }, own.db);
+      expect([search(own.db, words[0] ?? ''), search(own.db, 'xylophone')]).toEqual([[], [port]]);
+    });
+  }
 
   test('takes any search without a fault, and says the same twice', () => {
     const text = fc.oneof(
