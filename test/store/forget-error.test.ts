@@ -3,23 +3,31 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { fingerprint } from '../../src/core/fingerprint.ts';
-import { isInformative, normalizeError } from '../../src/core/normalize-error.ts';
+import { isInformative } from '../../src/core/normalize-error.ts';
 import { decide } from '../../src/hooks/decide.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { decideSubagentStart } from '../../src/hooks/subagent-context.ts';
+import { readFailure } from '../../src/lessons/failure.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../../src/store/forget-error.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { APP, bench, eventOf } from '../support/hook-context.ts';
+import { seedLearnt } from '../support/lessons.ts';
 import { agentStart, bashFailure, bashSuccess, type Payload, payload } from '../support/payloads.ts';
 import { isoBeforeNow, seedAnalysis, seedErrors, seedFixes, withDatabase } from '../support/seed.ts';
 import { checkIntegrity } from './conformance/context.ts';
 
 /** Words that stand nowhere else. */
-const RAW = 'Exit code 1\nError: zanzibarium <of> "Quilloxene" in /home/dev/app/wombatine.ts is 47';
-const ERROR = normalizeError(RAW);
+const SAID = 'Error: unknown option "Quilloxene" <of> zanzibarium in /home/dev/app/wombatine.ts 47';
+const RAW = `Exit code 1\n${SAID}`;
+const ERROR = keyOf(RAW);
 const WORDS = /zanzibarium|quilloxene|wombatine/i;
-const OTHER = 'Error: an ordinary failure';
+const OTHER = 'Error: unknown option --ordinary';
+
+/** The form under which what `npm test` printed is recognised. */
+function keyOf(text: string): string {
+  return readFailure({ tool: 'Bash', line: 'npm test', text }).key;
+}
 const BANK = { name: 'bank', path: '/home/dev/bank', spellings: ['/home/dev/bank'] };
 
 /** What hooks do with payloads: the answers, and what they record. */
@@ -53,16 +61,19 @@ function given(home: Home, text: string): void {
 const failed = (error: string, id: string, changes: Payload = {}) =>
   bashFailure(error, { tool_input: { command: 'npm test' }, tool_use_id: id, ...changes });
 
-/** Solved in one project, open at the end of a session in another, told, and edited over. */
+/** With a lesson in one project, open at the end of a session in another, told, and quoted. */
 function story(home: Home): void {
-  const edit = payload('post-tool-use-edit', { tool_use_id: 't2' });
-  play(home, [failed(RAW, 't1'), edit, bashSuccess('npm test', { tool_use_id: 't3' }), failed(RAW, 't4')]);
+  play(home, [failed(RAW, 't1'), failed(RAW, 't4')]);
+  writeDatabase(home.paths, (db) => {
+    const remedy = { kind: 'fixer', failing: 'npm test', use: 'npm ci' } as const;
+    seedLearnt({ key: ERROR, said: SAID, remedy, projectPath: APP.path, ts: isoBeforeNow(1) }, db);
+  });
   play(home, [failed(OTHER, 't5'), failed(RAW, 't6'), payload('session-end')], BANK);
   play(home, [failed(OTHER, 't7')]);
   given(home, contextIn(home) ?? '');
   given(home, `이 프로젝트의 최근 에러 패턴:\n- ${OTHER} (Bash)`);
-  seedAnalysis(home.paths, { suggestions: [{ evidence: `${ERROR} again and again` }] });
-  seedAnalysis(home.paths, { suggestions: [{ evidence: OTHER }] });
+  for (const evidence of [`${SAID} again`, `${ERROR} again and again`, OTHER])
+    seedAnalysis(home.paths, { suggestions: [{ evidence }] });
 }
 
 function forget(home: Home): { deleted: Forgotten; erased: Erased } {
@@ -90,12 +101,12 @@ describe('forgetError()', () => {
     const before = readRows(home.paths, "SELECT id, ts FROM events WHERE type = 'session_summary'");
     const others = count(home, 'events', "data NOT LIKE '%zanzibarium%'");
     expect(forget(home)).toEqual({
-      deleted: { errors: 2, events: 3, openErrors: 2, summaries: 1, contexts: 1, analyses: 1 },
+      deleted: { errors: 2, events: 3, summaries: 1, contexts: 1, analyses: 2 },
       erased: { kind: 'erased' },
     });
     expect(readRows(home.paths, 'SELECT error_normalized FROM error_kb')).toEqual([
-      { error_normalized: OTHER },
-      { error_normalized: OTHER },
+      { error_normalized: keyOf(OTHER) },
+      { error_normalized: keyOf(OTHER) },
     ]);
     expect(readRows(home.paths, "SELECT id, ts FROM events WHERE type = 'session_summary'")).toEqual(before);
     expect(readEvents(home.paths, 'session_summary')[0]?.data.uniqueErrors).toEqual([OTHER]);
@@ -138,10 +149,11 @@ describe('forgetError()', () => {
     const events = count(home, 'events', '1');
     const batch = payload('post-tool-batch-rejected');
     const [call] = batch.tool_calls as Payload[];
-    const rejected = { ...call, tool_response: `<tool_use_error>${RAW}</tool_use_error>` };
+    const bash = { tool_name: 'Bash', tool_input: { command: 'npm test' } };
+    const rejected = { ...call, ...bash, tool_response: `<tool_use_error>${RAW}</tool_use_error>` };
     const answers = play(home, [
       failed(RAW, 'u1'),
-      failed(RAW.toUpperCase().replace('EXIT CODE', 'Exit code'), 'u2'),
+      failed(RAW.replace('zanzibarium', 'ZANZIBARIUM'), 'u2'),
       { ...batch, tool_calls: [rejected] },
       bashSuccess('npm test', { tool_use_id: 'u3' }),
       payload('pre-tool-use-bash', { tool_input: { command: 'npm test' } }),
@@ -153,7 +165,6 @@ describe('forgetError()', () => {
     for (const [table, column] of [
       ['events', 'data'],
       ['error_kb', 'error_normalized'],
-      ['open_errors', 'error_normalized'],
     ] as const)
       expect(count(home, table, `instr(${column}, 'zanzibarium') > 0`)).toBe(0);
   });
@@ -162,8 +173,8 @@ describe('forgetError()', () => {
     using home = temporaryHome();
     story(home);
     forget(home);
-    play(home, [failed('Error: something new', 'u1')]);
-    expect(contextIn(home)).toContain('something new');
+    play(home, [failed('Error: unknown option --new', 'u1')]);
+    expect(contextIn(home)).toContain('unknown option --new');
   });
 
   test('drops it from recordings that wait in the spool', () => {
@@ -177,6 +188,23 @@ describe('forgetError()', () => {
     writeDatabase(home.paths, () => {});
     expect(existsSync(home.paths.spool)).toBe(false);
     expect(count(home, 'events', '1') + count(home, 'error_kb', '1')).toBe(0);
+  });
+
+  test('deletes what quotes the line that was printed, at any time and however it was cut', () => {
+    using home = temporaryHome();
+    const long = `${SAID} ${'zanzibarium '.repeat(20)}`.trim().slice(0, 240);
+    seedErrors(home.paths, [
+      { error: ERROR, said: SAID },
+      { error: ERROR, said: long },
+      { error: keyOf(OTHER), said: OTHER },
+    ]);
+    for (const said of [SAID, `${long.slice(0, 200)}`, OTHER])
+      given(home, `Errors:\n- ${said.replaceAll('<of>', '‹of>')} (Bash)`);
+    expect(forget(home).deleted).toMatchObject({ errors: 0, events: 2, contexts: 2 });
+    expect(filesWithWords(home)).toEqual([]);
+    expect(readRows(home.paths, 'SELECT text FROM given_contexts')).toEqual([
+      { text: `Errors:\n- ${OTHER} (Bash)` },
+    ]);
   });
 
   const quotes: [what: string, text: string, isQuote: boolean][] = [
@@ -213,7 +241,6 @@ describe('forgetError()', () => {
     expect(forget(home).deleted).toEqual({
       errors: 0,
       events: 0,
-      openErrors: 0,
       summaries: 0,
       contexts: 0,
       analyses: 0,
@@ -250,7 +277,8 @@ describe('forgetError()', () => {
     fc.assert(
       fc.property(text, (words) => {
         using home = temporaryHome();
-        play(home, [failed(`Failed: ${words}`, 't1'), payload('session-end')]);
+        const printed = `Error: unknown option --x of ${words}`;
+        play(home, [failed(printed, 't1'), payload('session-end')]);
         const row = readRows(
           home.paths,
           "SELECT data ->> 'error' AS error FROM events WHERE type = 'tool_error'",
@@ -258,10 +286,10 @@ describe('forgetError()', () => {
         const error = String(row?.error);
         expect(isInformative(error)).toBe(true);
         writeDatabase(home.paths, (db) => forgetError(error, isoBeforeNow(0), db));
-        const tables = ['events', 'event_text', 'error_kb', 'error_kb_text', 'open_errors', 'error_files'];
+        const tables = ['events', 'event_text', 'error_kb', 'error_kb_text'];
         // The summary of the session stays.
-        expect(tables.map((table) => count(home, table, '1'))).toEqual([1, 0, 0, 0, 0, 0]);
-        play(home, [failed(`Failed: ${words}`, 't2')]);
+        expect(tables.map((table) => count(home, table, '1'))).toEqual([1, 0, 0, 0]);
+        play(home, [failed(printed, 't2')]);
         expect(count(home, 'error_kb', '1')).toBe(0);
       }),
       { numRuns: 25 },
