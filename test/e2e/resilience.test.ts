@@ -33,6 +33,8 @@ import { agentStart, bashFailure, bashSuccess, type Payload, payload, prompt } f
 import { BINARY, notTested, ROOT } from '../support/program.ts';
 import { seedErrors } from '../support/seed.ts';
 
+const WRONG = "error: unknown option '--bail'";
+
 /** What goes wrong around a hook costs at most the hook's own answer, never an event, and never the client's work. */
 
 const TIMEOUT_MS = 120_000;
@@ -225,14 +227,16 @@ function expectWholeSpool(home: Home): void {
 function expectSoundDatabase(home: Home): void {
   const { paths } = home;
   expect(readRows(paths, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  expect(readRows(paths, 'PRAGMA user_version')).toEqual([{ user_version: 2 }]);
+  expect(readRows(paths, 'PRAGMA user_version')).toEqual([{ user_version: 3 }]);
   expect(readRows(paths, 'SELECT id FROM events WHERE NOT json_valid(data) OR ts IS NULL')).toEqual([]);
   const texts = `SELECT id FROM events WHERE type IN ('prompt', 'tool_error')
     AND id NOT IN (SELECT rowid FROM event_text)`;
   expect(readRows(paths, texts)).toEqual([]);
-  const errors = `SELECT event_id FROM open_errors
-    WHERE event_id NOT IN (SELECT id FROM events WHERE type = 'tool_error')`;
-  expect(readRows(paths, errors)).toEqual([]);
+  // Each error was noted with its event.
+  const unnoted = `SELECT COUNT(*) AS seen, data ->> 'error' AS error FROM events
+    WHERE type = 'tool_error' AND COALESCE(data ->> 'noise', 'unclear') = 'unclear' GROUP BY error
+    EXCEPT SELECT seen_count, error_normalized FROM error_kb`;
+  expect(readRows(paths, unnoted)).toEqual([]);
   const ids = readRows(
     paths,
     "SELECT json_extract(data, '$.toolUseId') AS id FROM events WHERE type LIKE 'tool%'",
@@ -251,7 +255,7 @@ describe('a full disk', () => {
         ['small', prompt('small')],
         ['large', prompt('large '.repeat(800))],
         ['start', agentStart('executor')],
-        ['error', bashFailure('Exit code 1\nboom')],
+        ['error', bashFailure(`Exit code 1\n${WRONG}`)],
       ] as const) {
         home.put(`in/${name}`, JSON.stringify(input));
       }
@@ -285,7 +289,7 @@ describe('a full disk', () => {
       for (const run of runs) {
         expect(run.code, run.name).toBe('0');
         const answer = answerIn(readFileSync(`${home.path}/out/${run.name}`))?.additionalContext;
-        if (run.name === 'answer') expect(answer).toContain('boom');
+        if (run.name === 'answer') expect(answer).toContain(WRONG);
         else expect(answer, run.name).toBeUndefined();
       }
       const kept = { ...home, paths: pathsOfState(`${home.path}/out/state`) };
@@ -311,7 +315,7 @@ describe('a read-only home', () => {
     async () => {
       if (NO_NAMESPACES) return void notTested('a read-only home', NO_NAMESPACES);
       using home = temporaryHome();
-      await runHookProcess(bashFailure('Exit code 1\nboom in tests'), { home: home.path });
+      await runHookProcess(bashFailure(`Exit code 1\n${WRONG}`), { home: home.path });
       const before = readEvents(home.paths).length;
       const script = `
         mount --bind "$HOME" "$HOME" && mount -o remount,bind,ro "$HOME"
@@ -324,7 +328,7 @@ describe('a read-only home', () => {
       expect(result).toMatchObject(WELL);
       const [start = '', startCode, promptOutput, promptCode, doctor = ''] = result.stdout.split('@@');
       expect([startCode, promptCode]).toEqual(['0', '0']);
-      expect(JSON.parse(start).hookSpecificOutput.additionalContext).toContain('boom in tests');
+      expect(JSON.parse(start).hookSpecificOutput.additionalContext).toContain(WRONG);
       expect(promptOutput?.trim()).toBe('');
       expect(readEvents(home.paths)).toHaveLength(before);
       const { checks } = JSON.parse(doctor) as { checks: Check[] };
