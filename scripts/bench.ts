@@ -48,8 +48,8 @@ const PAYLOADS = {
   SubagentStart: event('SubagentStart', { agent_id: 'a1', agent_type: 'executor' }),
   'SubagentStart, no code agent': event('SubagentStart', { agent_id: 'a1', agent_type: 'researcher' }),
   PreToolUse: event('PreToolUse', {
-    tool_name: 'Edit',
-    tool_input: { file_path: `${PROJECT}/src/module-7.ts` },
+    tool_name: 'Agent',
+    tool_input: { prompt: 'Make the linter pass, please.', subagent_type: 'executor' },
   }),
   PostToolUse: event('PostToolUse', {
     ...BASH,
@@ -88,13 +88,17 @@ function seed(home: string, { events, fixes }: Size): void {
   sqlite.transaction(() => {
     for (let index = 0; index < events; index++) {
       const isError = index % 10 === 0;
+      const toolUseId = `toolu_${index}`;
+      const said = `TypeError: value ${word(index)} of module is not a function`;
       const data = isError
-        ? {
-            tool: 'Bash',
-            error: `TypeError: value ${word(index)} of module is not a function`,
-            errorRaw: 'raw',
-          }
-        : { tool: 'Edit', meta: { file: `${PROJECT}/src/module-${index % 100}.ts` }, success: true };
+        ? { ...SHELL, toolUseId, error: keyOf(index), said, errorRaw: `Exit code 1\n${said}` }
+        : {
+            tool: 'Edit',
+            toolUseId,
+            file: `src/module-${index % 100}.ts`,
+            meta: { file: `${PROJECT}/src/module-${index % 100}.ts` },
+            success: true,
+          };
       sqlite.run(
         'INSERT INTO events(type, ts, session_id, project, project_path, data) VALUES (?, ?, ?, ?, ?, ?)',
         isError ? 'tool_error' : 'tool_use',
@@ -106,12 +110,18 @@ function seed(home: string, { events, fixes }: Size): void {
       );
     }
     for (let index = 0; index < fixes; index++) {
+      const key = keyOf(events - 1 - index);
+      const use = `npm run fix:module-${index % 100}`;
       sqlite.run(
-        `INSERT INTO error_kb(ts, error_normalized, resolution, use_count, last_used, project_path) VALUES (?, ?, ?, 1, ?, ?)`,
+        `INSERT INTO error_kb(ts, error_normalized, said, resolution, resolved_by, sessions, use_count, last_used,
+           project_path)
+         VALUES (?, ?, ?, ?, 'lesson', ?, 1, ?, ?)`,
         new Date(startMs).toISOString(),
-        `TypeError: value ${word(events - 1 - index)} of module is not a function`,
-        JSON.stringify({ summary: `src/module-${index % 100}.ts 수정 후 \`npm test\` 통과` }),
-        new Date(startMs).toISOString(),
+        key,
+        key,
+        JSON.stringify({ kind: 'fixer', failing: 'npm test', use }),
+        1 + (index % 3),
+        new Date(startMs + index).toISOString(),
         PROJECT,
       );
     }
@@ -119,10 +129,17 @@ function seed(home: string, { events, fixes }: Size): void {
   sqlite.close();
   // As install leaves it.
   writeFileSync(paths.config, JSON.stringify({ subagentContext: { agents: ['general-purpose'] } }));
-  mkdirSync(paths.heartbeats, { recursive: true });
+  for (const directory of [paths.heartbeats, paths.tasks]) mkdirSync(directory, { recursive: true });
 }
 
-/** A word of letters for a number, so that normalisation would keep errors apart. */
+const SHELL = { tool: 'Bash', command: 'npm test', line: 'npm test', directory: '' };
+
+/** By what the error of this number is recognised. */
+function keyOf(index: number): string {
+  return `TypeError: value ${word(index)} of module is not a function · npm test`;
+}
+
+/** A word of letters for a number, so that masking would keep errors apart. */
 function word(index: number): string {
   return index.toString(26).replace(/\d/g, (digit) => String.fromCharCode(0x71 + Number(digit)));
 }

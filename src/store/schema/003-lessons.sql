@@ -44,4 +44,5 @@ ALTER TABLE error_kb ADD COLUMN state TEXT;
 ALTER TABLE error_kb ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE error_kb ADD COLUMN evidence JSON;
 -- What a project has to tell: SubagentStart reads nothing else of the table.
-CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC) WHERE typeof(resolution) = 'text';
+CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC, last_used DESC)
+  WHERE typeof(resolution) = 'text';
