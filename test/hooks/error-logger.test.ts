@@ -221,13 +221,13 @@ test('a known fix is found however many errors of its shape nobody has solved ye
 
 test('what one session has found out the next one is told at the same error', () => {
   using home = temporaryHome();
-  using work = bench(home);
   const wrong = (changes: Payload) =>
     bashFailure('npm error Missing script: "tests"', {
       tool_input: { command: 'npm run tests' },
       ...changes,
     });
   expect(answerTo(home, wrong({ tool_use_id: 't1' }))).toBeUndefined();
+  using work = bench(home, { now: new Date(Date.now() + 1000) });
   const success = bashSuccess('npm run test:unit', { tool_use_id: 't2' });
   work.keep(decidePostToolUse(eventOf('PostToolUse', success), work.context));
   writeDatabase(home.paths, (db) => learnSession(PROJECT, SESSION, db, new Date()));
