@@ -123,7 +123,7 @@ class Index {
     this.#enough = limit;
     this.#most = Math.max(CANDIDATES_MAX, limit);
     this.#db = db;
-    this.#lookedAt = Math.max(LOOKED_AT_MIN, (MARGIN * limit) / this.#share());
+    this.#lookedAt = Math.max(LOOKED_AT_MIN, Math.ceil((MARGIN * limit) / this.#share()));
   }
 
   /** Which part of the newest rows fits the filter. */

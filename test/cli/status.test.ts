@@ -32,6 +32,20 @@ describe('status', () => {
     expect(existsSync(home.paths.home)).toBe(false);
   });
 
+  test('counts errors without a fix, but none that is solved or whose lesson was withdrawn', async () => {
+    using home = temporaryHome();
+    const states = [undefined, 'open', 'solved', 'withdrawn'];
+    seedFixes(home.paths, [
+      ...states.map((state, index) => ({
+        error: `Error: number ${'abcd'[index]}`,
+        resolution: null,
+        ...(state === undefined ? {} : { state }),
+      })),
+      { error: 'Error: with a fix', resolution: 'ran it', state: 'open' },
+    ]);
+    expect((await status(home)).stdout).toContain('Known fixes: 1, errors without one: 2\n');
+  });
+
   test('counts what is recorded and shows the newest fixes on one line each', async () => {
     using home = temporaryHome();
     learned(home);

@@ -259,6 +259,18 @@ describe('searchErrors() among many', () => {
     expect(first).toContain(` ${letters(MANY - 1)} `);
   });
 
+  test('finds those of a project of which the newest rows have any part', () => {
+    const some = (project: string, count: number): Seen[] =>
+      Array.from({ length: count }, (_, index) => ({
+        raw: `Error: rare ${project} ${letters(index)}`,
+        project,
+      }));
+    for (const count of [3, 7, 9, 11]) {
+      using own = databaseWith([...some(SHOP, 1000), ...some(BANK, count)]);
+      expect(search(own.db, 'rare', of(BANK))).toHaveLength(count);
+    }
+  });
+
   test('puts the own project first, also when its errors are rare', () => {
     const newest: Seen[] = [{ raw: 'Error: common failure of mine', project: BANK }];
     record(opened.db, [...newest, { raw: 'Error: common failure of theirs' }]);
