@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
 import { CONFIG_FIELDS } from '../src/core/config-fields.ts';
-import { HOOKS } from '../src/core/hook-names.ts';
+import { HOOKS, hooksIn } from '../src/core/hook-names.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';
 import { agentStart } from './support/payloads.ts';
@@ -179,7 +179,9 @@ describe('the tables', () => {
   });
 
   test('of hooks are those of the program, with their events', () => {
-    expect(table(README, 'hook')).toEqual(HOOKS.map(({ name, event }): [string, string] => [name, event]));
+    expect(table(README, 'hook')).toEqual(
+      hooksIn('session').map(({ name, event }): [string, string] => [name, event]),
+    );
   });
 
   test('of commands are the same in both languages, and there is help for each', async () => {

@@ -163,7 +163,7 @@ function print(report: ImportReport, { dryRun }: Flags, context: CliContext): vo
   line(transcriptLine(transcripts));
   if (transcripts.sessions > 0) {
     line(`Events: ${eventCounts(transcripts)}`);
-    line(`Known fixes: ${report.fixes} more`);
+    line(`Lessons: ${report.fixes} more`);
     if (transcripts.known > 0) line(`Known already: ${counted(transcripts.known, 'event')}`);
   }
   const passedOver = passedOverTexts(transcripts);

@@ -17,7 +17,11 @@ const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
   { name: 'prompt-logger', input: { hook_event_name: 'UserPromptSubmit', prompt: 'self-check' } },
   {
     name: 'error-logger',
-    input: { hook_event_name: 'PostToolUseFailure', ...bash('t1'), error: `Error: ${MARKER}` },
+    input: {
+      hook_event_name: 'PostToolUseFailure',
+      ...bash('t1'),
+      error: `Error: unknown option --${MARKER}`,
+    },
   },
   { name: 'batch-logger', input: { hook_event_name: 'PostToolBatch', tool_calls: [] } },
   { name: 'pre-tool-guide', input: { hook_event_name: 'PreToolUse', ...bash('t2') } },

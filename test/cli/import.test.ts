@@ -15,9 +15,9 @@ const projectIn = (home: Home) => `${home.path}/app`;
 function put(home: Home, session = 's1', start = '2026-11-20T09:00:00Z', cwd = projectIn(home)): Transcript {
   const transcript = new Transcript({ session, cwd, clock: new Clock(Date.parse(start)) })
     .prompt('Make the test pass.')
-    .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: settings.ini has no port')
-    .succeed('Edit', { file_path: `${cwd}/settings.ini` })
-    .succeed('Bash', { command: 'npm test' });
+    .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: PORT is not set')
+    .succeed('Bash', { command: 'PORT=8080 npm test' })
+    .succeed('Edit', { file_path: `${cwd}/settings.ini` });
   putText(home, transcriptPath(session), transcript.text);
   return transcript;
 }
@@ -34,7 +34,7 @@ describe('import', () => {
       stdout: [
         'Read 0.0 MiB of 1 session in 1 transcript.',
         'Events: 1 prompt, 1 tool_error, 2 tool_use',
-        'Known fixes: 1 more',
+        'Lessons: 1 more',
         '',
       ].join('\n'),
       stderr: '',

@@ -43,7 +43,7 @@ describe('status', () => {
       })),
       { error: 'Error: with a fix', resolution: 'ran it', state: 'open' },
     ]);
-    expect((await status(home)).stdout).toContain('Known fixes: 1, errors without one: 2\n');
+    expect((await status(home)).stdout).toContain('Lessons: 1, open errors without one: 2\n');
   });
 
   test('counts what is recorded and shows the newest fixes on one line each', async () => {
@@ -52,7 +52,7 @@ describe('status', () => {
     const { stdout, code } = await status(home);
     expect(code).toBe(0);
     expect(stdout).toContain('Events: 2 tool_error in 1 project\n');
-    expect(stdout).toContain('Known fixes: 2, errors without one: 0\n');
+    expect(stdout).toContain('Lessons: 2, open errors without one: 0\n');
     expect(stdout).toMatch(/\nError: a +ran "npm install" +3 +0 +0 *\n/);
     expect(stdout).not.toContain('\x1b');
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(160);

@@ -38,7 +38,7 @@ describe('errors withdraw', () => {
   test('ends the telling, and says what was told', async () => {
     const { home, id } = telling();
     using _ = home;
-    expect((await errors(home, ['show', id])).stdout).toContain('a model wrote it');
+    expect((await errors(home, ['show', id])).stdout).toContain('written by a model');
     const { code, stdout } = await errors(home, ['withdraw', id]);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`Withdrawn: ${LESSON.advice}. `)]);
     expect(readRows(home.paths, 'SELECT resolution, resolved_by, state, evidence FROM error_kb')).toEqual([

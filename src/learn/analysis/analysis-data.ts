@@ -15,7 +15,6 @@ import {
 } from '../../store/feedback.ts';
 import { findResolution } from '../../store/find-resolution.ts';
 import { lessonState, listModelLessons, type StoredModelLesson } from '../../store/lessons-by-model.ts';
-import { ownResolution } from '../../store/own-resolution.ts';
 import type { Skill } from '../../store/skill-files.ts';
 import { type CandidateGroup, findCandidates } from './candidates.ts';
 import { type Contradiction, findContradictions } from './contradictions.ts';
@@ -157,7 +156,7 @@ function failures(
   const projectPath = scope.kind === 'project' ? scope.path : undefined;
   const calls = loadCalls({ projectPath, since, limit: CALLS_MAX }, db);
   const { groups, checks } = findCandidates(calls, {
-    knownFix: (key, path) => knownFix(key, scope, path, db),
+    knownFix: (key, path) => knownFix(key, path, db),
     isWithdrawn: (key, path) => lessonState(key, path, db).state === 'withdrawn',
     withProject: scope.kind === 'all',
   });
@@ -180,11 +179,8 @@ function contradictedAmong(
   return [...inDoubt, ...findContradictions(told, calls)];
 }
 
-function knownFix(error: string, scope: AnalysisScope, projectPath: string, db: Db): string | undefined {
-  const resolution =
-    scope.kind === 'project'
-      ? ownResolution(error, projectPath, db)
-      : findResolution(error, projectPath, db)?.resolution;
+function knownFix(error: string, projectPath: string, db: Db): string | undefined {
+  const resolution = findResolution(error, projectPath, db)?.resolution;
   return resolution === undefined ? undefined : resolutionText(resolution);
 }
 

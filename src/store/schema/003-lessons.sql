@@ -48,6 +48,17 @@ ALTER TABLE error_kb ADD COLUMN evidence JSON;
 CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC, last_used DESC)
   WHERE typeof(resolution) = 'text';
 
+-- Calls as earlier versions kept them teach nothing. Where their transcripts are still there, they are read again.
+DELETE FROM events WHERE type IN ('tool_use', 'tool_error')
+  AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') IS NOT NULL
+    AND json_extract(data, '$.line') IS NULL AND json_extract(data, '$.said') IS NULL END;
 -- `bytes_done` is where the next reading begins, which may be the line of a call without a result; `bytes_seen` is up to
 -- where the file has been looked at.
-ALTER TABLE imports ADD COLUMN bytes_seen INTEGER;
+DROP TABLE IF EXISTS imports;
+CREATE TABLE imports (
+  path TEXT PRIMARY KEY,
+  ts TEXT NOT NULL,
+  bytes_done INTEGER NOT NULL,
+  bytes_seen INTEGER,
+  head TEXT NOT NULL
+) WITHOUT ROWID;

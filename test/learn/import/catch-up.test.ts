@@ -270,7 +270,7 @@ describe('what is too much for a hook', () => {
     expect(transcript.text.length).toBeGreaterThan(5 * MIB);
     await beforeAgent(home);
     const [newest] = readEvents(home.paths, 'tool_error');
-    expect(newest?.data.error).toBe('Error: the newest');
+    expect(newest?.data.said).toBe('Error: the newest');
     await settle(home, path);
     expect(calls(home)).toHaveLength(501);
     expect(new Set(calls(home)).size).toBe(501);

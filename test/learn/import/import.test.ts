@@ -36,9 +36,9 @@ function run(home: Home, changes: Partial<ImportOptions> = {}) {
 function put(home: Home, session: string, start: string): void {
   const transcript = new Transcript({ session, clock: new Clock(Date.parse(start)) })
     .prompt('Make the test pass.')
-    .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: settings.ini has no port')
-    .succeed('Edit', { file_path: `${PROJECT}/settings.ini` })
-    .succeed('Bash', { command: 'npm test' });
+    .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: PORT is not set')
+    .succeed('Bash', { command: 'PORT=8080 npm test' })
+    .succeed('Edit', { file_path: `${PROJECT}/settings.ini` });
   putText(home, transcriptPath(session), transcript.text);
 }
 

@@ -240,7 +240,7 @@ const SAVE_CASES: readonly Case[] = [
       assert.deepEqual(
         { ...row, evidence: JSON.parse(String(row.evidence)) },
         {
-          ts: time(100),
+          ts: time(2),
           error_normalized: PORT,
           said: `said: ${PORT}`,
           error_raw: `said: ${PORT}`,
@@ -290,10 +290,10 @@ const SAVE_CASES: readonly Case[] = [
       tell(context, db, failed());
       save(db, [group()]);
       save(db, [group({ remedy: null, sessions: 3 })]);
-      assert.deepEqual(stored(db), [[PORT, null, null, 'withdrawn', 3]]);
+      assert.deepEqual(stored(db), [[PORT, null, null, 'contradicted', 3]]);
       assert.deepEqual(readToldLessons([SHOP], db), []);
       save(db, [group({ remedy: null, sessions: 4, isOpen: false })]);
-      assert.deepEqual(stored(db), [[PORT, null, null, 'withdrawn', 4]]);
+      assert.deepEqual(stored(db), [[PORT, null, null, 'contradicted', 4]]);
       save(db, [group({ remedy: OTHER, sessions: 6 })]);
       assert.deepEqual(stored(db), [[PORT, 'npm ci', 'lesson', 'open', 6]]);
     },
@@ -324,7 +324,7 @@ const SAVE_CASES: readonly Case[] = [
       assert.deepEqual(stored(db), [[PORT, USE, 'lesson', 'open', 2]]);
       save(db, [group({ remedy: null })]);
       save(db, [group({ remedy: OTHER, sessions: 1 })], { scope: 'session' });
-      assert.deepEqual(stored(db), [[PORT, null, null, 'withdrawn', 2]]);
+      assert.deepEqual(stored(db), [[PORT, null, null, 'contradicted', 2]]);
     },
   },
   {
@@ -366,7 +366,7 @@ const SAVE_CASES: readonly Case[] = [
       save(db, [group({ remedy: OTHER })], { projectPath: '/home/dev/bank' });
       save(db, [group({ remedy: null })]);
       assert.deepEqual(stored(db), [
-        [PORT, null, null, 'withdrawn', 2],
+        [PORT, null, null, 'contradicted', 2],
         [PORT, 'npm ci', 'lesson', 'open', 2],
         [PORT, null, null, null, 0],
       ]);
