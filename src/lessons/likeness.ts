@@ -7,12 +7,57 @@ export function likeness(left: SimpleCommand, right: SimpleCommand): number {
   if (words.length === 0 || others.length === 0 || areOtherCode(words, others)) return 0;
   const shared = sharedInOrder(words, others);
   const ratio = shared / Math.max(words.length, others.length);
-  if (shared === Math.min(words.length, others.length) && shared >= 2) return 0.6 + 0.4 * ratio;
+  const isRunner = others.slice(-words.length).join(' ') === words.join(' ');
+  if (shared === Math.min(words.length, others.length) && (shared >= 2 || isRunner)) return 0.6 + 0.4 * ratio;
+  if (isOnlyReordered(words, others)) return 0.9;
   const isSameProgram = programOf(left) === programOf(right);
   const isSameKind = isSameProgram && subcommandOf(words) === subcommandOf(others);
   if (isSameKind || (shared >= 3 && ratio >= 0.75)) return 0.3 + 0.6 * ratio;
   const rest = argumentsOf(words).join(' ');
   return !isSameProgram && rest !== '' && rest === argumentsOf(others).join(' ') ? 0.8 : 0;
+}
+
+/** The same words in another order, or with a blank for a hyphen: `docker-compose up`, `docker compose up`. */
+function isOnlyReordered(words: readonly string[], others: readonly string[]): boolean {
+  const apart = (list: readonly string[]) => list.join(' ').replaceAll('-', ' ');
+  return words.toSorted().join(' ') === others.toSorted().join(' ') || apart(words) === apart(others);
+}
+
+/**
+ * How much one command is another of which only the words are gone that a message blames: 0 to 1. What stands in the place
+ * of a name at the end has to resemble it: else the commands are about two things.
+ */
+export function mended(left: SimpleCommand, right: SimpleCommand, blamed: readonly string[]): number {
+  const [words, others] = [wordsOf(left), wordsOf(right)];
+  if (blamed.length === 0 || others.some((word) => blamed.includes(word))) return 0;
+  const rest = words.filter((word, index) => {
+    const before = words[index - 1] ?? '';
+    const isValue = before.startsWith('-') && blamed.includes(before) && !others.includes(word);
+    return !blamed.includes(word) && !isValue;
+  });
+  if (sharedInOrder(rest, others) < rest.length || (rest.length < 2 && others.length !== words.length)) return 0;
+  return isOtherSubject(words, others, blamed) ? 0 : 0.6 + (0.4 * rest.length) / others.length;
+}
+
+/** The message blames the last word, and another name stands in its place. */
+export function isOtherSubject(
+  words: readonly string[],
+  others: readonly string[],
+  blamed: readonly string[],
+): boolean {
+  const [word, other] = [words.at(-1) ?? '', others.at(-1) ?? ''];
+  const isReplaced = words.slice(0, -1).join(' ') === others.slice(0, -1).join(' ');
+  return isReplaced && blamed.includes(word) && !/^-/.test(word) && !areAlike(word, other);
+}
+
+/** One is the other with something before, behind or between. */
+export function areAlike(left: string, right: string): boolean {
+  const [short = '', long = ''] = [left.toLowerCase(), right.toLowerCase()].sort((a, b) => a.length - b.length);
+  let start = 0;
+  while (start < short.length && short[start] === long[start]) start++;
+  let end = 0;
+  while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
+  return start + end >= short.length * 0.7;
 }
 
 /** The same words, wherever they run. */
@@ -45,7 +90,9 @@ export function sharedInOrder(left: readonly string[], right: readonly string[])
   return row.at(-1) ?? 0;
 }
 
-const CODE_LENGTH_MIN = 40;
+const CODE_LENGTH_MIN = 12;
+/** Of longer code names and texts that came in say that it does something else. */
+const SHORT_CODE_LENGTH_MAX = 40;
 const CODE_KEPT_MIN = 0.7;
 const SAME_CODE = '\0';
 
@@ -63,17 +110,18 @@ function withSameCode(words: string[], others: string[]): [string[], string[]] {
 /** What was written anew is no correction of what stood there. */
 function areOtherCode(words: readonly string[], others: readonly string[]): boolean {
   const [code, other] = [longest(words), longest(others)];
-  return isCode(code) && isCode(other) && code !== other;
+  return isCode(code) && code !== other;
 }
 
 function isCode(word: string): boolean {
   return word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
 }
 
-/** How much of the code has stayed; nothing when names or texts came in, since then it does something else. */
+/** How much of the code has stayed. */
 function keptOf(code: string, other: string): number {
   const [tokens, others] = [tokensOf(code), tokensOf(other)];
-  if (others.some((token) => /^[A-Za-z]\w/.test(token) && !tokens.includes(token))) return 0;
+  const isLong = Math.max(code.length, other.length) >= SHORT_CODE_LENGTH_MAX;
+  if (isLong && others.some((token) => /^[A-Za-z]\w/.test(token) && !tokens.includes(token))) return 0;
   return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length);
 }
 
