@@ -100,7 +100,7 @@ function printed(text: string): string {
 
 /** The first line that sounds like an error, else the first that says something. */
 function tellingLine(text: string): string {
-  const lines = tellingLines(text);
+  const lines = tellingLines(text).filter((line) => !/^npm (?:error|ERR!)$/.test(line));
   return lines.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? lines[0] ?? firstLine(text);
 }
 
@@ -276,19 +276,19 @@ const CERTAIN_INVOCATION = new RegExp(
 const LIKELY_INVOCATION = new RegExp(
   [
     // Expressions and values
-    String.raw`(?:jq|yq|awk|sed|perl): (?:error|.*expression|\d|-e )|failed to parse jq|parse error|syntax error|unterminated|unbalanced|regex parse error|invalid (?:regular expression|regex|pattern|expression|syntax|format|value|choice|date|number|URL|ref|refspec|path|query)|Unknown JSON field|unknown (?:encoder|decoder|target|format|filter|reporter|type|project|package|service|environment|profile)|Did you mean`,
+    String.raw`(?:jq|yq|awk|sed|perl): (?:error|.*expression|\d|-e )|failed to parse jq|parse error|syntax error|unterminated|unbalanced|regex parse error|invalid (?:regular expression|regex|pattern|expression|syntax|format|value|choice|date|number|URL|ref|refspec|path|query)|Unknown JSON field|unknown (?:file extension|encoder|decoder|target|format|filter|reporter|type|project|package|service|environment|profile)|Did you mean`,
     // Go
     String.raw`build constraints exclude|no Go files in|cannot write multiple packages|outside (?:main|the main) module|not in (?:std|GOROOT)|updates to go\.mod needed|go\.mod file not found|main module .* does not contain|malformed import path|cannot find (?:main )?module|requires cgo`,
     // Git
     String.raw`ignored by one of your \.gitignore|did not match any file|ambiguous argument|unknown revision|bad revision|not a git repository|unrelated histories|src refspec|no upstream branch|has no upstream|No configured push|not a valid (?:ref|object|branch|identifier)|invalid reference|unknown switch|index\.lock|already (?:exists|checked out|used by worktree)|working tree contains|would be overwritten by|not possible to fast-forward|divergent branches|detached HEAD`,
     // Versions and lock files
-    String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lock ?file\b.{0,60}\b(?:not|out|needs?|frozen|changed|compatible)|\S+[.-]lock\b.{0,30}\b(?:not|out of)|--legacy-peer-deps|frozen|requires the features?`,
+    String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lock ?file\b.{0,60}\b(?:not|out|needs?|frozen|changed|compatible)|\S+[.-]lock\b.{0,60}\b(?:not|out of|in sync)|--legacy-peer-deps|frozen|requires the features?`,
     // Servers and databases
     String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index) ["'\x60]?[\w.]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+|have a resource type`,
     String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
     // What is not there, and what is not allowed
     String.raw`must be set|is not set|no value for required|Missing (?:environment|env|required env)`,
-    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|no .{1,60} (?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
+    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
   ].join('|'),
   'i',
 );
@@ -312,7 +312,9 @@ const MARGIN = /^(?:E {2,}|[│║●✖×>*] *|\[ERROR\] )+/;
  */
 function lineThat(holds: (line: string) => boolean, text: string): string | undefined {
   const lines = text.split('\n', 200).map((line) => line.trim().replace(MARGIN, ''));
-  const fitting = lines.flatMap((line, index) => (line.length <= 600 && holds(line) ? [index] : []));
+  const fitting = lines.flatMap((line, index) =>
+    line.length <= 600 && !/^(?:throw|raise|return)\b/.test(line) && holds(line) ? [index] : [],
+  );
   const told = fitting.find((index) => !HINT.test(lines[index] as string)) ?? fitting[0];
   if (told === undefined) return undefined;
   const line = lines[told] as string;

@@ -186,6 +186,9 @@ function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]
 function correction(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
   const culprit = culpritIn(failure);
   if (culprit === undefined || hasVariable(culprit)) return undefined;
+  // What works again as it was, was no wrong call.
+  const isAgain = ({ shape }: Placed) => shape === culprit.shape;
+  if (later.some((call) => call.outcome.kind === 'worked' && call.commands.some(isAgain))) return undefined;
   const isWrongCall = failure.outcome.noise === null;
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {

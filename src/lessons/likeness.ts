@@ -7,14 +7,19 @@ export function likeness(left: SimpleCommand, right: SimpleCommand): number {
   if (words.length === 0 || others.length === 0 || areOtherCode(words, others)) return 0;
   const shared = sharedInOrder(words, others);
   const ratio = shared / Math.max(words.length, others.length);
-  const isRunner = others.slice(-words.length).join(' ') === words.join(' ');
-  if (shared === Math.min(words.length, others.length) && (shared >= 2 || isRunner)) return 0.6 + 0.4 * ratio;
+  if (shared === Math.min(words.length, others.length) && (shared >= 2 || isAroundOne(words, others)))
+    return 0.6 + 0.4 * ratio;
   if (isOnlyReordered(words, others)) return 0.9;
   const isSameProgram = programOf(left) === programOf(right);
   const isSameKind = isSameProgram && subcommandOf(words) === subcommandOf(others);
   if (isSameKind || (shared >= 3 && ratio >= 0.75)) return 0.3 + 0.6 * ratio;
   const rest = argumentsOf(words).join(' ');
   return !isSameProgram && rest !== '' && rest === argumentsOf(others).join(' ') ? 0.8 : 0;
+}
+
+/** A program alone, run by another one or with an option. */
+function isAroundOne(words: readonly string[], others: readonly string[]): boolean {
+  return others.at(-1) === words[0] || (others[0] === words[0] && others[1]?.startsWith('-') === true);
 }
 
 /** The same words in another order, or with a blank for a hyphen: `docker-compose up`, `docker compose up`. */
@@ -39,7 +44,7 @@ export function mended(left: SimpleCommand, right: SimpleCommand, blamed: readon
   return isOtherSubject(words, others, blamed) ? 0 : 0.6 + (0.4 * rest.length) / others.length;
 }
 
-/** The message blames the last word, and another name stands in its place. */
+/** The message blames the last word, and in its place stands another name, or a name for an option. */
 export function isOtherSubject(
   words: readonly string[],
   others: readonly string[],
@@ -47,7 +52,10 @@ export function isOtherSubject(
 ): boolean {
   const [word, other] = [words.at(-1) ?? '', others.at(-1) ?? ''];
   const isReplaced = words.slice(0, -1).join(' ') === others.slice(0, -1).join(' ');
-  return isReplaced && blamed.includes(word) && !/^-/.test(word) && !areAlike(word, other);
+  const isOption = word.startsWith('-');
+  return (
+    isReplaced && blamed.includes(word) && (isOption !== other.startsWith('-') || !(isOption || areAlike(word, other)))
+  );
 }
 
 /** One is the other with something before, behind or between. */

@@ -37,7 +37,7 @@ export function isCheck(command: SimpleCommand): boolean {
 
 /** Whether the command makes ready what others need. */
 export function isSetUp(command: SimpleCommand): boolean {
-  return /(?:^|[ :])(?:install|ci|i|add|sync|up|start|trust|enable|init|setup|bootstrap|migrate|generate|codegen|tidy|download|vendor|restore|create|mkdir|login|use|build|compile)\b/.test(
+  return /(?:^|[ :])(?:install|ci|i|add|sync|up|update|deps\.get|pub get|start|trust|enable|init|setup|bootstrap|migrate|generate|codegen|tidy|download|vendor|restore|create|mkdir|login|use|build|compile)\b/.test(
     textOf(command),
   );
 }
@@ -47,10 +47,10 @@ export function undoes(command: SimpleCommand): boolean {
   const words = textOf(command);
   return (
     UNSAFE_ASSIGNMENT.test(command.words.join(' ')) ||
-    /(?:^| )(?:--force(?:-with-lease|-\S+)?|-Force|--dangerously\S*|--trusted-host|--no-verify|--hard|--no-gpg-sign|--allow-empty|--skip-\S+|--no-check\S*|--break-system-packages|--privileged|-rf|-fr|--delete|-D|--insecure|-k)(?:[= ]|$)/.test(
+    /(?:^| )(?:--force(?:-with-lease|-\S+)?|-Force|--dangerously\S*|--trusted-host|--no-verify|--hard|--no-gpg-sign|--allow-empty|--skip-\S+|--no-check\S*|--break-system-packages|--privileged|-rf|-fr|--delete|--insecure)(?:[= ]|$)/.test(
       words,
     ) ||
-    /^(?:sudo |doas |su |rm |dd |mkfs|chmod -?R? ?777|kill|pkill|killall|shutdown|reboot|truncate|terraform (?:destroy|apply)|kubectl delete|helm (?:uninstall|delete)|dropdb|git push .*(?: -f| \+\S)|git (?:reset|clean|checkout --|restore|push -f|rebase --skip|stash drop|commit -n|commit .*-n )|docker (?:system prune|volume rm|rm -f)|DROP )/.test(
+    /^(?:sudo |doas |su |rm |dd |mkfs|chmod -?R? ?777|kill|pkill|killall|shutdown|reboot|truncate|terraform (?:destroy|apply)|kubectl delete|helm (?:uninstall|delete)|dropdb|git push .*(?:-f\b| \+\S)|git branch .*-D\b|curl .*-k\b|git (?:reset|clean|checkout --|restore|push -f|rebase --skip|stash drop|commit -n|commit .*-n )|docker (?:system prune|volume rm|rm -f)|DROP )/.test(
       words,
     ) ||
     /[ :.](?:drop|wipe|destroy|reset|fresh|purge|prune)\b/.test(words)

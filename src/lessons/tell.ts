@@ -12,7 +12,9 @@ const GAP = '…';
 
 /** The command as it is told; undefined when too little is left of it to be of use. */
 export function quoteCommand(command: SimpleCommand): string | undefined {
-  const told = command.words.map((word, index) => (isTold(command, index) ? toldWord(word) : GAP));
+  const told = command.words.map((word, index) =>
+    isTold(command, index) ? toldWord(word) : nameOf(command, index),
+  );
   return quotation(told, command);
 }
 
@@ -37,7 +39,7 @@ function quoteBeside(
 ): string | undefined {
   const head = headLength(command);
   const told = command.words.map((word, index) => {
-    if (!isTold(command, index)) return GAP;
+    if (!isTold(command, index)) return nameOf(command, index);
     const isBeside = index >= head && shared.has(word) && !isOption(word);
     if (isBeside && (!isShort(command) || /^\d+$/.test(word))) return GAP;
     const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
@@ -61,8 +63,16 @@ export function leftOut(failing: SimpleCommand, use: SimpleCommand): string | un
   return text.length <= QUOTE_LENGTH_MAX ? text : undefined;
 }
 
+/** Of a setting in front, and of an option, the name without the value; else a gap. */
+function nameOf({ words }: SimpleCommand, index: number): string {
+  const isInFront = words.slice(0, index).every(isAssignment);
+  const name = (isInFront ? /^[A-Z][A-Z\d_]*=/ : /^--[a-z][a-z-]{2,30}=/).exec(words[index] ?? '')?.[0];
+  return name === undefined ? GAP : `${name}${GAP}`;
+}
+
 /** Nothing is new in `use` but gaps: then it tells nothing. */
 function isVaguer(use: string, failing: string): boolean {
+  if (!`${use} ${failing}`.includes(GAP)) return false;
   const words = failing.split(' ');
   const added = use.split(' ').filter((word) => !words.includes(word) && word !== GAP);
   const removed = words.filter((word) => !use.split(' ').includes(word) && word !== GAP);
@@ -77,7 +87,7 @@ function isShort({ words }: SimpleCommand): boolean {
 function headLength(command: SimpleCommand): number {
   const start = command.words.findIndex((word) => !isAssignment(word));
   let index = start + 1;
-  while (index < start + 3 && /^[a-z][\w:-]*$/i.test(unquoted(command.words[index] ?? ''))) index++;
+  while (index < start + 3 && /^[a-z][\w:.-]*$/i.test(unquoted(command.words[index] ?? ''))) index++;
   return index;
 }
 
@@ -140,7 +150,7 @@ function isTold(command: SimpleCommand, index: number): boolean {
   }
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
-    const [, name = '', assigned] = /^(--?[\w.-]+)(?:=(.*))?$/s.exec(value) ?? [];
+    const [, name = '', assigned] = /^(--?[\w.:-]+)(?:=(.*))?$/s.exec(value) ?? [];
     return (
       name !== '' &&
       (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) &&
@@ -160,18 +170,25 @@ function isElsewhere(value: string): boolean {
 }
 
 const SECRET_NAME =
-  /pass|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:u|p|P|a|k|w|H|W|x|b|d|pw|psw|pat|data|body|form|from-literal|stdin|env|e|set|build-arg|secret)$/i;
+  /pass|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
+const SECRET_LETTER = /^-[upPakwHWxbde]$/;
 
 function isSecretName(name: string): boolean {
   return (
-    SECRET_NAME.test(name) &&
+    (SECRET_NAME.test(name) || SECRET_LETTER.test(name)) &&
     !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name)
   );
 }
 
+/** Short options that are none of a secret with these programs. */
+const HARMLESS =
+  /^(?:git -[abduwx]|docker(?:-compose)? -d|(?:npm|pnpm|yarn|bun) -[DPWdw]|g?make -[bkw]|(?:pytest|go|cargo|tox) -[eikpx]|python3? -[bux]|helm -d)$/;
+
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
-function isAfterSecretOption({ words }: SimpleCommand, index: number): boolean {
+function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
+  const { words } = command;
   const before = unquoted(words[index - 1] ?? '');
+  if (HARMLESS.test(`${programOf(command)} ${before}`)) return false;
   if (isOption(before) && !before.includes('=') && isSecretName(before))
     return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
   const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
