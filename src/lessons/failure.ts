@@ -3,7 +3,8 @@ import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from '../core/tools.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
-import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { quoteMessage, toldWords } from './tell.ts';
 import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
@@ -113,19 +114,18 @@ function firstLine(text: string): string {
 
 /** A linter's rule is recognised by its name, whatever it is said about. */
 function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
-  const said = cutText(oneLine(line), SAID_LENGTH_MAX);
-  const told = { said, noise, masked: rule ?? maskLine(said) };
-  return { key: cutText(keyOf(call, told), KEY_LENGTH_MAX), said, noise };
+  const printed = cutText(oneLine(line), SAID_LENGTH_MAX);
+  const commands = isShellTool(call.tool) && call.line !== null ? parseShell(call.line) : [];
+  const said = quoteMessage(printed, commands);
+  const culprit = culpritOf(commands, printed, noise);
+  const key = keyOf(rule ?? maskLine(said), printed, culprit ?? call.tool);
+  return { key: cutText(key, KEY_LENGTH_MAX), said, noise };
 }
 
-type Told = { readonly said: string; readonly noise: Noise | null; readonly masked: string };
-
 /** The masked line, and beside it what makes it this failure and no other of the same wording. */
-function keyOf({ tool, line }: FailedCall, { said, noise, masked }: Told): string {
-  if (!isShellTool(tool) || line === null) return `${masked} · ${tool}`;
-  const culprit = culpritOf(parseShell(line), said, noise);
-  if (culprit === undefined) return masked;
-  return `${masked} · ${namesWordOf(culprit, said) ? programOf(culprit) : shapeStart(culprit)}`;
+function keyOf(masked: string, printed: string, culprit: SimpleCommand | string): string {
+  if (typeof culprit === 'string') return `${masked} · ${culprit}`;
+  return `${masked} · ${namesWordOf(culprit, printed) ? programOf(culprit) : shapeStart(culprit)}`;
 }
 
 /** Words of the command that the message quotes, beside its program. */
@@ -151,12 +151,9 @@ function isInCluster(word: string, name: string): boolean {
 
 const SHAPE_WORDS = 3;
 
-function shapeStart({ words }: SimpleCommand): string {
-  return words
-    .filter((word) => !/^[A-Za-z_]\w*=/.test(word))
-    .slice(0, SHAPE_WORDS)
-    .map((word) => maskLine(unquoted(word)))
-    .join(' ');
+function shapeStart(command: SimpleCommand): string {
+  const start = command.words.findIndex((word) => !isAssignment(word));
+  return toldWords(command).slice(start, start + SHAPE_WORDS).map(maskLine).join(' ');
 }
 
 /** Words that a message quotes or that are options. */

@@ -12,10 +12,36 @@ const GAP = '…';
 
 /** The command as it is told; undefined when too little is left of it to be of use. */
 export function quoteCommand(command: SimpleCommand): string | undefined {
-  const told = command.words.map((word, index) =>
-    isTold(command, index) ? toldWord(word) : nameOf(command, index),
-  );
+  const head = headLength(command);
+  const told = command.words.map((word, index) => {
+    if (!isTold(command, index)) return nameOf(command, index);
+    return index < head || isOption(word) || isPlainName(unquoted(word)) || isInstall(command)
+      ? toldWord(word)
+      : GAP;
+  });
   return quotation(told, command);
+}
+
+const HIDDEN_LENGTH_MIN = 5;
+
+/** A message about commands without the values in them that are not told. */
+export function quoteMessage(message: string, commands: readonly SimpleCommand[]): string {
+  let told = message;
+  for (const command of commands) {
+    command.words.forEach((word, index) => {
+      const value = unquoted(word);
+      if (isTold(command, index) || (isElsewhere(value) && !value.includes(':'))) return;
+      const assigned = value.replace(/^(?:--?)?[\p{L}_][\p{L}\d_.-]*\+?=(?=.)|^-[a-zA-Z]{1,2}(?=[^=]{5})/u, '');
+      for (const part of [assigned, value.slice(2), ...assigned.split(/[=:@/,;&?%\s"'{}[\]()]+/)])
+        if (part.length >= HIDDEN_LENGTH_MIN && !/^(?:-|localhost$)/.test(part)) told = told.replaceAll(part, GAP);
+    });
+  }
+  return told;
+}
+
+/** The words of a command, gaps for those that are not told. */
+export function toldWords(command: SimpleCommand): string[] {
+  return command.words.map((word, index) => (isTold(command, index) ? unquoted(word) : GAP));
 }
 
 /** Two commands as they are told, so that the difference is seen: what both share is left out where it says nothing. */
@@ -41,7 +67,7 @@ function quoteBeside(
   const told = command.words.map((word, index) => {
     if (!isTold(command, index)) return nameOf(command, index);
     const isBeside = index >= head && shared.has(word) && !isOption(word);
-    if (isBeside && (!isShort(command) || /^\d+$/.test(word))) return GAP;
+    if (isBeside && !(isShort(command) && isPlainName(unquoted(word)))) return GAP;
     const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
     return partner === undefined ? toldWord(word) : aroundDifference(word, partner);
   });
@@ -79,6 +105,16 @@ function isVaguer(use: string, failing: string): boolean {
   return added.length === 0 && removed.length === 0;
 }
 
+/** A path, a version, or a word as short as names of services, branches and targets are. */
+function isPlainName(value: string): boolean {
+  return /^[a-z]{1,12}$|^[a-z]{1,6}\d{1,3}[a-z]?$|^[^\w\s]{1,3}$|^\d+(?:\.\d+)+$/.test(value) || /^[^\s=,;()<>|]*[./][^\s=,;()<>|]*$/.test(value);
+}
+
+/** What it installs are names that everybody knows. */
+function isInstall({ words }: SimpleCommand): boolean {
+  return words.slice(1, 4).some((word) => /^(?:install|add|i)$/.test(word));
+}
+
 function isShort({ words }: SimpleCommand): boolean {
   return words.join(' ').length <= 40;
 }
@@ -92,7 +128,7 @@ function headLength(command: SimpleCommand): number {
 }
 
 function isOption(word: string): boolean {
-  return /^--?[A-Za-z]/.test(word);
+  return /^--?\p{L}/u.test(word);
 }
 
 /** Joins the words, gaps as one; undefined when the program itself is a gap or too much is one. */
@@ -146,11 +182,11 @@ function isTold(command: SimpleCommand, index: number): boolean {
   const value = unquoted(word);
   if (isAssignment(word)) {
     const [, name = '', assigned = ''] = /^(\w+)\+?=(.*)$/s.exec(value) ?? [];
-    return !isSecretName(name) && explainsItself(assigned);
+    return explainsItself(name) && !isSecretName(name) && explainsItself(assigned) && !/^=+$/.test(assigned);
   }
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
-    const [, name = '', assigned] = /^(--?[\w.:-]+)(?:=(.*))?$/s.exec(value) ?? [];
+    const [, name = '', assigned] = /^(--?[\p{L}\d_.:-]+)(?:=(.*))?$/su.exec(value) ?? [];
     return (
       name !== '' &&
       (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) &&
@@ -170,7 +206,7 @@ function isElsewhere(value: string): boolean {
 }
 
 const SECRET_NAME =
-  /pass|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
+  /비밀|암호|인증|토큰|pass|phrase|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|pgp|access|code|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
 const SECRET_LETTER = /^-[upPakwHWxbde]$/;
 
 function isSecretName(name: string): boolean {
@@ -184,6 +220,10 @@ function isSecretName(name: string): boolean {
 const HARMLESS =
   /^(?:git -[abduwx]|docker(?:-compose)? -d|(?:npm|pnpm|yarn|bun) -[DPWdw]|g?make -[bkw]|(?:pytest|go|cargo|tox) -[eikpx]|python3? -[bux]|helm -d)$/;
 
+/** A command that names such a thing takes it as well. */
+const SECRET_BEFORE =
+  /(?:^|[\s/.:_-])(?:\w*(?:passw|secret|authtoken)\w*|tokens?|creds?|credentials?|log-?in|unlock|pw|pwd|add-?user|user-?add|(?:user|admin):(?:create|add)|(?:create|set)-?(?:user|admin)|http-basic)(?:$|[\s/.:_[-])/i;
+
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
 function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
   const { words } = command;
@@ -192,7 +232,7 @@ function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
   if (isOption(before) && !before.includes('=') && isSecretName(before))
     return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
   const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
-  return earlier.some((word) =>
+  return SECRET_BEFORE.test(words.slice(0, index).map(unquoted).filter((word) => !isOption(word)).join(' ')) || earlier.some((word) =>
     /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
       word,
     ),
@@ -209,11 +249,11 @@ function hasAttachedValue(command: SimpleCommand, value: string): boolean {
 
 /** Programs that are called with passwords, keys and tokens in any place. */
 const KEEPS_SECRETS =
-  /^(?:mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
+  /^(?:echo|printf|mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
 
 /** A file or a plain path: what these programs are called on and not what opens it. */
 function isPlainPlace(value: string): boolean {
-  return /^\.{0,2}\/?[\w@+ -]+(?:\/[\w@+.-]+)+\/?$|^[\w-]+\.[a-z]{1,5}$/.test(value) && explainsItself(value);
+  return /^\.{0,2}\/?@?[\w+ -]+(?:\/[\w+.-]+)+\/?$|^[\w-]+\.[a-z]{1,5}$/.test(value) && explainsItself(value);
 }
 
 /** The first plain words behind the program say what it does. */
@@ -244,8 +284,8 @@ export function explainsItself(value: string): boolean {
 
 /** A word of letters, or a number; letters and digits together only as names have them: `v2`, `utf8`, `ES2022`, `sha256`. */
 function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
-  if (/^\d{1,6}$/.test(token)) return true;
-  if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token.length <= 8;
+  if (/^\d{1,5}$/.test(token)) return true;
+  if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token !== value && token.length <= 8;
   // Mixed case and punctuation around it, as in made-up passwords: `Tiger-4821!x`.
   if (
     /[!^&%#~]/.test(value) &&
