@@ -101,8 +101,9 @@ function printed(text: string): string {
 
 /** The first line that sounds like an error, else the first that says something. */
 function tellingLine(text: string): string {
-  const lines = tellingLines(text).filter((line) => !/^npm (?:error|ERR!)$/.test(line));
-  return lines.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? lines[0] ?? firstLine(text);
+  const lines = tellingLines(text).map((line) => line.replace(MARGIN, ''));
+  const said = lines.filter((line) => !/^npm (?:error|ERR!)$/.test(line));
+  return said.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
 }
 
 const SOUNDS_LIKE_ERROR =
@@ -153,7 +154,10 @@ const SHAPE_WORDS = 3;
 
 function shapeStart(command: SimpleCommand): string {
   const start = command.words.findIndex((word) => !isAssignment(word));
-  return toldWords(command).slice(start, start + SHAPE_WORDS).map(maskLine).join(' ');
+  return toldWords(command)
+    .slice(start, start + SHAPE_WORDS)
+    .map(maskLine)
+    .join(' ');
 }
 
 /** Words that a message quotes or that are options. */
@@ -285,7 +289,7 @@ const LIKELY_INVOCATION = new RegExp(
     String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
     // What is not there, and what is not allowed
     String.raw`must be set|is not set|no value for required|Missing (?:environment|env|required env)`,
-    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
+    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to|failed to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache|dockerfile)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
   ].join('|'),
   'i',
 );
@@ -298,8 +302,7 @@ const UNSET_VARIABLE =
   /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+["'`]?(?: environment variable| env var)? (?:is |was |must be )?(?:not set|unset|required|missing|undefined|not defined|set)\b|(?:[Ss]et(?:ting)?|environment variable) ["'`]?[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/;
 
 /** What to do about it: what went wrong stands before. */
-const HINT =
-  /^(?:hint:|please |try |run |to |tip:|note:|is the server|you can |trust |consider )/i;
+const HINT = /^(?:hint:|please |try |run |to |tip:|note:|is the server|you can |trust |consider )/i;
 /** Margins in which programs put their messages. */
 const MARGIN = /^(?:E {2,}|[│║●✖×>*] *|\[ERROR\] )+/;
 

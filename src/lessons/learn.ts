@@ -2,9 +2,18 @@ import { relativeFile } from '../core/project.ts';
 import { blamedWords, culpritOf } from './failure.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
-import { areAlike, isOtherSubject, isSameWork, likeness, mended } from './likeness.ts';
-import { fetchesAndRuns, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
-import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { areAlike, correctness, isSameWork } from './likeness.ts';
+import {
+  asksForHelp,
+  fetchesAndRuns,
+  isCheck,
+  isLook,
+  isRead,
+  isSetUp,
+  siblingScript,
+  undoes,
+} from './programs.ts';
+import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quotePair } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
 
@@ -189,28 +198,24 @@ function correction(failure: FailedShell, later: readonly Shell[]): Observation 
   // What works again as it was, was no wrong call.
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
   if (later.some((call) => call.outcome.kind === 'worked' && call.commands.some(isAgain))) return undefined;
-  const isWrongCall = failure.outcome.noise === null;
+  const { said, noise } = failure.outcome;
+  const isWrongCall = noise === null;
+  const blamed = blamedWords(culprit, said);
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
     if (!isAccepted(helper, failure)) return;
     for (const command of helper.commands) {
-      const value = correctness(culprit, command, failure.outcome.said) - step * STEP_COST;
-      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0) || hasVariable(command)) continue;
+      const value = correctness(culprit, command, { said, blamed }) - step * STEP_COST;
+      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0)) continue;
+      if (hasVariable(command) || asksForHelp(command)) continue;
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
       const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
-      if (!isWrongCall && !(isAtOnce && isExtended(culprit, command) && !isLook(culprit))) continue;
+      if (!isWrongCall && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
       if ((undoes(command) && !undoes(culprit)) || fetchesAndRuns(command, culprit)) continue;
       best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
     }
   });
   return best;
-}
-
-function correctness(culprit: Placed, command: Placed, said: string): number {
-  const blamed = blamedWords(culprit, said);
-  const [words, others] = [culprit.words.map(unquoted), command.words.map(unquoted)];
-  if (isOtherSubject(words, others, blamed)) return 0;
-  return Math.max(likeness(culprit, command), mended(culprit, command, blamed));
 }
 
 type Pair = { readonly culprit: Placed; readonly command: Placed; readonly value: number };
@@ -245,11 +250,22 @@ function isOutside(place: string): boolean {
   return /^(?:[/~]|[A-Za-z]:|\.\.)/.test(place);
 }
 
-/** Every word of the one stands in the other in the same order: with a flag, a variable, an argument, or elsewhere. */
-function isExtended(culprit: SimpleCommand, command: SimpleCommand): boolean {
+/**
+ * Every word of the one stands in the other in the same order: elsewhere, behind something, or with an option. Options
+ * that a check's message does not name make it look at less.
+ */
+function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string): boolean {
+  const behind = command.words.slice(-culprit.words.length).join(' ') === culprit.words.join(' ');
+  if (behind) return true;
   let at = 0;
-  for (const word of command.words) if (word === culprit.words[at]) at++;
-  return at === culprit.words.length;
+  let hasOption = false;
+  for (const word of command.words) {
+    if (word === culprit.words[at]) at++;
+    else
+      hasOption ||=
+        (word.startsWith('-') && (!isCheck(culprit) || said.includes(word))) || isAssignment(word);
+  }
+  return at === culprit.words.length && hasOption;
 }
 
 /** It worked, or failed for a reason that shows that its wording was understood. */

@@ -28,39 +28,52 @@ function isOnlyReordered(words: readonly string[], others: readonly string[]): b
   return words.toSorted().join(' ') === others.toSorted().join(' ') || apart(words) === apart(others);
 }
 
-/**
- * How much one command is another of which only the words are gone that a message blames: 0 to 1. What stands in the place
- * of a name at the end has to resemble it: else the commands are about two things.
- */
-export function mended(left: SimpleCommand, right: SimpleCommand, blamed: readonly string[]): number {
+/** How much one command puts another right about which something was said: 0 to 1. `blamed`: its words of which it was. */
+export function correctness(
+  left: SimpleCommand,
+  right: SimpleCommand,
+  { said, blamed }: { readonly said: string; readonly blamed: readonly string[] },
+): number {
   const [words, others] = [wordsOf(left), wordsOf(right)];
+  return isOtherSubject(words, others, said)
+    ? 0
+    : Math.max(likeness(left, right), mended(words, others, blamed));
+}
+
+/** The words that are blamed are gone, and what is left stands in the other as well. */
+function mended(words: readonly string[], others: readonly string[], blamed: readonly string[]): number {
   if (blamed.length === 0 || others.some((word) => blamed.includes(word))) return 0;
   const rest = words.filter((word, index) => {
     const before = words[index - 1] ?? '';
     const isValue = before.startsWith('-') && blamed.includes(before) && !others.includes(word);
     return !blamed.includes(word) && !isValue;
   });
-  if (sharedInOrder(rest, others) < rest.length || (rest.length < 2 && others.length !== words.length)) return 0;
-  return isOtherSubject(words, others, blamed) ? 0 : 0.6 + (0.4 * rest.length) / others.length;
+  if (sharedInOrder(rest, others) < rest.length || (rest.length < 2 && others.length !== words.length))
+    return 0;
+  return 0.6 + (0.4 * rest.length) / others.length;
 }
 
-/** The message blames the last word, and in its place stands another name, or a name for an option. */
-export function isOtherSubject(
-  words: readonly string[],
-  others: readonly string[],
-  blamed: readonly string[],
-): boolean {
+/**
+ * The last word is another name, or gone, and the message does not say that it should have been this one: then the
+ * commands are about two things.
+ */
+function isOtherSubject(words: readonly string[], others: readonly string[], said: string): boolean {
   const [word, other] = [words.at(-1) ?? '', others.at(-1) ?? ''];
-  const isReplaced = words.slice(0, -1).join(' ') === others.slice(0, -1).join(' ');
+  const rest = words.slice(0, -1).join(' ');
+  if (word === other) return false;
+  const isBlamed = word.split(/[,=]/).some((part) => part.length > 1 && said.includes(part));
   const isOption = word.startsWith('-');
-  return (
-    isReplaced && blamed.includes(word) && (isOption !== other.startsWith('-') || !(isOption || areAlike(word, other)))
-  );
+  if (rest === others.join(' ')) return isBlamed && !isOption && !/[./]/.test(word);
+  if (rest !== others.slice(0, -1).join(' ') || isCode(word)) return false;
+  if (isOption || other.startsWith('-')) return isBlamed && isOption !== other.startsWith('-');
+  return !((isBlamed || /[*?]|\.{3}/.test(word)) && areAlike(word, other));
 }
 
 /** One is the other with something before, behind or between. */
 export function areAlike(left: string, right: string): boolean {
-  const [short = '', long = ''] = [left.toLowerCase(), right.toLowerCase()].sort((a, b) => a.length - b.length);
+  const [short = '', long = ''] = [left.toLowerCase(), right.toLowerCase()].sort(
+    (a, b) => a.length - b.length,
+  );
   let start = 0;
   while (start < short.length && short[start] === long[start]) start++;
   let end = 0;

@@ -30,6 +30,13 @@ export function isLook(command: SimpleCommand): boolean {
   return READS.has(programOf(command));
 }
 
+/** Whether the command asks how it is called. */
+export function asksForHelp({ words }: SimpleCommand): boolean {
+  return (
+    words.slice(1).some((word) => /^--?(?:help|version|list)$|^help$/.test(word)) || words.at(-1) === '-h'
+  );
+}
+
 /** Whether the command looks for faults in the code. */
 export function isCheck(command: SimpleCommand): boolean {
   return CHECKS.test(textOf(command));
@@ -47,7 +54,7 @@ export function undoes(command: SimpleCommand): boolean {
   const words = textOf(command);
   return (
     UNSAFE_ASSIGNMENT.test(command.words.join(' ')) ||
-    /(?:^| )(?:--force(?:-with-lease|-\S+)?|-Force|--dangerously\S*|--trusted-host|--no-verify|--hard|--no-gpg-sign|--allow-empty|--skip-\S+|--no-check\S*|--break-system-packages|--privileged|-rf|-fr|--delete|--insecure)(?:[= ]|$)/.test(
+    /(?:^| )(?:--force(?:-with-lease|-\S+)?|-Force|--dangerously\S*|--trusted-host|--no-lock|-lock=false|--no-verify|--hard|--no-gpg-sign|--allow-empty|--skip-\S+|--no-check\S*|--break-system-packages|--privileged|-rf|-fr|--delete|--insecure)(?:[= ]|$)/.test(
       words,
     ) ||
     /^(?:sudo |doas |su |rm |dd |mkfs|chmod -?R? ?777|kill|pkill|killall|shutdown|reboot|truncate|terraform (?:destroy|apply)|kubectl delete|helm (?:uninstall|delete)|dropdb|git push .*(?:-f\b| \+\S)|git branch .*-D\b|curl .*-k\b|git (?:reset|clean|checkout --|restore|push -f|rebase --skip|stash drop|commit -n|commit .*-n )|docker (?:system prune|volume rm|rm -f)|DROP )/.test(
@@ -80,7 +87,9 @@ function fetchedBy(command: SimpleCommand): string {
   if (command.readsPipe && SHELLS.test(programOf(command))) return words;
   if (/[<$]\((?:curl|wget|irm)\b/.test(words)) return words;
   const run = RUNS_FETCHED.exec(words)?.[0].replace(/ -\S+/g, '') ?? '';
-  const source = /\b(?:install|add|i|get|sync|ci|update|upgrade)\b/.test(words) ? OTHER_SOURCE.exec(words)?.[0] : '';
+  const source = /\b(?:install|add|i|get|sync|ci|update|upgrade)\b/.test(words)
+    ? OTHER_SOURCE.exec(words)?.[0]
+    : '';
   return `${run}${source ?? ''}`;
 }
 
@@ -100,7 +109,8 @@ export function siblingScript(failing: SimpleCommand, other: SimpleCommand): boo
   if (isSameRunner && isRepair(last)) return last.startsWith(script) || /^(?:fmt|format|fix)$/.test(last);
   const looks = words.filter((word) => !LOOKS.test(word));
   const mends = others.filter((word) => !MENDS.test(word));
-  const isChanged = looks.length < words.length ? words.length - looks.length === 1 : others.length === mends.length + 1;
+  const isChanged =
+    looks.length < words.length ? words.length - looks.length === 1 : others.length === mends.length + 1;
   return isChanged && others.length - mends.length <= 1 && looks.join(' ') === mends.join(' ');
 }
 

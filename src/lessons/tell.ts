@@ -31,9 +31,13 @@ export function quoteMessage(message: string, commands: readonly SimpleCommand[]
     command.words.forEach((word, index) => {
       const value = unquoted(word);
       if (isTold(command, index) || (isElsewhere(value) && !value.includes(':'))) return;
-      const assigned = value.replace(/^(?:--?)?[\p{L}_][\p{L}\d_.-]*\+?=(?=.)|^-[a-zA-Z]{1,2}(?=[^=]{5})/u, '');
+      const assigned = value.replace(
+        /^(?:--?)?[\p{L}_][\p{L}\d_.-]*\+?=(?=.)|^-[a-zA-Z]{1,2}(?=[^=]{5})/u,
+        '',
+      );
       for (const part of [assigned, value.slice(2), ...assigned.split(/[=:@/,;&?%\s"'{}[\]()]+/)])
-        if (part.length >= HIDDEN_LENGTH_MIN && !/^(?:-|localhost$)/.test(part)) told = told.replaceAll(part, GAP);
+        if (part.length >= HIDDEN_LENGTH_MIN && !/^(?:-|localhost$)/.test(part))
+          told = told.replaceAll(part, GAP);
     });
   }
   return told;
@@ -107,7 +111,10 @@ function isVaguer(use: string, failing: string): boolean {
 
 /** A path, a version, or a word as short as names of services, branches and targets are. */
 function isPlainName(value: string): boolean {
-  return /^[a-z]{1,12}$|^[a-z]{1,6}\d{1,3}[a-z]?$|^[^\w\s]{1,3}$|^\d+(?:\.\d+)+$/.test(value) || /^[^\s=,;()<>|]*[./][^\s=,;()<>|]*$/.test(value);
+  return (
+    /^[a-z]{1,12}$|^[a-z]{1,6}\d{1,3}[a-z]?$|^[^\w\s]{1,3}$|^\d+(?:\.\d+)+$/.test(value) ||
+    /^[^\s=,;()<>|]*[./][^\s=,;()<>|]*$/.test(value)
+  );
 }
 
 /** What it installs are names that everybody knows. */
@@ -232,10 +239,19 @@ function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
   if (isOption(before) && !before.includes('=') && isSecretName(before))
     return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
   const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
-  return SECRET_BEFORE.test(words.slice(0, index).map(unquoted).filter((word) => !isOption(word)).join(' ')) || earlier.some((word) =>
-    /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
-      word,
-    ),
+  return (
+    SECRET_BEFORE.test(
+      words
+        .slice(0, index)
+        .map(unquoted)
+        .filter((word) => !isOption(word))
+        .join(' '),
+    ) ||
+    earlier.some((word) =>
+      /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
+        word,
+      ),
+    )
   );
 }
 

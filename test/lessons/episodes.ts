@@ -60,7 +60,14 @@ function logOf(steps: readonly (Step | 'edit' | 'prompt' | 'session')[]): (Logge
     if (step === 'session') return [];
     if (step === 'prompt') return [{ kind: 'prompt', ...common }];
     if (step === 'edit') {
-      const edit = { kind: 'call', id: `c${index}`, agent: null, tool: 'Edit', line: null, directory: '' } as const;
+      const edit = {
+        kind: 'call',
+        id: `c${index}`,
+        agent: null,
+        tool: 'Edit',
+        line: null,
+        directory: '',
+      } as const;
       return [{ ...edit, ...common, outcome: { kind: 'worked' } }];
     }
     return [callOf({ ...common, id: `c${index}` }, step)];

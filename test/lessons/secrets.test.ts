@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { redactSecrets } from '../../src/core/redact.ts';
+import { learn } from '../../src/lessons/learn.ts';
 import type { LoggedCall } from '../../src/lessons/lesson.ts';
 import { callOf, textOf } from './episodes.ts';
-import { learn } from '../../src/lessons/learn.ts';
 
 /** Where people type secrets; `§` stands for one. */
 const COMMANDS = `
@@ -290,7 +290,9 @@ const made = (length: number, letters: string) =>
 const SMALL = 'abcdefghijklmnopqrstuvwxyz';
 const HEX = '0123456789abcdef';
 const MIXED = `${SMALL}ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789`;
-const WORDS = 'correct horse battery staple tiger summer winter dragon monkey purple shadow master'.split(' ');
+const WORDS = 'correct horse battery staple tiger summer winter dragon monkey purple shadow master'.split(
+  ' ',
+);
 const word = () => WORDS[random(WORDS.length)] as string;
 
 const SHAPES: Record<string, () => string> = {
@@ -337,12 +339,31 @@ function logsOf({ command, secret }: Run): LoggedCall[][] {
       ),
     );
   return [
-    of([[wrong(filled), WRONG], [filled, null]]),
-    of([[wrong(filled), WRONG], [filled.replace(/^((?:\S+=\S+ )*\S+)/, '$1 --verbose'), null]]),
-    of([[without, 'error: option requires an argument'], [filled, null]]),
-    of([[filled, `error: unexpected argument '${echoed}' found`], [`${filled} --all`, null]]),
-    of([['make run', 'Error: connect ECONNREFUSED 127.0.0.1:5432'], [filled, null], ['make run', null]]),
-    of([[filled, 'error: no such command'], [`cd server && ${filled}`, null]]),
+    of([
+      [wrong(filled), WRONG],
+      [filled, null],
+    ]),
+    of([
+      [wrong(filled), WRONG],
+      [filled.replace(/^((?:\S+=\S+ )*\S+)/, '$1 --verbose'), null],
+    ]),
+    of([
+      [without, 'error: option requires an argument'],
+      [filled, null],
+    ]),
+    of([
+      [filled, `error: unexpected argument '${echoed}' found`],
+      [`${filled} --all`, null],
+    ]),
+    of([
+      ['make run', 'Error: connect ECONNREFUSED 127.0.0.1:5432'],
+      [filled, null],
+      ['make run', null],
+    ]),
+    of([
+      [filled, 'error: no such command'],
+      [`cd server && ${filled}`, null],
+    ]),
   ];
 }
 
