@@ -261,12 +261,12 @@ const CERTAIN_INVOCATION = new RegExp(
     String.raw`\b(?:flag|option|argument|switch|parameter)s? (?:provided but not|is not|are not|was not|not|does not|doesn't) (?:defined|recogni[sz]ed|found|allowed|supported|exist|known|expected)`,
     String.raw`(?:flag|option|argument|parameter|switch)s?\b.{0,60}\b(?:needs|requires|expects|expected|is missing|missing)(?: an?| exactly| at least)? (?:argument|value|parameter|one\b|\d)`,
     String.raw`\b(?:flag|option|argument|command|subcommand) \S{1,40} (?:does not exist|(?:is|was|has been) (?:not defined|replaced|renamed|removed))`,
-    String.raw`parameter cannot be found|missing (?:required |positional |mandatory )?(?:argument|option|flag|parameter|operand|subcommand)`,
-    String.raw`too (?:many|few) (?:arguments|parameters|positional)`,
+    'parameter cannot be found|missing (?:required |positional |mandatory )?(?:argument|option|flag|parameter|operand|subcommand)',
+    'too (?:many|few) (?:arguments|parameters|positional)',
     String.raw`\b(?:accepts|requires|expected|expects) (?:at (?:most|least)|exactly|between|only)? ?\d.{0,12} arg`,
-    String.raw`the following (?:required )?arguments (?:are|were|is)|(?:인식할 수 없는|알 수 없는|부적절한|잘못된) (?:옵션|인수|인자|명령)`,
+    'the following (?:required )?arguments (?:are|were|is)|(?:인식할 수 없는|알 수 없는|부적절한|잘못된) (?:옵션|인수|인자|명령)',
     // Programs and scripts
-    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령(?:어)?을? ?(?:를 )?찾을 수 없`,
+    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령(?:어를|을) 찾을 수 없`,
     String.raw`missing script|script not found|no script named|NO_SCRIPT|couldn't find a script|Command "[^"]+" not found|(?:task|target|recipe|goal|profile|service|workspace|project) ["'\x60]?[\w:./-]+["'\x60]? (?:not found|does not exist|is not defined|is not running)|no rule to make target|don't know how to make|no such (?:task|target|service|remote|recipe)|does not contain (?:a )?(?:recipe|scheme|target|task)|no \S+ ?(?:task|target|recipe)s? (?:named|matching)`,
     // Shells
     String.raw`no matches found:|: event not found|bad substitution|unexpected EOF while|syntax error near|unmatched ["'\x60({]`,
@@ -288,7 +288,7 @@ const LIKELY_INVOCATION = new RegExp(
     String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index) ["'\x60]?[\w.]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+|have a resource type`,
     String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
     // What is not there, and what is not allowed
-    String.raw`must be set|is not set|no value for required|Missing (?:environment|env|required env)`,
+    'must be set|is not set|no value for required|Missing (?:environment|env|required env)',
     String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to|failed to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache|dockerfile)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
   ].join('|'),
   'i',

@@ -28,19 +28,20 @@ const HIDDEN_LENGTH_MIN = 5;
 export function quoteMessage(message: string, commands: readonly SimpleCommand[]): string {
   let told = message;
   for (const command of commands) {
-    command.words.forEach((word, index) => {
-      const value = unquoted(word);
-      if (isTold(command, index) || (isElsewhere(value) && !value.includes(':'))) return;
-      const assigned = value.replace(
-        /^(?:--?)?[\p{L}_][\p{L}\d_.-]*\+?=(?=.)|^-[a-zA-Z]{1,2}(?=[^=]{5})/u,
-        '',
-      );
-      for (const part of [assigned, value.slice(2), ...assigned.split(/[=:@/,;&?%\s"'{}[\]()]+/)])
-        if (part.length >= HIDDEN_LENGTH_MIN && !/^(?:-|localhost$)/.test(part))
-          told = told.replaceAll(part, GAP);
-    });
+    const hidden = command.words.filter((_word, index) => !isTold(command, index)).flatMap(valuesIn);
+    for (const value of hidden)
+      if (value.length >= HIDDEN_LENGTH_MIN && value !== 'localhost') told = told.replaceAll(value, GAP);
   }
   return told;
+}
+
+/** What an untold word may hold: all of it, what was assigned, what hangs on a letter (`-psecret`), and the parts. */
+function valuesIn(word: string): string[] {
+  const value = unquoted(word);
+  if (/^--[^=]*$/.test(value) || (isElsewhere(value) && !value.includes(':'))) return [];
+  const assigned = value.replace(/^(?:--?)?[\p{L}_][\p{L}\d_.-]*\+?=(?=.)/u, '');
+  const attached = /^-\w/.test(value) ? [value.slice(2), value.slice(3)] : [value, assigned];
+  return [...attached, ...assigned.split(/[=:@/,;&?%\s"'{}[\]()]+/).filter((part) => !part.startsWith('-'))];
 }
 
 /** The words of a command, gaps for those that are not told. */
@@ -258,7 +259,7 @@ function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
 /** `-ppassword`, `-uuser:password`. */
 function hasAttachedValue(command: SimpleCommand, value: string): boolean {
   return (
-    /^-[puPakwU][^-=].{2,}$/.test(value) &&
+    /^-(?:[puPakwU]|hp)[^-=].{2,}$/.test(value) &&
     (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
   );
 }
