@@ -369,7 +369,7 @@ function isWorthTelling(
 ): boolean {
   const sessions = countSessions(helpersOf(seen));
   const told = tally.get(shape);
-  if (told !== undefined && told.failed > told.worked) return false;
+  if (told !== undefined && told.failed > 0 && told.failed >= told.worked) return false;
   if (remedy.kind === 'fixer') return likeliest(seen) === 1 || sessions > 1;
   // The plain command works by now as well: it was something else that failed.
   if (worksByNow(failures, tally)) return false;
