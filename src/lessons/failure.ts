@@ -195,6 +195,7 @@ export function culpritOf<Command extends SimpleCommand>(
   said: string,
   noise: Noise | null,
 ): Command | undefined {
+  if (/(?:^|: )cd: /.test(said)) return undefined;
   const named = commands.find((command) => {
     const program = programOf(command);
     return (
@@ -289,13 +290,13 @@ const LIKELY_INVOCATION = new RegExp(
     String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
     // What is not there, and what is not allowed
     'must be set|is not set|no value for required|Missing (?:environment|env|required env)',
-    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to|failed to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache|dockerfile)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
+    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to|failed to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache|dockerfile)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|허가 거부|권한이 없|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
   ].join('|'),
   'i',
 );
 
 const ENVIRONMENT =
-  /ECONNREFUSED|connection refused|EADDRINUSE|address already in use|heap out of memory|Executable doesn't exist|did not initialize yet|no required module provides|(?:cannot|can't|could not) find (?:module|package) ['"]?[\w@]|no module named|ModuleNotFound|failed to spawn|(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)/i;
+  /ECONNREFUSED|connection refused|EADDRINUSE|address already in use|heap out of memory|Executable doesn't exist|did not initialize yet|no required module provides|(?:cannot|can't|could not) (?:find|import) (?:module|package) ['"]?[\w@]|no module named|ModuleNotFound|failed to spawn|(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)/i;
 
 /** Names of variables are written in capitals. */
 const UNSET_VARIABLE =

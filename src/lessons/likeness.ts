@@ -61,7 +61,7 @@ function isOtherSubject(words: readonly string[], others: readonly string[], sai
   const [word, other] = [words.at(-1) ?? '', others.at(-1) ?? ''];
   const rest = words.slice(0, -1).join(' ');
   if (word === other) return false;
-  const isBlamed = word.split(/[,=]/).some((part) => part.length > 1 && said.includes(part));
+  const isBlamed = word.split(/[,=:]/).some((part) => part.length > 1 && said.includes(part));
   const isOption = word.startsWith('-');
   if (rest === others.join(' ')) return isBlamed && !isOption && !/[./]/.test(word);
   if (rest !== others.slice(0, -1).join(' ') || isCode(word)) return false;

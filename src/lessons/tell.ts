@@ -202,7 +202,7 @@ function isTold(command: SimpleCommand, index: number): boolean {
     );
   }
   const isProgram = command.words.slice(0, index).every(isAssignment);
-  if (isProgram) return /^[\w@%+.~/\\:-]{1,64}$/.test(value);
+  if (isProgram) return /^[\p{L}\p{N}_@%+.~/\\:-]{1,64}$/u.test(value);
   if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index))
     return false;
   return !isElsewhere(value) && (explainsItself(value) || isPath(value));
@@ -210,7 +210,7 @@ function isTold(command: SimpleCommand, index: number): boolean {
 
 /** A place on somebody's machine, and none of the repository. */
 function isElsewhere(value: string): boolean {
-  return /^(?:\/(?!dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
+  return /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 }
 
 const SECRET_NAME =
@@ -237,7 +237,8 @@ function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
   const { words } = command;
   const before = unquoted(words[index - 1] ?? '');
   if (HARMLESS.test(`${programOf(command)} ${before}`)) return false;
-  if (isOption(before) && !before.includes('=') && isSecretName(before))
+  const isValue = isOption(before) && !before.includes('=') && !isOption(words[index] ?? '');
+  if (isValue && isSecretName(before))
     return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
   const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
   return (
