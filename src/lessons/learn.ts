@@ -207,7 +207,7 @@ function correction(failure: FailedShell, later: readonly Shell[]): Observation 
     for (const command of helper.commands) {
       const value = correctness(culprit, command, { said, blamed }) - step * STEP_COST;
       if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0)) continue;
-      if (hasVariable(command) || asksForHelp(command)) continue;
+      if (hasVariable(command) || asksForHelp(command, culprit)) continue;
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
       const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
       if (!isWrongCall && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
@@ -251,12 +251,13 @@ function isOutside(place: string): boolean {
 }
 
 /**
- * Every word of the one stands in the other in the same order: elsewhere, behind something, or with an option. Options
+ * Every word of the one stands in the other in the same order: in another directory, behind something, or with an option. Options
  * that a check's message does not name make it look at less.
  */
 function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string): boolean {
   const behind = command.words.slice(-culprit.words.length).join(' ') === culprit.words.join(' ');
-  if (behind) return true;
+  const isMissing = /no such file|not found|does not exist|없/i.test(said);
+  if (behind) return command.words.length > culprit.words.length || isMissing || !isCheck(culprit);
   let at = 0;
   let hasOption = false;
   for (const word of command.words) {

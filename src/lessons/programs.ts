@@ -30,11 +30,14 @@ export function isLook(command: SimpleCommand): boolean {
   return READS.has(programOf(command));
 }
 
-/** Whether the command asks how it is called. */
-export function asksForHelp({ words }: SimpleCommand): boolean {
-  return (
-    words.slice(1).some((word) => /^--?(?:help|version|list)$|^help$/.test(word)) || words.at(-1) === '-h'
-  );
+const DIAGNOSES =
+  /^(?:DEBUG|VERBOSE|TRACE|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|NODE_DEBUG)=|^--?(?:verbose|debug|trace|stacktrace|vv+)$/;
+
+/** Whether the command only asks how it is called, or says more of what it does. */
+export function asksForHelp({ words }: SimpleCommand, failing: SimpleCommand): boolean {
+  const isHelp = (word: string) => /^--?(?:help|version|list)$|^help$/.test(word) || DIAGNOSES.test(word);
+  const added = words.filter((word) => !failing.words.includes(word));
+  return added.some(isHelp) || added.at(-1) === '-h';
 }
 
 /** Whether the command looks for faults in the code. */
@@ -70,7 +73,9 @@ const UNSAFE_ASSIGNMENT =
 
 /** Programs that get a package, a page or an image and run it, with what they get. */
 const RUNS_FETCHED =
-  /^(?:npx|bunx|uvx|uv tool run|pipx run|(?:pnpm|yarn) dlx|(?:npm|bun|yarn|pnpm) (?:create|init(?= \S)|x)|npm exec|deno run(?= (?:-\S+ )*(?:https?|npm|jsr):)|go run(?= (?:-\S+ )*\w+\.\w+\/)|(?:docker|podman|nerdctl) (?:container )?run|curl|wget|iex|irm|Invoke-\w+)(?: -\S+)*(?: [^-]\S*)?/i;
+  /(?:(?:^|[\s"'(;&|])(?:npx|bunx|uvx|uv tool run|pipx run|(?:pnpm|yarn) dlx|(?:npm|bun|yarn|pnpm) (?:create|init(?= \S)|x)|npm exec|deno run(?= (?:-\S+ )*(?:https?|npm|jsr):)|go run(?= (?:-\S+ )*\w+\.\w+\/)|(?:docker|podman|nerdctl) (?:container )?run)|(?:^|-c |["'(;&|] ?)(?:curl|wget|iex|irm|Invoke-\w+))(?: -\S+)*(?: [^-]\S*)?/i;
+/** Options of these that do not name what is got. */
+const PLAIN_OPTION = / -(?!p\b|-(?:package|from|with))\S+/g;
 /** Where packages come from when not from where they always do. */
 const OTHER_SOURCE =
   /(?:^| )(?:--(?:index-url|extra-index-url|registry|find-links|source|index)(?:[= ]\S+)?|(?:git\+|git@|https?:|github:)\S+)/;
@@ -86,7 +91,7 @@ function fetchedBy(command: SimpleCommand): string {
   const words = textOf(command);
   if (command.readsPipe && SHELLS.test(programOf(command))) return words;
   if (/[<$]\((?:curl|wget|irm)\b/.test(words)) return words;
-  const run = RUNS_FETCHED.exec(words)?.[0].replace(/ -\S+/g, '') ?? '';
+  const run = RUNS_FETCHED.exec(words)?.[0].replace(PLAIN_OPTION, '') ?? '';
   const source = /\b(?:install|add|i|get|sync|ci|update|upgrade)\b/.test(words)
     ? OTHER_SOURCE.exec(words)?.[0]
     : '';

@@ -345,7 +345,7 @@ function logsOf({ command, secret }: Run): LoggedCall[][] {
     ]),
     of([
       [wrong(filled), WRONG],
-      [filled.replace(/^((?:\S+=\S+ )*\S+)/, '$1 --verbose'), null],
+      [filled.replace(/^((?:\S+=\S+ )*\S+)/, '$1 --quiet'), null],
     ]),
     of([
       [without, 'error: option requires an argument'],
