@@ -74,7 +74,7 @@ describe('corrections', () => {
 });
 
 describe('what is to be left out', () => {
-  const once = "✗ rtk bun run test\n  rtk: unrecognized subcommand 'bun'\n✓ rtk run test";
+  const once = "✗ wrap bun run test\n  wrap: unrecognized subcommand 'bun'\n✓ wrap run test";
   test('twice', () => expect(told(`${once}\n§\n${once}`)).toStartWith('leave out `bun`'));
   test('once, and the message says it itself', () => expect(told(once)).toBeNull());
 });

@@ -8,7 +8,7 @@ const like = (left: string, right: string) => likeness(command(left), command(ri
 describe('another way to say the same', () => {
   const alike: [string, string][] = [
     ['npm run build', 'npm run build --workspaces'],
-    ['rtk bun run test', 'bun run test'],
+    ['wrap bun run test', 'bun run test'],
     ['pytest', 'python -m pytest'],
     ['ctest', 'ctest --test-dir build'],
     ['python3 a.py x', 'python a.py x'],

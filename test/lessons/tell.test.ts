@@ -39,9 +39,9 @@ describe('a command as others read it', () => {
 describe('two commands as others read them', () => {
   const cases: [failing: string, use: string, told: [string, string] | undefined][] = [
     [
-      'gh pr diff 104 --stat',
-      'gh pr diff 104 --name-only',
-      ['gh pr diff … --stat', 'gh pr diff … --name-only'],
+      'gh pr view 12 --stat',
+      'gh pr view 12 --files',
+      ['gh pr view … --stat', 'gh pr view … --files'],
     ],
     ['cat -A a.txt', 'cat -vet a.txt', ['cat -A a.txt', 'cat -vet a.txt']],
     ['make tests', 'make test', ['make tests', 'make test']],
@@ -67,7 +67,7 @@ describe('two commands as others read them', () => {
 
 test('what is to be left out, when that is all of the difference', () => {
   const left = (failing: string, use: string) => leftOut(command(failing), command(use));
-  expect(left('rtk bun run test', 'bun run test')).toBeUndefined();
+  expect(left('wrap bun run test', 'bun run test')).toBeUndefined();
   expect(left('npm test --frob', 'npm test')).toBe('--frob');
   expect(left('git add a.ts dist/out.css', 'git add a.ts')).toBe('dist/out.css');
   expect(left('npm test --frob', 'npm run test')).toBeUndefined();
