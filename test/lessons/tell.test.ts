@@ -38,11 +38,7 @@ describe('a command as others read it', () => {
 
 describe('two commands as others read them', () => {
   const cases: [failing: string, use: string, told: [string, string] | undefined][] = [
-    [
-      'gh pr view 12 --stat',
-      'gh pr view 12 --files',
-      ['gh pr view … --stat', 'gh pr view … --files'],
-    ],
+    ['gh pr view 12 --stat', 'gh pr view 12 --files', ['gh pr view … --stat', 'gh pr view … --files']],
     ['cat -A a.txt', 'cat -vet a.txt', ['cat -A a.txt', 'cat -vet a.txt']],
     ['make tests', 'make test', ['make tests', 'make test']],
     ['docker-compose up -d', 'docker compose up -d', ['docker-compose up -d', 'docker compose up -d']],
