@@ -3,7 +3,8 @@ import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from '../core/tools.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
-import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { quoteMessage, toldWords } from './tell.ts';
 import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
@@ -43,20 +44,19 @@ export function readFailure(call: FailedCall): Failure {
   const text = printed(call.text);
   const noise = noiseOf(call.tool, text);
   if (noise !== null) return failure(call, firstLine(text), noise);
-  if (text.length <= MESSAGE_LENGTH_MAX && !isReport(text)) {
-    const line = lineThat(isInvocation, text);
+  if (text.length <= MESSAGE_LENGTH_MAX) {
+    const line = lineThat(isReport(text) ? isEnvironment : isInvocation, text);
     if (line !== undefined) return failure(call, line, null);
   }
   const findings = findingsIn(text);
   const finding = findings.find(({ rule }) => isOwnRule(rule)) ?? findings[0];
   if (finding !== undefined || isReport(text)) {
-    const { rule, message } = finding ?? { rule: null, message: tellingLines(text)[0] ?? firstLine(text) };
+    const { rule, message } = finding ?? { rule: null, message: tellingLine(text) };
     const said =
       rule === null || rule === 'format' || message.includes(rule) ? message : `${message} (${rule})`;
     return failure(call, said, 'finding', rule ?? undefined);
   }
-  const line = tellingLines(text)[0] ?? firstLine(text);
-  return failure(call, line, call.tool.startsWith('mcp__') ? null : 'unclear');
+  return failure(call, tellingLine(text), call.tool.startsWith('mcp__') ? null : 'unclear');
 }
 
 /** The failure that a pipe or a list hides from the exit code, where what was printed says so beyond doubt. */
@@ -99,34 +99,46 @@ function printed(text: string): string {
     .trim();
 }
 
+/** The first line that sounds like an error, else the first that says something. */
+function tellingLine(text: string): string {
+  const lines = tellingLines(text).map((line) => line.replace(MARGIN, ''));
+  const said = lines.filter((line) => !/^npm (?:error|ERR!)$/.test(line));
+  return said.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
+}
+
+const SOUNDS_LIKE_ERROR =
+  /\b\w*error\b|\w*exception\b|fatal|fail|cannot|can't|could ?n[o']t|unable|denied|\bnot\b|invalid|missing|undefined reference|refus|no such|오류|실패|없|못/i;
+
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
 /** A linter's rule is recognised by its name, whatever it is said about. */
 function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
-  const said = cutText(oneLine(line), SAID_LENGTH_MAX);
-  const told = { said, noise, masked: rule ?? maskLine(said) };
-  return { key: cutText(keyOf(call, told), KEY_LENGTH_MAX), said, noise };
+  const printed = cutText(oneLine(line), SAID_LENGTH_MAX);
+  const commands = isShellTool(call.tool) && call.line !== null ? parseShell(call.line) : [];
+  const said = quoteMessage(printed, commands);
+  const culprit = culpritOf(commands, printed, noise);
+  const key = keyOf(rule ?? maskLine(said), printed, culprit ?? call.tool);
+  return { key: cutText(key, KEY_LENGTH_MAX), said, noise };
 }
-
-type Told = { readonly said: string; readonly noise: Noise | null; readonly masked: string };
 
 /** The masked line, and beside it what makes it this failure and no other of the same wording. */
-function keyOf({ tool, line }: FailedCall, { said, noise, masked }: Told): string {
-  if (!isShellTool(tool) || line === null) return `${masked} · ${tool}`;
-  const culprit = culpritOf(parseShell(line), said, noise);
-  if (culprit === undefined) return masked;
-  return `${masked} · ${namesWordOf(culprit, said) ? programOf(culprit) : shapeStart(culprit)}`;
+function keyOf(masked: string, printed: string, culprit: SimpleCommand | string): string {
+  if (typeof culprit === 'string') return `${masked} · ${culprit}`;
+  return `${masked} · ${namesWordOf(culprit, printed) ? programOf(culprit) : shapeStart(culprit)}`;
 }
 
-/** Whether the message quotes a word of the command, beside its program. */
-function namesWordOf(command: SimpleCommand, said: string): boolean {
+/** Words of the command that the message quotes, beside its program. */
+export function blamedWords(command: SimpleCommand, said: string): string[] {
   const names = namesIn(said);
-  return command.words.some((word) => {
-    const value = unquoted(word);
+  return command.words.map(unquoted).filter((value) => {
     return value.length > 1 && value !== programOf(command) && names.some((name) => isNamed(value, name));
   });
+}
+
+function namesWordOf(command: SimpleCommand, said: string): boolean {
+  return blamedWords(command, said).length > 0;
 }
 
 function isNamed(word: string, name: string): boolean {
@@ -140,11 +152,11 @@ function isInCluster(word: string, name: string): boolean {
 
 const SHAPE_WORDS = 3;
 
-function shapeStart({ words }: SimpleCommand): string {
-  return words
-    .filter((word) => !/^[A-Za-z_]\w*=/.test(word))
-    .slice(0, SHAPE_WORDS)
-    .map((word) => maskLine(unquoted(word)))
+function shapeStart(command: SimpleCommand): string {
+  const start = command.words.findIndex((word) => !isAssignment(word));
+  return toldWords(command)
+    .slice(start, start + SHAPE_WORDS)
+    .map(maskLine)
     .join(' ');
 }
 
@@ -183,6 +195,7 @@ export function culpritOf<Command extends SimpleCommand>(
   said: string,
   noise: Noise | null,
 ): Command | undefined {
+  if (/(?:^|: )cd: /.test(said)) return undefined;
   const named = commands.find((command) => {
     const program = programOf(command);
     return (
@@ -213,10 +226,10 @@ function clientRule(text: string): Noise | null {
 const CLIENT_RULE =
   /^(?:(?:Sibling tool call|Cancelled|InputValidationError|File content \(|File has |String to replace|Found \d+ matches of|No changes to make|This tool|Tool \S+ (?:is not|not) |No such tool|Error: No such tool|Output redirection|This Bash command|Contains |Blocked: |Unknown skill|\S+ contains unquoted|Command contains|This command (?:requires|uses|contains|was))|Permission to use|For security)/;
 const INTERRUPTED =
-  /^(?:\[Request interrupted|Command (?:timed out|was aborted)|The operation was (?:aborted|cancelled)|Interrupted)|(?:^|\n)Command timed out after|Exit code 1(?:30|37|43)\b|Killed: 9/;
+  /^(?:\[Request interrupted|The user (?:doesn't|does not) want |Command (?:timed out|was aborted)|The operation was (?:aborted|cancelled)|Interrupted)|(?:^|\n)Command timed out after|Exit code 1(?:30|37|43)\b|Killed: 9/;
 /** Messages about logins lead to commands with secrets in them. */
 const SECRET =
-  /\b(?:401|403)\b[^\n]{0,40}(?:unauthori[sz]ed|forbidden)|(?:HTTP|status(?: code)?:?) (?:401|403)\b|unauthori[sz]ed|authentication (?:failed|required)|access denied|permission denied \(publickey|password authentication|incorrect password|invalid (?:password|credentials|api[ -]?key|token)|bad credentials|not logged in|(?:please|must|need to) (?:log ?in|sign ?in|authenticate)|login required|could not read (?:username|password)|(?:비밀번호|암호|로그인|인증)/i;
+  /\b(?:401|403)\b[^\n]{0,40}(?:unauthori[sz]ed|forbidden)|(?:HTTP|status(?: code)?:?) (?:401|403)\b|unauthori[sz]ed|authentication (?:failed|required)|access denied|permission denied \(publickey|password authentication|incorrect password|invalid (?:password|credentials|api[ -]?key|token)|bad credentials|(?:locate|find|load|no) credentials|auth(?:entication)? login|not logged in|(?:please|must|need to) (?:log ?in|sign ?in|authenticate)|login required|could not read (?:username|password)|(?:비밀번호|암호|로그인|인증)/i;
 
 /** Marks of a report about the code under work, in which a line that looks like a wrong call means something else. */
 function isReport(text: string): boolean {
@@ -225,11 +238,16 @@ function isReport(text: string): boolean {
 }
 
 const REPORT =
-  /^(?:\[[\w:-]+\] )?\S+\.\w{1,5}[:(]\d+[:,]\d+\)?|^\s*at \S+ \(.+:\d+:\d+\)|^(?:---|===) (?:FAIL|RUN|PASS)|\(fail\)|^ok\s+\S+\s+[\d.]+s|^FAIL\b|\b\d+ (?:failed|failing|errors? (?:and|found)|problems? \()|\bTests?:\s+\d|AssertionError|CONFLICT \(|Merge conflict|could not apply|error TS\d+|error\[E\d+\]|would have printed|Found \d+ (?:error|warning|issue|problem)|husky|pre-commit hook|hook (?:exited|failed)|\d+ passed|^test result:|^Traceback \(most recent/m;
+  /^(?:\[[\w:-]+\] )?\S+\.\w{1,5}[:(]\d+[:,]\d+\)?|^(?:---|===) (?:FAIL|RUN|PASS)|\(fail\)|^ok\s+\S+\s+[\d.]+s|^FAIL\b|(?:^|[\s,(|])\d+ (?:failed\b(?!:)|failing|errors? (?:and|found)|problems? \()|\bTests?:\s+\d|AssertionError|CONFLICT \(|Merge conflict|could not apply|error TS\d+|error\[E\d+\]|would have printed|Found \d+ (?:error|warning|issue|problem)|husky|pre-commit hook|hook (?:exited|failed)|\d+ passed|^test result:/m;
 
 /** Whether a line says that the call itself was wrong, or that what it needs was not there. */
 function isInvocation(line: string): boolean {
-  return isCertainInvocation(line) || LIKELY_INVOCATION.test(line);
+  return isCertainInvocation(line) || LIKELY_INVOCATION.test(line) || isEnvironment(line);
+}
+
+/** Also among the findings of a check such a line says that something was missing around it. */
+function isEnvironment(line: string): boolean {
+  return ENVIRONMENT.test(line) || UNSET_VARIABLE.test(line);
 }
 
 function isCertainInvocation(line: string): boolean {
@@ -239,15 +257,19 @@ function isCertainInvocation(line: string): boolean {
 /** Wordings by which programs of all kinds refuse a call. */
 const CERTAIN_INVOCATION = new RegExp(
   [
-    String.raw`(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not a valid|undefined|ambiguous)(?: shorthand| long| global| positional| command[- ]line)? (?:option|flag|argument|arg|subcommand|sub-command|command|parameter|switch|keyword argument)s?\b`,
+    // Options, arguments and subcommands
+    String.raw`(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not a valid|undefined|ambiguous)(?: shorthand| long| global| positional| cli| command[- ]line)? (?:option|flag|argument|arg|subcommand|sub-command|command|parameter|switch|primary|keyword argument)s?\b`,
     String.raw`\b(?:flag|option|argument|switch|parameter)s? (?:provided but not|is not|are not|was not|not|does not|doesn't) (?:defined|recogni[sz]ed|found|allowed|supported|exist|known|expected)`,
-    String.raw`(?:flag|option|argument|parameter|switch)s?\b.{0,60}\b(?:needs|requires|expects|is missing|missing)(?: an?| exactly)? (?:argument|value|parameter|\d)`,
-    String.raw`missing (?:required |positional |mandatory )?(?:argument|option|flag|parameter|operand|subcommand)`,
-    String.raw`too (?:many|few) (?:arguments|parameters|positional)`,
+    String.raw`(?:flag|option|argument|parameter|switch)s?\b.{0,60}\b(?:needs|requires|expects|expected|is missing|missing)(?: an?| exactly| at least)? (?:argument|value|parameter|one\b|\d)`,
+    String.raw`\b(?:flag|option|argument|command|subcommand) \S{1,40} (?:does not exist|(?:is|was|has been) (?:not defined|replaced|renamed|removed))`,
+    'parameter cannot be found|missing (?:required |positional |mandatory )?(?:argument|option|flag|parameter|operand|subcommand)',
+    'too (?:many|few) (?:arguments|parameters|positional)',
     String.raw`\b(?:accepts|requires|expected|expects) (?:at (?:most|least)|exactly|between|only)? ?\d.{0,12} arg`,
-    String.raw`the following (?:required )?arguments (?:are|were|is)`,
-    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령어를 찾을 수 없`,
-    String.raw`missing script|script not found|no script named|NO_SCRIPT|couldn't find a script|Command "[^"]+" not found|(?:task|target|recipe|goal|profile|service|workspace|project) ["'\x60]?[\w:./-]+["'\x60]? (?:not found|does not exist|is not defined)|no rule to make target|no such (?:task|target|service|remote|recipe)|does not contain recipe|no tasks? (?:named|matching)`,
+    'the following (?:required )?arguments (?:are|were|is)|(?:인식할 수 없는|알 수 없는|부적절한|잘못된) (?:옵션|인수|인자|명령)',
+    // Programs and scripts
+    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령(?:어를|을) 찾을 수 없`,
+    String.raw`missing script|script not found|no script named|NO_SCRIPT|couldn't find a script|Command "[^"]+" not found|(?:task|target|recipe|goal|profile|service|workspace|project) ["'\x60]?[\w:./-]+["'\x60]? (?:not found|does not exist|is not defined|is not running)|no rule to make target|don't know how to make|no such (?:task|target|service|remote|recipe)|does not contain (?:a )?(?:recipe|scheme|target|task)|no \S+ ?(?:task|target|recipe)s? (?:named|matching)`,
+    // Shells
     String.raw`no matches found:|: event not found|bad substitution|unexpected EOF while|syntax error near|unmatched ["'\x60({]`,
   ].join('|'),
   'i',
@@ -255,26 +277,49 @@ const CERTAIN_INVOCATION = new RegExp(
 
 const LIKELY_INVOCATION = new RegExp(
   [
-    String.raw`(?:jq|yq|awk|sed|perl): (?:error|.*expression|\d|-e )|failed to parse jq|parse error|syntax error|unterminated|unbalanced|regex parse error|invalid (?:regular expression|regex|pattern|expression|syntax|format|value|choice|date|number|URL|ref|refspec|path|query)|Unknown JSON field|invalid choice`,
-    String.raw`build constraints exclude|no Go files in|cannot write multiple packages|outside (?:main|the main) module|not in (?:std|GOROOT)|no required module provides|updates to go\.mod needed|go\.mod file not found|main module .* does not contain|malformed import path|cannot find (?:main )?module`,
+    // Expressions and values
+    String.raw`(?:jq|yq|awk|sed|perl): (?:error|.*expression|\d|-e )|failed to parse jq|parse error|syntax error|unterminated|unbalanced|regex parse error|invalid (?:regular expression|regex|pattern|expression|syntax|format|value|choice|date|number|URL|ref|refspec|path|query)|Unknown JSON field|unknown (?:file extension|encoder|decoder|target|format|filter|reporter|type|project|package|service|environment|profile)|Did you mean`,
+    // Go
+    String.raw`build constraints exclude|no Go files in|cannot write multiple packages|outside (?:main|the main) module|not in (?:std|GOROOT)|updates to go\.mod needed|go\.mod file not found|main module .* does not contain|malformed import path|cannot find (?:main )?module|requires cgo`,
+    // Git
     String.raw`ignored by one of your \.gitignore|did not match any file|ambiguous argument|unknown revision|bad revision|not a git repository|unrelated histories|src refspec|no upstream branch|has no upstream|No configured push|not a valid (?:ref|object|branch|identifier)|invalid reference|unknown switch|index\.lock|already (?:exists|checked out|used by worktree)|working tree contains|would be overwritten by|not possible to fast-forward|divergent branches|detached HEAD`,
-    String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lockfile|lock file|--legacy-peer-deps|frozen`,
-    String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index) ["'\x60]?[\w.]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+`,
-    String.raw`ECONNREFUSED|connection refused|EADDRINUSE|address already in use|port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve host|heap out of memory|out of memory|ENOMEM|EMFILE|no space left`,
-    String.raw`(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)|(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+)["'\x60]? (?:is |was |must be |environment variable |env var )?(?:not set|required|missing|undefined|not defined|set)|must be set|is not set|Missing (?:environment|env|required env)`,
-    String.raw`(?:cannot|can't|could not) find (?:module|package)|no module named|ModuleNotFound|is not installed|please (?:install|run)|not installed|try running|run ['"\x60][^'"\x60]+['"\x60]|Executable doesn't exist|shared librar|could not (?:read|find|locate) (?:a )?["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config)|no (?:package\.json|Makefile|makefile|pyproject|such file or directory.{0,40}package\.json)|can't open (?:file|input)|cannot execute|Permission denied|Operation not permitted|Read-only file system|Is a directory|Not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running`,
+    // Versions and lock files
+    String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lock ?file\b.{0,60}\b(?:not|out|needs?|frozen|changed|compatible)|\S+[.-]lock\b.{0,60}\b(?:not|out of|in sync)|--legacy-peer-deps|frozen|requires the features?`,
+    // Servers and databases
+    String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index) ["'\x60]?[\w.]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+|have a resource type`,
+    String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
+    // What is not there, and what is not allowed
+    'must be set|is not set|no value for required|Missing (?:environment|env|required env)',
+    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to|failed to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache|dockerfile)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|허가 거부|권한이 없|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
   ].join('|'),
   'i',
 );
 
-/** The first line of a message that is such a one; one that ends in a colon takes the next along. */
+const ENVIRONMENT =
+  /ECONNREFUSED|connection refused|EADDRINUSE|address already in use|heap out of memory|Executable doesn't exist|did not initialize yet|no required module provides|(?:cannot|can't|could not) (?:find|import) (?:module|package) ['"]?[\w@]|no module named|ModuleNotFound|failed to spawn|(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)/i;
+
+/** Names of variables are written in capitals. */
+const UNSET_VARIABLE =
+  /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+["'`]?(?: environment variable| env var)? (?:is |was |must be )?(?:not set|unset|required|missing|undefined|not defined|set)\b|(?:[Ss]et(?:ting)?|environment variable) ["'`]?[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/;
+
+/** What to do about it: what went wrong stands before. */
+const HINT = /^(?:hint:|please |try |run |to |tip:|note:|is the server|you can |trust |consider )/i;
+/** Margins in which programs put their messages. */
+const MARGIN = /^(?:E {2,}|[│║●✖×>*] *|\[ERROR\] )+/;
+
+/**
+ * The first line of a message that is such a one; one that ends in a colon takes the next along. A mere hint gives way to
+ * another such line, or to the line before it that sounds like an error.
+ */
 function lineThat(holds: (line: string) => boolean, text: string): string | undefined {
-  const lines = text.split('\n', 200).map((line) => line.trim());
-  for (let index = 0; index < lines.length; index++) {
-    const line = lines[index] as string;
-    if (line.length > 600 || !holds(line)) continue;
-    const next = lines.slice(index + 1).find((one) => one !== '');
-    return line.endsWith(':') && next !== undefined ? `${line} ${next}` : line;
-  }
-  return undefined;
+  const lines = text.split('\n', 200).map((line) => line.trim().replace(MARGIN, ''));
+  const fitting = lines.flatMap((line, index) =>
+    line.length <= 600 && !/^(?:throw|raise|return)\b/.test(line) && holds(line) ? [index] : [],
+  );
+  const told = fitting.find((index) => !HINT.test(lines[index] as string)) ?? fitting[0];
+  if (told === undefined) return undefined;
+  const line = lines[told] as string;
+  if (HINT.test(line)) return lines.slice(0, told).findLast((one) => SOUNDS_LIKE_ERROR.test(one)) ?? line;
+  const next = lines.slice(told + 1).find((one) => one !== '');
+  return line.endsWith(':') && next !== undefined ? `${line} ${next}` : line;
 }

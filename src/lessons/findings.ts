@@ -41,10 +41,13 @@ const PATTERNS: readonly Pattern[] = [
 /** Findings of compilers and tests: they say what is wrong with the change at hand. */
 const NO_RULE: readonly RegExp[] = [
   /^\S+?[(:]\d+[,:]\d+\)?:? (?:- )?error (TS\d+: .+)$/,
-  /^(?:error|warning)(?:\[E\d+\])?: (.+)$/,
+  /^error\[E\d+\]: (.+)$/,
   /^--- FAIL: (\S+)/,
   /^\(fail\) (.+)$/,
-  /^(?:✗|✘|×|✕|FAIL|FAILED) (.+)$/,
+  /^test (\S+) \.\.\. FAILED$/,
+  /^● (.+ › .+)$/,
+  // A file of tests alone says less than the test below it.
+  /^(?:✗|✘|×|✕|FAIL|FAILED) +(?!\S+\.[cm]?[jt]sx?(?: \([\d.]+ m?s\))?$)(.+)$/,
   /^\S+?:\d+(?::\d+)?:? (?:error|fatal error): (.+)$/,
   /^(?:E {2,})?((?:Assertion|Type|Reference|Syntax|Value|Key|Attribute|Name|Import)Error\b.*)$/,
   /^\S+\.\w{1,5}:\d+:\d+: (.+)$/,
@@ -59,7 +62,7 @@ export function findingsIn(output: string): Finding[] {
   const found = new Map<string, Finding>();
   let biomeRule: string | null = null;
   const lines = output.split('\n', LINES_MAX);
-  for (const line of lines) {
+  for (const [index, line] of lines.entries()) {
     const text = line.trim().replace(/^\[[\w:-]{1,24}\] /, '');
     if (text.length < 4 || found.size >= FINDINGS_MAX) continue;
     const heading = BIOME.exec(text)?.[1];
@@ -70,12 +73,20 @@ export function findingsIn(output: string): Finding[] {
     const message = biomeRule === null ? undefined : BIOME_MESSAGE.exec(text)?.[1];
     const finding =
       message === undefined
-        ? findingOf(text)
+        ? (findingOf(text) ?? compilerFinding(text, lines[index + 1] ?? ''))
         : { rule: biomeRule, message: message.slice(0, MESSAGE_LENGTH_MAX) };
     if (message !== undefined) biomeRule = null;
     if (finding !== undefined) found.set(`${finding.rule} ${finding.message}`, finding);
   }
   return [...found.values()];
+}
+
+/** rustc and clippy print the place below. */
+function compilerFinding(text: string, next: string): Finding | undefined {
+  const message = /^(?:error|warning): (.+)$/.exec(text)?.[1];
+  return message === undefined || !/^\s*--> /.test(next)
+    ? undefined
+    : { rule: null, message: message.slice(0, MESSAGE_LENGTH_MAX) };
 }
 
 function findingOf(text: string): Finding | undefined {

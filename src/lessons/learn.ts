@@ -1,10 +1,19 @@
 import { relativeFile } from '../core/project.ts';
-import { culpritOf } from './failure.ts';
+import { blamedWords, culpritOf } from './failure.ts';
 import { findingsIn, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
-import { isSameWork, likeness } from './likeness.ts';
-import { isRead, isSetUp, siblingScript, undoes } from './programs.ts';
-import { parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { areAlike, correctness, isSameWork } from './likeness.ts';
+import {
+  asksForHelp,
+  fetchesAndRuns,
+  isCheck,
+  isLook,
+  isRead,
+  isSetUp,
+  siblingScript,
+  undoes,
+} from './programs.ts';
+import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quotePair } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
 
@@ -115,7 +124,12 @@ function withinProject(target: string, root: string): string {
 
 /** By what two commands are the same one: numbers and hashes masked, with the place. */
 function shapeOf({ words }: SimpleCommand, place: string): string {
-  return `${place}\n${words.map((word) => maskLine(unquoted(word))).join(' ')}`;
+  return `${place}\n${words.map((word) => maskLine(isPattern(word) ? word : unquoted(word))).join(' ')}`;
+}
+
+/** What the shell would replace, were it not for quotes. */
+function isPattern(word: string): boolean {
+  return /[*?[\]{}]/.test(word) && !/\s/.test(word);
 }
 
 type Count = { worked: number; lastWorked: string; failed: number; firstFailed: string };
@@ -181,17 +195,23 @@ function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]
 function correction(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
   const culprit = culpritIn(failure);
   if (culprit === undefined || hasVariable(culprit)) return undefined;
-  const isWrongCall = failure.outcome.noise === null;
+  // What works again as it was, was no wrong call.
+  const isAgain = ({ shape }: Placed) => shape === culprit.shape;
+  if (later.some((call) => call.outcome.kind === 'worked' && call.commands.some(isAgain))) return undefined;
+  const { said, noise } = failure.outcome;
+  const isWrongCall = noise === null;
+  const blamed = blamedWords(culprit, said);
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
     if (!isAccepted(helper, failure)) return;
     for (const command of helper.commands) {
-      const value = likeness(culprit, command) - step * STEP_COST;
-      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0) || hasVariable(command)) continue;
+      const value = correctness(culprit, command, { said, blamed }) - step * STEP_COST;
+      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0)) continue;
+      if (hasVariable(command) || asksForHelp(command, culprit)) continue;
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
-      if (!isWrongCall && !(step === 0 && helper.outcome.kind === 'worked' && isExtended(culprit, command)))
-        continue;
-      if (undoes(command) && !undoes(culprit)) continue;
+      const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
+      if (!isWrongCall && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
+      if ((undoes(command) && !undoes(culprit)) || fetchesAndRuns(command, culprit)) continue;
       best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
     }
   });
@@ -206,7 +226,8 @@ function correctionBy(
   { culprit, command, value }: Pair,
 ): Observation | undefined {
   const common = { failure, helper, likeness: value, shape: command.shape };
-  if (isSameWork(culprit, command)) {
+  const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
+  if (isSameWork(culprit, command) && !isQuoted) {
     if (culprit.place === command.place) return undefined;
     const use = quoteCommand(command);
     if (use === undefined || isOutside(command.place)) return undefined;
@@ -229,11 +250,23 @@ function isOutside(place: string): boolean {
   return /^(?:[/~]|[A-Za-z]:|\.\.)/.test(place);
 }
 
-/** Every word of the one stands in the other in the same order, and there are more: a flag, a variable, an argument. */
-function isExtended(culprit: SimpleCommand, command: SimpleCommand): boolean {
+/**
+ * Every word of the one stands in the other in the same order: in another directory, behind something, or with an option. Options
+ * that a check's message does not name make it look at less.
+ */
+function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string): boolean {
+  const behind = command.words.slice(-culprit.words.length).join(' ') === culprit.words.join(' ');
+  const isMissing = /no such file|not found|does not exist|없/i.test(said);
+  if (behind) return command.words.length > culprit.words.length || isMissing || !isCheck(culprit);
   let at = 0;
-  for (const word of command.words) if (word === culprit.words[at]) at++;
-  return at === culprit.words.length && command.words.length > culprit.words.length;
+  let hasOption = false;
+  for (const word of command.words) {
+    if (word === culprit.words[at]) at++;
+    else
+      hasOption ||=
+        (word.startsWith('-') && (!isCheck(culprit) || said.includes(word))) || isAssignment(word);
+  }
+  return at === culprit.words.length && hasOption;
 }
 
 /** It worked, or failed for a reason that shows that its wording was understood. */
@@ -290,11 +323,13 @@ function fixerBy(
   helper: Shell,
   { culprit, command, isSure }: Fix,
 ): Observation | undefined {
-  if (undoes(command) || hasVariable(command)) return undefined;
+  // What reads a pipe is half a command.
+  if (undoes(command) || hasVariable(command) || command.readsPipe || fetchesAndRuns(command, culprit))
+    return undefined;
   const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
   if (failing === undefined || use === undefined) return undefined;
   const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
-  const isCertain = isSure || isNamed || (failure.outcome.noise === null && isSetUp(command));
+  const isCertain = isSure || isNamed || (failure.outcome.noise !== 'finding' && isSetUp(command));
   const remedy = { kind: 'fixer', failing, use } as const;
   return { failure, helper, remedy, sameness: use, likeness: isCertain ? 1 : 0, shape: command.shape };
 }
@@ -335,7 +370,7 @@ function isWorthTelling(
 ): boolean {
   const sessions = countSessions(helpersOf(seen));
   const told = tally.get(shape);
-  if (told !== undefined && told.failed > told.worked) return false;
+  if (told !== undefined && told.failed > 0 && told.failed >= told.worked) return false;
   if (remedy.kind === 'fixer') return likeliest(seen) === 1 || sessions > 1;
   // The plain command works by now as well: it was something else that failed.
   if (worksByNow(failures, tally)) return false;
@@ -355,7 +390,10 @@ function worksByNow(failures: readonly FailedShell[], tally: Tally): boolean {
 
 /** The message names the words that are to be left out. */
 function isSaidByItself({ outcome }: FailedShell, remedy: Remedy): boolean {
-  return remedy.kind === 'without' && remedy.leaveOut.split(' ').every((word) => outcome.said.includes(word));
+  if (remedy.kind !== 'without') return false;
+  const words = remedy.leaveOut.split(' ');
+  const options = words.filter((word) => word.startsWith('-'));
+  return (options.length > 0 ? options : words).every((word) => outcome.said.includes(word));
 }
 
 /** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
@@ -384,7 +422,8 @@ function acrossSessions(
     count.worked < 5 * Math.max(1, count.failed)
   )
     return undefined;
-  const remedy = undoes(command) ? undefined : remedyOf(culprit, command);
+  const isUnsafe = undoes(command) || fetchesAndRuns(command, culprit);
+  const remedy = isUnsafe ? undefined : remedyOf(culprit, command);
   if (remedy === undefined) return undefined;
   return {
     key,
@@ -411,16 +450,6 @@ function differsInOneWord(left: SimpleCommand, right: SimpleCommand): boolean {
     /^[a-z][\w:-]{2,}$/.test(word) &&
     areAlike(word, other)
   );
-}
-
-/** One is the other with something before, behind or between. */
-function areAlike(left: string, right: string): boolean {
-  const [short, long] = left.length < right.length ? [left, right] : [right, left];
-  let start = 0;
-  while (start < short.length && short[start] === long[start]) start++;
-  let end = 0;
-  while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
-  return start + end >= short.length * 0.7;
 }
 
 type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; readonly messages: string[] };

@@ -7,12 +7,78 @@ export function likeness(left: SimpleCommand, right: SimpleCommand): number {
   if (words.length === 0 || others.length === 0 || areOtherCode(words, others)) return 0;
   const shared = sharedInOrder(words, others);
   const ratio = shared / Math.max(words.length, others.length);
-  if (shared === Math.min(words.length, others.length) && shared >= 2) return 0.6 + 0.4 * ratio;
+  if (shared === Math.min(words.length, others.length) && (shared >= 2 || isAroundOne(words, others)))
+    return 0.6 + 0.4 * ratio;
+  if (isOnlyReordered(words, others)) return 0.9;
   const isSameProgram = programOf(left) === programOf(right);
   const isSameKind = isSameProgram && subcommandOf(words) === subcommandOf(others);
   if (isSameKind || (shared >= 3 && ratio >= 0.75)) return 0.3 + 0.6 * ratio;
   const rest = argumentsOf(words).join(' ');
   return !isSameProgram && rest !== '' && rest === argumentsOf(others).join(' ') ? 0.8 : 0;
+}
+
+/** A program alone, run by another one or with an option. */
+function isAroundOne(words: readonly string[], others: readonly string[]): boolean {
+  return others.at(-1) === words[0] || (others[0] === words[0] && others[1]?.startsWith('-') === true);
+}
+
+/** The same words in another order, or with a blank for a hyphen: `docker-compose up`, `docker compose up`. */
+function isOnlyReordered(words: readonly string[], others: readonly string[]): boolean {
+  const apart = (list: readonly string[]) => list.join(' ').replaceAll('-', ' ');
+  return words.toSorted().join(' ') === others.toSorted().join(' ') || apart(words) === apart(others);
+}
+
+/** How much one command puts another right about which something was said: 0 to 1. `blamed`: its words of which it was. */
+export function correctness(
+  left: SimpleCommand,
+  right: SimpleCommand,
+  { said, blamed }: { readonly said: string; readonly blamed: readonly string[] },
+): number {
+  const [words, others] = [wordsOf(left), wordsOf(right)];
+  return isOtherSubject(words, others, said)
+    ? 0
+    : Math.max(likeness(left, right), mended(words, others, blamed));
+}
+
+/** The words that are blamed are gone, and what is left stands in the other as well. */
+function mended(words: readonly string[], others: readonly string[], blamed: readonly string[]): number {
+  if (blamed.length === 0 || others.some((word) => blamed.includes(word))) return 0;
+  const rest = words.filter((word, index) => {
+    const before = words[index - 1] ?? '';
+    const isValue = before.startsWith('-') && blamed.includes(before) && !others.includes(word);
+    return !blamed.includes(word) && !isValue;
+  });
+  if (sharedInOrder(rest, others) < rest.length || (rest.length < 2 && others.length !== words.length))
+    return 0;
+  return 0.6 + (0.4 * rest.length) / others.length;
+}
+
+/**
+ * The last word is another name, or gone, and the message does not say that it should have been this one: then the
+ * commands are about two things.
+ */
+function isOtherSubject(words: readonly string[], others: readonly string[], said: string): boolean {
+  const [word, other] = [words.at(-1) ?? '', others.at(-1) ?? ''];
+  const rest = words.slice(0, -1).join(' ');
+  if (word === other) return false;
+  const isBlamed = word.split(/[,=:]/).some((part) => part.length > 1 && said.includes(part));
+  const isOption = word.startsWith('-');
+  if (rest === others.join(' ')) return isBlamed && !isOption && !/[./]/.test(word);
+  if (rest !== others.slice(0, -1).join(' ') || isCode(word)) return false;
+  if (isOption || other.startsWith('-')) return isBlamed && isOption !== other.startsWith('-');
+  return !((isBlamed || /[*?]|\.{3}/.test(word)) && areAlike(word, other));
+}
+
+/** One is the other with something before, behind or between. */
+export function areAlike(left: string, right: string): boolean {
+  const [short = '', long = ''] = [left.toLowerCase(), right.toLowerCase()].sort(
+    (a, b) => a.length - b.length,
+  );
+  let start = 0;
+  while (start < short.length && short[start] === long[start]) start++;
+  let end = 0;
+  while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
+  return start + end >= short.length * 0.7;
 }
 
 /** The same words, wherever they run. */
@@ -45,7 +111,9 @@ export function sharedInOrder(left: readonly string[], right: readonly string[])
   return row.at(-1) ?? 0;
 }
 
-const CODE_LENGTH_MIN = 40;
+const CODE_LENGTH_MIN = 12;
+/** Of longer code names and texts that came in say that it does something else. */
+const SHORT_CODE_LENGTH_MAX = 40;
 const CODE_KEPT_MIN = 0.7;
 const SAME_CODE = '\0';
 
@@ -63,17 +131,18 @@ function withSameCode(words: string[], others: string[]): [string[], string[]] {
 /** What was written anew is no correction of what stood there. */
 function areOtherCode(words: readonly string[], others: readonly string[]): boolean {
   const [code, other] = [longest(words), longest(others)];
-  return isCode(code) && isCode(other) && code !== other;
+  return isCode(code) && code !== other;
 }
 
 function isCode(word: string): boolean {
   return word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
 }
 
-/** How much of the code has stayed; nothing when names or texts came in, since then it does something else. */
+/** How much of the code has stayed. */
 function keptOf(code: string, other: string): number {
   const [tokens, others] = [tokensOf(code), tokensOf(other)];
-  if (others.some((token) => /^[A-Za-z]\w/.test(token) && !tokens.includes(token))) return 0;
+  const isLong = Math.max(code.length, other.length) >= SHORT_CODE_LENGTH_MAX;
+  if (isLong && others.some((token) => /^[A-Za-z]\w/.test(token) && !tokens.includes(token))) return 0;
   return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length);
 }
 

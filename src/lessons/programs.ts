@@ -25,6 +25,21 @@ export function isRead(command: SimpleCommand): boolean {
   );
 }
 
+/** Whether the program only shows what is there: that it shows another thing is no correction. */
+export function isLook(command: SimpleCommand): boolean {
+  return READS.has(programOf(command));
+}
+
+const DIAGNOSES =
+  /^(?:DEBUG|VERBOSE|TRACE|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|NODE_DEBUG)=|^--?(?:verbose|debug|trace|stacktrace|vv+)$/;
+
+/** Whether the command only asks how it is called, or says more of what it does. */
+export function asksForHelp({ words }: SimpleCommand, failing: SimpleCommand): boolean {
+  const isHelp = (word: string) => /^--?(?:help|version|list)$|^help$/.test(word) || DIAGNOSES.test(word);
+  const added = words.filter((word) => !failing.words.includes(word));
+  return added.some(isHelp) || added.at(-1) === '-h';
+}
+
 /** Whether the command looks for faults in the code. */
 export function isCheck(command: SimpleCommand): boolean {
   return CHECKS.test(textOf(command));
@@ -32,7 +47,7 @@ export function isCheck(command: SimpleCommand): boolean {
 
 /** Whether the command makes ready what others need. */
 export function isSetUp(command: SimpleCommand): boolean {
-  return /(?:^| )(?:install|ci|i|add|sync|up|start|trust|enable|init|setup|bootstrap|migrate|generate|codegen|tidy|download|vendor|restore|create|mkdir|login|use|build|compile)\b/.test(
+  return /(?:^|[ :])(?:install|ci|i|add|sync|up|update|deps\.get|pub get|start|trust|enable|init|setup|bootstrap|migrate|generate|codegen|tidy|download|vendor|restore|create|mkdir|login|use|build|compile)\b/.test(
     textOf(command),
   );
 }
@@ -41,24 +56,53 @@ export function isSetUp(command: SimpleCommand): boolean {
 export function undoes(command: SimpleCommand): boolean {
   const words = textOf(command);
   return (
-    /(?:^| )(?:--force(?:-with-lease)?|--no-verify|--hard|--no-gpg-sign|--allow-empty|--skip-\S+|--no-check\S*|--break-system-packages|--privileged|-rf|-fr|--delete|-D|--insecure|-k)(?:[= ]|$)/.test(
+    UNSAFE_ASSIGNMENT.test(command.words.join(' ')) ||
+    /(?:^| )(?:--force(?:-with-lease|-\S+)?|-Force|--dangerously\S*|--trusted-host|--no-lock|-lock=false|--no-verify|--hard|--no-gpg-sign|--allow-empty|--skip-\S+|--no-check\S*|--break-system-packages|--privileged|-rf|-fr|--delete|--insecure)(?:[= ]|$)/.test(
       words,
     ) ||
-    /^(?:sudo |doas |su |rm |dd |mkfs|chmod -?R? ?777|kill|pkill|killall|shutdown|reboot|truncate|git (?:reset|clean|checkout --|restore|push -f|rebase --skip|stash drop|commit -n|commit .*-n )|docker (?:system prune|volume rm|rm -f)|DROP )/.test(
+    /^(?:sudo |doas |su |rm |dd |mkfs|chmod -?R? ?777|kill|pkill|killall|shutdown|reboot|truncate|terraform (?:destroy|apply)|kubectl delete|helm (?:uninstall|delete)|dropdb|git push .*(?:-f\b| \+\S)|git branch .*-D\b|curl .*-k\b|git (?:reset|clean|checkout --|restore|push -f|rebase --skip|stash drop|commit -n|commit .*-n )|docker (?:system prune|volume rm|rm -f)|DROP )/.test(
       words,
-    )
+    ) ||
+    /[ :.](?:drop|wipe|destroy|reset|fresh|purge|prune)\b/.test(words)
   );
 }
 
-const FETCHES =
-  /^(?:npx|bunx|uvx|pipx run|pnpm dlx|yarn dlx|npm exec|npm x|deno run https?:|go run \S+\.\S+\/|docker run|podman run|curl|wget|iex|irm|Invoke-)|(?:^| )--(?:index-url|extra-index-url|registry)\b/;
+/** Assignments in front that switch checks off. */
+const UNSAFE_ASSIGNMENT =
+  /(?:^| )(?:HUSKY=0|HUSKY_SKIP|SKIP=|LEFTHOOK=0|NODE_TLS_REJECT_UNAUTHORIZED=|GIT_SSL_NO_VERIFY=|PYTHONHTTPSVERIFY=|\w*STRICT\w*=(?:0|false))/;
 
-/** Whether the command gets something from elsewhere and runs it. */
-export function fetchesAndRuns(command: SimpleCommand): boolean {
-  return FETCHES.test(textOf(command));
+/** Programs that get a package, a page or an image and run it, with what they get. */
+const RUNS_FETCHED =
+  /(?:(?:^|[\s"'(;&|])(?:npx|bunx|uvx|uv tool run|pipx run|(?:pnpm|yarn) dlx|(?:npm|bun|yarn|pnpm) (?:create|init(?= \S)|x)|npm exec|deno run(?= (?:-\S+ )*(?:https?|npm|jsr):)|go run(?= (?:-\S+ )*\w+\.\w+\/)|(?:docker|podman|nerdctl) (?:container )?run)|(?:^|-c |["'(;&|] ?)(?:curl|wget|iex|irm|Invoke-\w+))(?: -\S+)*(?: [^-]\S*)?/i;
+/** Options of these that do not name what is got. */
+const PLAIN_OPTION = / -(?!p\b|-(?:package|from|with))\S+/g;
+/** Where packages come from when not from where they always do. */
+const OTHER_SOURCE =
+  /(?:^| )(?:--(?:index-url|extra-index-url|registry|find-links|source|index)(?:[= ]\S+)?|(?:git\+|git@|https?:|github:)\S+)/;
+const SHELLS = /^(?:ba|z|da|fi)?sh$|^(?:python3?|node|deno|bun|perl|ruby|pwsh|powershell)$/;
+
+/** Whether the command gets something from elsewhere and runs it, other than the failing one did. */
+export function fetchesAndRuns(command: SimpleCommand, failing: SimpleCommand): boolean {
+  const fetched = fetchedBy(command);
+  return fetched !== '' && fetched !== fetchedBy(failing);
 }
 
-/** `lint:fix` beside `lint`, `fmt` beside `lint`, `eslint --fix` beside `eslint`: the same runner's way to repair. */
+function fetchedBy(command: SimpleCommand): string {
+  const words = textOf(command);
+  if (command.readsPipe && SHELLS.test(programOf(command))) return words;
+  if (/[<$]\((?:curl|wget|irm)\b/.test(words)) return words;
+  const run = RUNS_FETCHED.exec(words)?.[0].replace(PLAIN_OPTION, '') ?? '';
+  const source = /\b(?:install|add|i|get|sync|ci|update|upgrade)\b/.test(words)
+    ? OTHER_SOURCE.exec(words)?.[0]
+    : '';
+  return `${run}${source ?? ''}`;
+}
+
+/** Options by which a tool only looks, and those by which it mends. */
+const LOOKS = /^--?(?:check|check-only|dry-run|list-different|diff)$/;
+const MENDS = /^--?(?:fix|write|apply|autocorrect|autocorrect-all|in-place|w|a|A)$/;
+
+/** `lint:fix` beside `lint`, `fmt` beside `lint`, `eslint --fix` beside `eslint`, `fmt` beside `fmt --check`. */
 export function siblingScript(failing: SimpleCommand, other: SimpleCommand): boolean {
   const [words, others] = [plainWords(failing), plainWords(other)];
   if (words.join(' ') === others.join(' ') || others.length === 0) return false;
@@ -68,11 +112,11 @@ export function siblingScript(failing: SimpleCommand, other: SimpleCommand): boo
   const last = others.at(-1) ?? '';
   const isSameRunner = words.length > 1 && words.slice(0, -1).join(' ') === others.slice(0, -1).join(' ');
   if (isSameRunner && isRepair(last)) return last.startsWith(script) || /^(?:fmt|format|fix)$/.test(last);
-  return (
-    others.length === words.length + 1 &&
-    others.slice(0, -1).join(' ') === words.join(' ') &&
-    /^--?(?:fix|write|apply|autocorrect)/.test(last)
-  );
+  const looks = words.filter((word) => !LOOKS.test(word));
+  const mends = others.filter((word) => !MENDS.test(word));
+  const isChanged =
+    looks.length < words.length ? words.length - looks.length === 1 : others.length === mends.length + 1;
+  return isChanged && others.length - mends.length <= 1 && looks.join(' ') === mends.join(' ');
 }
 
 function plainWords({ words }: SimpleCommand): string[] {

@@ -103,7 +103,9 @@ export function unquoted(word: string): string {
 
 /** The program of a simple command, without path and without the assignments in front of it; empty when there is none. */
 export function programOf({ words }: Pick<SimpleCommand, 'words'>): string {
-  const word = unquoted(words.find((one) => !isAssignment(one)) ?? '');
+  const typed = words.find((one) => !isAssignment(one)) ?? '';
+  // In PowerShell a path has backslashes.
+  const word = /["']/.test(typed) ? unquoted(typed) : typed;
   return word.slice(word.search(/[^\\/]*$/)).replace(/\.(?:exe|cmd|bat)$/i, '');
 }
 
@@ -190,7 +192,8 @@ class Reader {
       const character = this.#text[this.#at] as string;
       if (
         /[\s;|&()<>]/.test(character) &&
-        !(character === '(' && /[$<>=]/.test(this.#text[this.#at - 1] ?? ' '))
+        !(character === '(' && /[$<>=]/.test(this.#text[this.#at - 1] ?? ' ')) &&
+        !(/[<>]/.test(character) && this.#text[this.#at + 1] === '(')
       )
         break;
       if (character === '\\') this.#at += 2;

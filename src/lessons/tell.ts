@@ -12,8 +12,41 @@ const GAP = '…';
 
 /** The command as it is told; undefined when too little is left of it to be of use. */
 export function quoteCommand(command: SimpleCommand): string | undefined {
-  const told = command.words.map((word, index) => (isTold(command, index) ? toldWord(word) : GAP));
+  const head = headLength(command);
+  const told = command.words.map((word, index) => {
+    if (!isTold(command, index)) return nameOf(command, index);
+    return index < head || isOption(word) || isPlainName(unquoted(word)) || isInstall(command)
+      ? toldWord(word)
+      : GAP;
+  });
   return quotation(told, command);
+}
+
+const HIDDEN_LENGTH_MIN = 5;
+
+/** A message about commands without the values in them that are not told. */
+export function quoteMessage(message: string, commands: readonly SimpleCommand[]): string {
+  let told = message;
+  for (const command of commands) {
+    const hidden = command.words.filter((_word, index) => !isTold(command, index)).flatMap(valuesIn);
+    for (const value of hidden)
+      if (value.length >= HIDDEN_LENGTH_MIN && value !== 'localhost') told = told.replaceAll(value, GAP);
+  }
+  return told;
+}
+
+/** What an untold word may hold: all of it, what was assigned, what hangs on a letter (`-psecret`), and the parts. */
+function valuesIn(word: string): string[] {
+  const value = unquoted(word);
+  if (/^--[^=]*$/.test(value) || (isElsewhere(value) && !value.includes(':'))) return [];
+  const assigned = value.replace(/^(?:--?)?[\p{L}_][\p{L}\d_.-]*\+?=(?=.)/u, '');
+  const attached = /^-\w/.test(value) ? [value.slice(2), value.slice(3)] : [value, assigned];
+  return [...attached, ...assigned.split(/[=:@/,;&?%\s"'{}[\]()]+/).filter((part) => !part.startsWith('-'))];
+}
+
+/** The words of a command, gaps for those that are not told. */
+export function toldWords(command: SimpleCommand): string[] {
+  return command.words.map((word, index) => (isTold(command, index) ? unquoted(word) : GAP));
 }
 
 /** Two commands as they are told, so that the difference is seen: what both share is left out where it says nothing. */
@@ -37,9 +70,9 @@ function quoteBeside(
 ): string | undefined {
   const head = headLength(command);
   const told = command.words.map((word, index) => {
-    if (!isTold(command, index)) return GAP;
+    if (!isTold(command, index)) return nameOf(command, index);
     const isBeside = index >= head && shared.has(word) && !isOption(word);
-    if (isBeside && (!isShort(command) || /^\d+$/.test(word))) return GAP;
+    if (isBeside && !(isShort(command) && isPlainName(unquoted(word)))) return GAP;
     const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
     return partner === undefined ? toldWord(word) : aroundDifference(word, partner);
   });
@@ -61,12 +94,33 @@ export function leftOut(failing: SimpleCommand, use: SimpleCommand): string | un
   return text.length <= QUOTE_LENGTH_MAX ? text : undefined;
 }
 
+/** Of a setting in front, and of an option, the name without the value; else a gap. */
+function nameOf({ words }: SimpleCommand, index: number): string {
+  const isInFront = words.slice(0, index).every(isAssignment);
+  const name = (isInFront ? /^[A-Z][A-Z\d_]*=/ : /^--[a-z][a-z-]{2,30}=/).exec(words[index] ?? '')?.[0];
+  return name === undefined ? GAP : `${name}${GAP}`;
+}
+
 /** Nothing is new in `use` but gaps: then it tells nothing. */
 function isVaguer(use: string, failing: string): boolean {
+  if (!`${use} ${failing}`.includes(GAP)) return false;
   const words = failing.split(' ');
   const added = use.split(' ').filter((word) => !words.includes(word) && word !== GAP);
   const removed = words.filter((word) => !use.split(' ').includes(word) && word !== GAP);
   return added.length === 0 && removed.length === 0;
+}
+
+/** A path, a version, or a word as short as names of services, branches and targets are. */
+function isPlainName(value: string): boolean {
+  return (
+    /^[a-z]{1,12}$|^[a-z]{1,6}\d{1,3}[a-z]?$|^[^\w\s]{1,3}$|^\d+(?:\.\d+)+$/.test(value) ||
+    /^[^\s=,;()<>|]*[./][^\s=,;()<>|]*$/.test(value)
+  );
+}
+
+/** What it installs are names that everybody knows. */
+function isInstall({ words }: SimpleCommand): boolean {
+  return words.slice(1, 4).some((word) => /^(?:install|add|i)$/.test(word));
 }
 
 function isShort({ words }: SimpleCommand): boolean {
@@ -77,12 +131,12 @@ function isShort({ words }: SimpleCommand): boolean {
 function headLength(command: SimpleCommand): number {
   const start = command.words.findIndex((word) => !isAssignment(word));
   let index = start + 1;
-  while (index < start + 3 && /^[a-z][\w:-]*$/i.test(unquoted(command.words[index] ?? ''))) index++;
+  while (index < start + 3 && /^[a-z][\w:.-]*$/i.test(unquoted(command.words[index] ?? ''))) index++;
   return index;
 }
 
 function isOption(word: string): boolean {
-  return /^--?[A-Za-z]/.test(word);
+  return /^--?\p{L}/u.test(word);
 }
 
 /** Joins the words, gaps as one; undefined when the program itself is a gap or too much is one. */
@@ -136,11 +190,11 @@ function isTold(command: SimpleCommand, index: number): boolean {
   const value = unquoted(word);
   if (isAssignment(word)) {
     const [, name = '', assigned = ''] = /^(\w+)\+?=(.*)$/s.exec(value) ?? [];
-    return !isSecretName(name) && explainsItself(assigned);
+    return explainsItself(name) && !isSecretName(name) && explainsItself(assigned) && !/^=+$/.test(assigned);
   }
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
-    const [, name = '', assigned] = /^(--?[\w.-]+)(?:=(.*))?$/s.exec(value) ?? [];
+    const [, name = '', assigned] = /^(--?[\p{L}\d_.:-]+)(?:=(.*))?$/su.exec(value) ?? [];
     return (
       name !== '' &&
       (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) &&
@@ -148,7 +202,7 @@ function isTold(command: SimpleCommand, index: number): boolean {
     );
   }
   const isProgram = command.words.slice(0, index).every(isAssignment);
-  if (isProgram) return /^[\w@%+.~/\\:-]{1,64}$/.test(value);
+  if (isProgram) return /^[\p{L}\p{N}_@%+.~/\\:-]{1,64}$/u.test(value);
   if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index))
     return false;
   return !isElsewhere(value) && (explainsItself(value) || isPath(value));
@@ -156,47 +210,68 @@ function isTold(command: SimpleCommand, index: number): boolean {
 
 /** A place on somebody's machine, and none of the repository. */
 function isElsewhere(value: string): boolean {
-  return /^(?:\/(?!dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
+  return /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 }
 
 const SECRET_NAME =
-  /pass|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:u|p|P|a|k|w|H|W|x|b|d|pw|psw|pat|data|body|form|from-literal|stdin|env|e|set|build-arg|secret)$/i;
+  /비밀|암호|인증|토큰|pass|phrase|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|pgp|access|code|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
+const SECRET_LETTER = /^-[upPakwHWxbde]$/;
 
 function isSecretName(name: string): boolean {
   return (
-    SECRET_NAME.test(name) &&
+    (SECRET_NAME.test(name) || SECRET_LETTER.test(name)) &&
     !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name)
   );
 }
 
+/** Short options that are none of a secret with these programs. */
+const HARMLESS =
+  /^(?:git -[abduwx]|docker(?:-compose)? -d|(?:npm|pnpm|yarn|bun) -[DPWdw]|g?make -[bkw]|(?:pytest|go|cargo|tox) -[eikpx]|python3? -[bux]|helm -d)$/;
+
+/** A command that names such a thing takes it as well. */
+const SECRET_BEFORE =
+  /(?:^|[\s/.:_-])(?:\w*(?:passw|secret|authtoken)\w*|tokens?|creds?|credentials?|log-?in|unlock|pw|pwd|add-?user|user-?add|(?:user|admin):(?:create|add)|(?:create|set)-?(?:user|admin)|http-basic)(?:$|[\s/.:_[-])/i;
+
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
-function isAfterSecretOption({ words }: SimpleCommand, index: number): boolean {
+function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
+  const { words } = command;
   const before = unquoted(words[index - 1] ?? '');
-  if (isOption(before) && !before.includes('=') && isSecretName(before))
+  if (HARMLESS.test(`${programOf(command)} ${before}`)) return false;
+  const isValue = isOption(before) && !before.includes('=') && !isOption(words[index] ?? '');
+  if (isValue && isSecretName(before))
     return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
   const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
-  return earlier.some((word) =>
-    /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
-      word,
-    ),
+  return (
+    SECRET_BEFORE.test(
+      words
+        .slice(0, index)
+        .map(unquoted)
+        .filter((word) => !isOption(word))
+        .join(' '),
+    ) ||
+    earlier.some((word) =>
+      /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
+        word,
+      ),
+    )
   );
 }
 
 /** `-ppassword`, `-uuser:password`. */
 function hasAttachedValue(command: SimpleCommand, value: string): boolean {
   return (
-    /^-[puPakwU][^-=].{2,}$/.test(value) &&
+    /^-(?:[puPakwU]|hp)[^-=].{2,}$/.test(value) &&
     (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
   );
 }
 
 /** Programs that are called with passwords, keys and tokens in any place. */
 const KEEPS_SECRETS =
-  /^(?:mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
+  /^(?:echo|printf|mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
 
 /** A file or a plain path: what these programs are called on and not what opens it. */
 function isPlainPlace(value: string): boolean {
-  return /^\.{0,2}\/?[\w@+ -]+(?:\/[\w@+.-]+)+\/?$|^[\w-]+\.[a-z]{1,5}$/.test(value) && explainsItself(value);
+  return /^\.{0,2}\/?@?[\w+ -]+(?:\/[\w+.-]+)+\/?$|^[\w-]+\.[a-z]{1,5}$/.test(value) && explainsItself(value);
 }
 
 /** The first plain words behind the program say what it does. */
@@ -227,8 +302,8 @@ export function explainsItself(value: string): boolean {
 
 /** A word of letters, or a number; letters and digits together only as names have them: `v2`, `utf8`, `ES2022`, `sha256`. */
 function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
-  if (/^\d{1,6}$/.test(token)) return true;
-  if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token.length <= 8;
+  if (/^\d{1,5}$/.test(token)) return true;
+  if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token !== value && token.length <= 8;
   // Mixed case and punctuation around it, as in made-up passwords: `Tiger-4821!x`.
   if (
     /[!^&%#~]/.test(value) &&

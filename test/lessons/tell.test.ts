@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test';
+import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
+import { explainsItself, leftOut, quoteCommand, quoteMessage, quotePair } from '../../src/lessons/tell.ts';
+
+const command = (line: string) => parseShell(line)[0] as SimpleCommand;
+
+describe('a command as others read it', () => {
+  const cases: [line: string, told: string | undefined][] = [
+    ['npm run lint:fix', 'npm run lint:fix'],
+    ['docker compose up -d db', 'docker compose up -d db'],
+    ['npx playwright install chromium', 'npx playwright install chromium'],
+    ['pip install -r requirements-dev.txt', 'pip install -r requirements-dev.txt'],
+    ['pip install typing-extensions', 'pip install typing-extensions'],
+    ['npm install -D @types/node', 'npm install -D @types/node'],
+    ['go test -tags=integration ./internal/it/', 'go test -tags=integration ./internal/it/'],
+    ['cargo build --features http', 'cargo build --features http'],
+    [
+      'NODE_OPTIONS=--max-old-space-size=4096 npm run build',
+      'NODE_OPTIONS=--max-old-space-size=4096 npm run build',
+    ],
+    ['PORT=3001 npm run dev', 'PORT=3001 npm run dev'],
+    ['terraform plan -var-file=envs/dev.tfvars', 'terraform plan -var-file=envs/dev.tfvars'],
+    ['make -C services/api build', 'make -C services/api build'],
+    ['git worktree add --detach ../wt main', 'git worktree add --detach ../wt main'],
+    ['bundle exec rubocop -a', 'bundle exec rubocop -a'],
+    ['DATABASE_URL=postgres://db/shop npm test', 'DATABASE_URL=… npm test'],
+    ['API_TOKEN=tiger npm test', 'API_TOKEN=… npm test'],
+    ['tool --password=tiger run', 'tool --password=… run'],
+    ['tool --password tiger run', 'tool --password … run'],
+    ['git commit -m "use tiger as password"', 'git commit -m …'],
+    ['cat /home/anna/notes.txt', 'cat …'],
+    ['cat api/v1/2048/items.json', 'cat api/v1/…/items.json'],
+    ['"$TOOL" run', undefined],
+    [`echo ${'word '.repeat(40)}`, 'echo word …'],
+  ];
+  for (const [line, told] of cases) test(line, () => expect(quoteCommand(command(line))).toBe(told));
+});
+
+describe('two commands as others read them', () => {
+  const cases: [failing: string, use: string, told: [string, string] | undefined][] = [
+    ['gh pr view 12 --stat', 'gh pr view 12 --files', ['gh pr view … --stat', 'gh pr view … --files']],
+    ['cat -A a.txt', 'cat -vet a.txt', ['cat -A a.txt', 'cat -vet a.txt']],
+    ['make tests', 'make test', ['make tests', 'make test']],
+    ['docker-compose up -d', 'docker compose up -d', ['docker-compose up -d', 'docker compose up -d']],
+    ['celery worker -A proj', 'celery -A proj worker', ['celery worker -A proj', 'celery -A proj worker']],
+    ['mysql -u root -ptiger', 'mysql -u root -phorse', undefined],
+    ['API_KEY=tiger npm test', 'API_KEY=horse npm test', undefined],
+  ];
+  for (const [failing, use, told] of cases)
+    test(`${failing} → ${use}`, () => {
+      const pair = quotePair(command(failing), command(use));
+      expect(pair && [pair.failing, pair.use]).toEqual(told);
+    });
+
+  test('of long words the part around the first difference', () => {
+    const filter = (end: string) =>
+      `jq '[.items[] | select(.state == "open") | {number, title, author: .user.login${end}'`;
+    const pair = quotePair(command(filter('}')), command(filter('}]')));
+    expect(pair?.use).toContain('}]');
+    expect(pair?.use.length).toBeLessThan(80);
+  });
+});
+
+test('what is to be left out, when that is all of the difference', () => {
+  const left = (failing: string, use: string) => leftOut(command(failing), command(use));
+  expect(left('wrap bun run test', 'bun run test')).toBeUndefined();
+  expect(left('npm test --frob', 'npm test')).toBe('--frob');
+  expect(left('git add a.ts dist/out.css', 'git add a.ts')).toBe('dist/out.css');
+  expect(left('npm test --frob', 'npm run test')).toBeUndefined();
+  expect(left('mysql -u root -ptiger shop', 'mysql -u root shop')).toBeUndefined();
+});
+
+test('words that explain themselves', () => {
+  for (const word of [
+    'src/a.test.ts',
+    'v1.2.3',
+    'utf8',
+    'sha256',
+    '@acme/ui@2.1.0',
+    '*.ts',
+    '{a,b}',
+    'ES2022',
+    '안녕',
+    'camelCase',
+    '',
+  ])
+    expect([word, explainsItself(word)]).toEqual([word, true]);
+  for (const word of [
+    'hX7kQ2mZpT9w',
+    '9f86d081884c7d65',
+    'https://example.test',
+    'Tiger-4821!x',
+    '123456789',
+    '[REDACTED]',
+  ])
+    expect([word, explainsItself(word)]).toEqual([word, false]);
+});
+
+test('a message without the values that are not told', () => {
+  const told = (line: string, message: string) => quoteMessage(message, parseShell(line));
+  expect(told('mysql -u root -ptigerhorse', "unknown: 'tigerhorse'")).toBe("unknown: '…'");
+  expect(told('tool --password=tigerhorse', 'bad value tigerhorse')).toBe('bad value …');
+  expect(told('curl http://localhost:4000/x', 'cannot connect to localhost port 4000')).toBe(
+    'cannot connect to localhost port 4000',
+  );
+  expect(told('npm run typecheck', 'Missing script: typecheck')).toBe('Missing script: typecheck');
+});
