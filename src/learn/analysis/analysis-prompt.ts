@@ -29,12 +29,12 @@ export const DATA_BYTES_MAX = 48 * 1024;
 const SHARES = {
   contradicted: 0.05,
   checks: 0.04,
-  failures: 0.7,
+  failures: 0.78,
   existingSkills: 0.03,
   ruleEffects: 0.02,
   recentRejections: 0.02,
   recentAcceptances: 0.01,
-  toolSequences: 0.05,
+  toolSequences: 0.03,
 } as const;
 const NAME_LENGTH_MAX = 200;
 

@@ -1,6 +1,7 @@
 import { isInformative } from '../../core/normalize-error.ts';
 import { getProjectName } from '../../core/project.ts';
 import { isFileTool, isShellTool } from '../../core/tools.ts';
+import { isOwnRule } from '../../lessons/findings.ts';
 import type { Call, CallFailure } from '../../store/calls.ts';
 import { findingRules } from './finding-rules.ts';
 import { plainLine } from './shell-words.ts';
@@ -62,6 +63,8 @@ export type CandidateRequest = {
 };
 
 const NEXT_CALLS = 3;
+/** In so many sessions even a finding that every project has is worth a look. */
+const RECURRING_SESSIONS = 3;
 const KEYS_MAX = 8;
 const CORRECTIONS_MAX = 4;
 const CORRECTION_LENGTH_MAX = 120;
@@ -199,7 +202,10 @@ function draftOf(
   const worked = failingLines.reduce((sum, line) => sum + (working.get(`${projectPath}\n${line}`) ?? 0), 0);
   const corrected = corrections(members);
   const other = ranked.find(({ call }) => call.sessionId !== best.call.sessionId);
-  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise !== null);
+  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise === 'finding');
+  const correction = Math.max(...members.map((member) => CORRECTION_RANKS[member.correction]));
+  const isOfTheWork = isFinding && !isOwnRule(rule ?? null) && correction < CORRECTION_RANKS['other-form'];
+  if (isOfTheWork && sessionIds.length < RECURRING_SESSIONS) return undefined;
   return {
     group: {
       projectPath,
@@ -224,15 +230,10 @@ function draftOf(
         ...(corrected.length > 1 ? { corrected } : {}),
         ...(known === undefined ? {} : { known: shown(known, KNOWN_LENGTH_MAX) }),
         example: showExample(best, rule),
-        ...(other === undefined ? {} : { elsewhere: showExample(other, rule) }),
+        ...(other === undefined || isFinding ? {} : { elsewhere: showExample(other, rule) }),
       },
     },
-    rank: [
-      sessionIds.length,
-      isFinding ? 0 : 1,
-      Math.max(...members.map(({ correction }) => CORRECTION_RANKS[correction])),
-      members.length,
-    ],
+    rank: [sessionIds.length, isFinding ? 0 : 1, correction, members.length],
   };
 }
 
