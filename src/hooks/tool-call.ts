@@ -24,6 +24,7 @@ const LINE_LENGTH_MAX = 2000;
 const INPUT_LENGTH_MAX = 300;
 const REMARK_LENGTH_MAX = 240;
 const ERROR_RAW_LENGTH_MAX = 2000;
+const ERROR_AROUND = 700;
 /** Secrets, and the telling line, are looked for in so much of the beginning and of the end of an error. */
 const ERROR_HEAD_SCANNED = 6000;
 const ERROR_TAIL_SCANNED = 2000;
@@ -123,7 +124,16 @@ export function hiddenError(
 }
 
 function errorOf(record: CallRecord, text: string, { key, said, noise }: Failure): ToolError {
-  return { ...record, error: key, said, errorRaw: cutText(text, ERROR_RAW_LENGTH_MAX), noise };
+  return { ...record, error: key, said, errorRaw: keptOf(text, said), noise };
+}
+
+/** The beginning of a long text, and what stands around the line that tells. */
+function keptOf(text: string, said: string): string {
+  const at = text.indexOf(said);
+  if (text.length <= ERROR_RAW_LENGTH_MAX || (at >= 0 && at + said.length <= ERROR_RAW_LENGTH_MAX))
+    return cutText(text, ERROR_RAW_LENGTH_MAX);
+  const end = at < 0 ? text.length : Math.min(text.length, at + said.length + ERROR_AROUND / 2);
+  return `${cutText(text, ERROR_RAW_LENGTH_MAX - ERROR_AROUND - 10)}\n…\n${text.slice(end - ERROR_AROUND, end)}`.toWellFormed();
 }
 
 /** The beginning and the end of what was printed: what tells often comes last. */

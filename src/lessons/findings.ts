@@ -89,15 +89,22 @@ function compilerFinding(text: string, next: string): Finding | undefined {
     : { rule: null, message: message.slice(0, MESSAGE_LENGTH_MAX) };
 }
 
+/** Of linters with many rules the message names the one that was broken: `G306: Expect … (gosec)`. */
+const OF_MANY_RULES = /^(?:gosec|staticcheck|stylecheck|gosimple)$/;
+function finding(rule: string | null, message: string): Finding {
+  const inner =
+    rule === null || !OF_MANY_RULES.test(rule) ? undefined : /^([A-Z]{1,4}\d{3,5}): /.exec(message)?.[1];
+  return { rule: inner ?? rule, message: message.slice(0, MESSAGE_LENGTH_MAX) };
+}
+
 function findingOf(text: string): Finding | undefined {
   for (const { expression, rule, message } of PATTERNS) {
     const match = expression.exec(text);
-    if (match)
-      return { rule: match[rule] ?? null, message: (match[message] ?? '').slice(0, MESSAGE_LENGTH_MAX) };
+    if (match) return finding(match[rule] ?? null, match[message] ?? '');
   }
   for (const expression of NO_RULE) {
     const message = expression.exec(text)?.[1];
-    if (message !== undefined) return { rule: null, message: message.slice(0, MESSAGE_LENGTH_MAX) };
+    if (message !== undefined) return finding(null, message);
   }
   return undefined;
 }

@@ -16,33 +16,42 @@ export type StoredLesson = {
 };
 
 const LESSONS_MAX = 24;
+/** A person's word counts as much as what several sessions have shown. */
+const PERSONS_SESSIONS = 2;
 
-/** The lessons of a project and of no other, the one of the most sessions first, then the newest. */
+/**
+ * The lessons of a project and of no other: what a person wrote first, then the one of the most sessions, then the newest.
+ */
 export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
   const lessons: StoredLesson[] = [];
   if (!db.isOwn) return lessons;
   for (const path of spellings) {
-    const rows = db.sqlite.all(
-      `SELECT error_normalized, said, resolution, resolved_by, sessions FROM error_kb
-       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('lesson', 'model', 'user')
-       ORDER BY sessions DESC, last_used DESC LIMIT ?`,
-      path,
-      LESSONS_MAX,
-    );
-    for (const { error_normalized, said, resolution, resolved_by, sessions } of rows) {
-      const remedy = parseJson(String(resolution));
-      const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
-      const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
-      lessons.push({
-        key: String(error_normalized),
-        said: String(said ?? error_normalized),
-        tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
-        remedy: String(resolution),
-        rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
-        sessions: Number(sessions),
-        byModel: resolved_by === 'model',
-      });
-    }
+    readLessons(path, "= 'user'", lessons, db);
+    readLessons(path, "IN ('lesson', 'model')", lessons, db);
   }
   return lessons;
+}
+
+function readLessons(path: string, by: string, lessons: StoredLesson[], db: Db): void {
+  const rows = db.sqlite.all(
+    `SELECT error_normalized, said, resolution, resolved_by, sessions FROM error_kb
+       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by ${by}
+       ORDER BY sessions DESC, last_used DESC LIMIT ?`,
+    path,
+    LESSONS_MAX,
+  );
+  for (const { error_normalized, said, resolution, resolved_by, sessions } of rows) {
+    const remedy = parseJson(String(resolution));
+    const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
+    const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
+    lessons.push({
+      key: String(error_normalized),
+      said: String(said ?? error_normalized),
+      tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
+      remedy: String(resolution),
+      rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
+      sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
+      byModel: resolved_by === 'model',
+    });
+  }
 }

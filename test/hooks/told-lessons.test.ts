@@ -72,7 +72,7 @@ describe('toldLessons()', () => {
     expect(told(home)).toMatchObject([{ said: 'no port given', fix: 'set PORT' }]);
   });
 
-  test('puts what most sessions have shown first, then the newest, and single sessions last', () => {
+  test('puts what a person wrote first, then what most sessions have shown, then the newest, and single sessions last', () => {
     using home = temporaryHome();
     seedFixes(home.paths, [
       lesson('single', 1),
@@ -82,11 +82,11 @@ describe('toldLessons()', () => {
       lesson('person', 0, { resolvedBy: 'user' }),
     ]);
     expect(said(told(home))).toEqual([
+      'person failed',
       'frequent failed',
       'new failed',
       'old failed',
       'single failed',
-      'person failed',
     ]);
   });
 
@@ -182,8 +182,8 @@ describe('toldLessons()', () => {
       lesson('person', 2, { resolvedBy: 'user' }),
     ]);
     expect(told(home).map(({ said, byModel }) => [said, byModel])).toEqual([
-      ['model failed', true],
       ['person failed', false],
+      ['model failed', true],
       ['log failed', false],
     ]);
   });

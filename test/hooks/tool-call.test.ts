@@ -228,13 +228,15 @@ describe('toolError()', () => {
     });
   }
 
-  test('finds the line that tells also at the end of a long text, of which it keeps the beginning', () => {
+  test('finds the line that tells also at the end of a long text, and keeps the beginning and what stands around that line', () => {
     const printed = `Exit code 1\n${'downloading\n'.repeat(20_000)}error: unknown option '--bail'`;
     const { errorRaw } = toolError(call('Bash', { command: 'npm test -- --bail' }), printed, APP);
-    expect(errorRaw).toBe(printed.slice(0, 2000));
+    expect(errorRaw.length).toBeLessThanOrEqual(2000);
+    expect(errorRaw).toStartWith('Exit code 1\ndownloading\n');
+    expect(errorRaw).toEndWith(`…\n${printed.slice(-700)}`);
     const short = `Exit code 1\n${'downloading\n'.repeat(300)}error: unknown option '--bail'`;
     const { said } = toolError(call('Bash', { command: 'npm test -- --bail' }), short, APP);
-    expect(said).toBe("unknown option '--bail'");
+    expect(said).toBe("error: unknown option '--bail'");
   });
 
   test('never cuts a code point', () => {
