@@ -31,6 +31,7 @@ import {
   type Others,
   type Unread,
 } from './invocation.ts';
+import { projectAt } from './project.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 /** Everything that writes, and what the hooks besides SubagentStart have in common: loaded when one of them is called. */
@@ -110,7 +111,11 @@ async function readNews(run: HookRun, forWriting: () => Db): Promise<string | un
   try {
     const caughtUp = (await run.chunks.catchUps?.())?.catchUpForHook(run, limits, forWriting);
     const { transcriptPath } = event;
-    if (caughtUp?.isMore && transcriptPath !== undefined) startDetached(['catch-up', transcriptPath], paths);
+    // The client may end before a hook that it does not wait for has learnt from the whole.
+    const project = event.name === 'SessionEnd' ? projectAt(event.cwd, run.env).path : null;
+    if (transcriptPath !== undefined && (caughtUp?.isMore || project !== null)) {
+      startDetached(['catch-up', transcriptPath, ...(project === null ? [] : [project])], paths);
+    }
     return caughtUp?.remark;
   } catch (error) {
     const outcome = 'Cannot read the transcript now, the next hook does';

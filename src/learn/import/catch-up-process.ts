@@ -20,15 +20,17 @@ import { takingTurns } from './turns.ts';
 const PRIVATE_UMASK = 0o077;
 
 /**
- * The process behind `catch-up TRANSCRIPT_PATH`: reads what hooks have left of one session, while nobody waits. One for
- * each transcript at a time. Never throws; its failures stand in the hooks' log.
+ * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
+ * waits, and at a session's end learns from the whole project. One for each transcript at a time. Never throws; its
+ * failures stand in the hooks' log.
  */
-export function catchUpProcess([, transcript = '']: readonly string[], env: Environment): void {
+export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {
   const paths = statePaths(env, process.platform);
   if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return;
   process.umask(PRIVATE_UMASK);
   try {
     catchUpAlone(transcript, { paths, env });
+    if (project !== undefined) writeDatabase(paths, (db) => learnProject(project, db));
   } catch (error) {
     logHookFailure('catch-up', String(error), paths, new Date());
   }
@@ -109,6 +111,5 @@ function read(session: TranscriptSession, main: string, { paths, env }: World, d
   const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
   for (const project of reading.projects) {
     learnSession(project, sessionId, db);
-    learnProject(project, db);
   }
 }

@@ -68,7 +68,7 @@ function learnFromHandedCalls(
   const isTime = isThorough || (isNewestFirst && run.event.name === 'PreToolUse');
   if (project === null || !isTime || !pathExists(run.paths.database)) return NOTHING_NEW;
   attempt(run, () => learnSession(project, run.event.sessionId, forWriting()));
-  if (isThorough) attempt(run, () => learnProject(project, forWriting()));
+  if (run.event.name === 'Stop') attempt(run, () => learnProject(project, forWriting()));
   return NOTHING_NEW;
 }
 
@@ -140,7 +140,7 @@ function read(
   reading.write();
   for (const project of reading.projects) {
     attempt(run, () => learnSession(project, event.sessionId, db));
-    if (isThorough) attempt(run, () => learnProject(project, db));
+    if (event.name === 'Stop') attempt(run, () => learnProject(project, db));
   }
   return transcripts;
 }
