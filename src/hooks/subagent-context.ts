@@ -27,6 +27,8 @@ const CODE_AGENTS = [
 
 const CONTEXT_LENGTH_MAX = 500;
 const ERRORS_MAX = 3;
+/** Where one is too long for the room that is left, a shorter one that comes later takes it. */
+const LESSONS_TRIED = 6;
 const ERROR_ROWS_MAX = 50;
 const RULES_MAX = 3;
 const RULES_LOOKED_AT = 10;
@@ -71,17 +73,15 @@ function knowledgeSections(context: HookContext, task: string, db: Db): Section[
 function gather(context: HookContext, task: string, db: Db, keep: Keep): Section[] {
   const messages = messagesIn(context.config.language);
   const reading = { project: context.project, messages, db, keep, clean: context.clean ?? asItIs };
-  const lessons = toldLessons(reading, task, ERRORS_MAX);
+  const lessons = toldLessons(reading, task, LESSONS_TRIED);
   const errors: string[] = [];
   for (const lesson of lessons) errors.push(lessonItem(lesson, reading));
   if (errors.length < ERRORS_MAX) {
-    for (const error of recentErrors(reading, lessons)) {
-      if (errors.length < ERRORS_MAX) errors.push(errorLines(error, reading));
-    }
+    for (const error of recentErrors(reading, lessons)) errors.push(errorLines(error, reading));
   }
   return [
-    { heading: messages.recentErrors, items: errors },
-    { heading: messages.rules, items: projectRules(context, reading) },
+    { heading: messages.recentErrors, items: errors, most: ERRORS_MAX },
+    { heading: messages.rules, items: projectRules(context, reading), most: RULES_MAX },
   ];
 }
 
@@ -252,7 +252,12 @@ function isForProject(wanted: unknown, project: Project): boolean {
   return !wanted || wanted === project.name || wanted === project.path;
 }
 
-type Section = { readonly heading: string; readonly items: readonly string[] };
+type Section = {
+  readonly heading: string;
+  readonly items: readonly string[];
+  /** How many of the items are told. */
+  readonly most: number;
+};
 
 /**
  * RA-404: the sections in at most `lengthMax` UTF-16 units. Items come whole as long as any whole one fits, taken in
@@ -269,7 +274,8 @@ export function composeContext(sections: readonly Section[], lengthMax: number):
     for (let index = 0; index < sections.length; index++) {
       const item = sections[index]?.items[turn];
       const section = taken[index];
-      if (item === undefined || section === undefined) continue;
+      const most = sections[index]?.most ?? 0;
+      if (item === undefined || section === undefined || section.items.length >= most) continue;
       section.items.push(item);
       if (render(taken).length <= lengthMax) continue;
       section.items.pop();
@@ -289,7 +295,7 @@ function countFilled(sections: readonly Section[], from: number): number {
   return count;
 }
 
-function render(sections: readonly Section[]): string {
+function render(sections: readonly Pick<Section, 'heading' | 'items'>[]): string {
   let text = '';
   for (const { heading, items } of sections) {
     if (items.length > 0) text += `${text === '' ? '' : '\n'}${heading}`;

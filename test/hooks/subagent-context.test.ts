@@ -386,13 +386,21 @@ describe('the project of a sub-agent', () => {
 });
 
 describe('composeContext()', () => {
-  const errors = (...items: string[]) => ({ heading: 'Errors:', items });
-  const rules = (...items: string[]) => ({ heading: 'Rules:', items });
+  const errors = (...items: string[]) => ({ heading: 'Errors:', items, most: 99 });
+  const rules = (...items: string[]) => ({ heading: 'Rules:', items, most: 99 });
   const check = (sections: ReturnType<typeof errors>[], lengthMax: number, expected: string) =>
     test(`gives ${JSON.stringify(expected)} within ${lengthMax}`, () => {
       expect(composeContext(sections, lengthMax)).toBe(expected);
       expect(expected.length).toBeLessThanOrEqual(lengthMax);
     });
+  test('takes so many of a section and no more, and passes over what is too long for one that is not', () => {
+    const section = {
+      heading: 'Errors:',
+      items: ['- one', `- ${'x'.repeat(200)}`, '- two', '- three'],
+      most: 2,
+    };
+    expect(composeContext([section], 100)).toBe('Errors:\n- one\n- two');
+  });
   check([], 100, '');
   check([errors(), rules()], 100, '');
   check([errors('- one'), rules()], 100, 'Errors:\n- one');
@@ -419,8 +427,8 @@ describe('composeContext()', () => {
     fc.assert(
       fc.property(some(426), some(402), (errorItems, ruleItems) => {
         const sections = [
-          { heading: ERRORS, items: errorItems },
-          { heading: RULES, items: ruleItems },
+          { heading: ERRORS, items: errorItems, most: 99 },
+          { heading: RULES, items: ruleItems, most: 99 },
         ];
         const context = composeContext(sections, 500);
         expect(context.length).toBeLessThanOrEqual(500);
