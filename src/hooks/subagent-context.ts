@@ -88,8 +88,8 @@ function gather(context: HookContext, task: string, db: Db, keep: Keep): Section
 /** One line, or two: what happened and what to do; of lint rules all in one. */
 function lessonItem({ said, tool, fix, byModel }: ToldLesson, { messages, clean }: Reading): string {
   const text = inertText(clean(said), ERROR_LENGTH_MAX);
-  if (fix === '') return `- ${text}`;
   const mark = byModel ? ` (${messages.byModel})` : '';
+  if (fix === '') return `- ${text}${mark}`;
   return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})\n  ${messages.fix} ${quotedFix(clean(fix))}${mark}`;
 }
 

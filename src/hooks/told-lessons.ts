@@ -44,7 +44,7 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
   const single: ToldLesson[] = [];
   const rules: string[] = [];
   for (const lesson of stored) {
-    const { said, tool, remedy, byModel, key } = lesson;
+    const { said, tool, remedy, byModel, key, isWhole } = lesson;
     const fix = resolutionText(remedy, messages);
     if (!keep(said) || !keep(fix)) continue;
     if (lesson.rule !== undefined) {
@@ -52,7 +52,8 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
       continue;
     }
     const list = lesson.sessions > 1 ? several : single;
-    if (!hasFix(several, fix) && !hasFix(single, fix)) list.push({ key, said, tool, fix, byModel });
+    if (hasFix(several, fix) || hasFix(single, fix)) continue;
+    list.push(isWhole ? { key, said: fix, tool, fix: '', byModel } : { key, said, tool, fix, byModel });
   }
   const told: ToldLesson[] = [];
   for (const lesson of several) if (told.length < Math.min(most, BEFORE_LINT)) told.push(lesson);
@@ -65,7 +66,7 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
 }
 
 function hasFix(lessons: readonly ToldLesson[], fix: string): boolean {
-  for (const one of lessons) if (one.fix === fix) return true;
+  for (const one of lessons) if (one.fix === fix || (one.fix === '' && one.said === fix)) return true;
   return false;
 }
 
@@ -79,13 +80,12 @@ function lintLine(rules: readonly string[], heading: string): string {
   return line;
 }
 
-/** Those that fit the task first, then by sessions and time, as they come. */
+/** Those that fit the task first, then by sessions, then as they come. */
 function rank(lessons: StoredLesson[], task: string): void {
-  if (task === '') return;
   const fits = new Map<StoredLesson, number>();
-  for (const lesson of lessons)
-    fits.set(lesson, fitOf(`${lesson.said} ${lesson.remedy}`.toLowerCase(), task));
-  lessons.sort((left, right) => (fits.get(right) ?? 0) - (fits.get(left) ?? 0));
+  if (task !== '') for (const lesson of lessons) fits.set(lesson, fitOf(lesson.about.toLowerCase(), task));
+  const fit = (lesson: StoredLesson) => fits.get(lesson) ?? 0;
+  lessons.sort((left, right) => fit(right) - fit(left) || right.sessions - left.sessions);
 }
 
 /** How many of the lesson's words stand in the task. */

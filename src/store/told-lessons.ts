@@ -9,6 +9,10 @@ export type StoredLesson = {
   readonly tool: string;
   /** The resolution column. */
   readonly remedy: string;
+  /** What the lesson is about: its commands and words. */
+  readonly about: string;
+  /** It says itself when it helps: a model wrote it so. */
+  readonly isWhole: boolean;
   /** A linter's rule in words; undefined for other lessons. */
   readonly rule: string | undefined;
   readonly sessions: number;
@@ -49,9 +53,19 @@ function readLessons(path: string, by: string, lessons: StoredLesson[], db: Db):
       said: String(said ?? error_normalized),
       tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
       remedy: String(resolution),
+      about: aboutOf(remedy, String(said ?? '')),
+      isWhole: isRecord(remedy) && remedy.kind === 'model',
       rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
       sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
       byModel: resolved_by === 'model',
     });
   }
+}
+
+const ABOUT = ['use', 'failing', 'leaveOut', 'summary'];
+
+function aboutOf(remedy: unknown, said: string): string {
+  let about = said;
+  for (const key of ABOUT) if (isRecord(remedy)) about += ` ${readString(remedy, key) ?? ''}`;
+  return about;
 }

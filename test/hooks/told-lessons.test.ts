@@ -72,7 +72,7 @@ describe('toldLessons()', () => {
     expect(told(home)).toMatchObject([{ said: 'no port given', fix: 'set PORT' }]);
   });
 
-  test('puts what a person wrote first, then what most sessions have shown, then the newest, and single sessions last', () => {
+  test('puts what most sessions have shown first, then what a person wrote, then the newest, and single sessions last', () => {
     using home = temporaryHome();
     seedFixes(home.paths, [
       lesson('single', 1),
@@ -82,8 +82,8 @@ describe('toldLessons()', () => {
       lesson('person', 0, { resolvedBy: 'user' }),
     ]);
     expect(said(told(home))).toEqual([
-      'person failed',
       'frequent failed',
+      'person failed',
       'new failed',
       'old failed',
       'single failed',
@@ -182,8 +182,8 @@ describe('toldLessons()', () => {
       lesson('person', 2, { resolvedBy: 'user' }),
     ]);
     expect(told(home).map(({ said, byModel }) => [said, byModel])).toEqual([
-      ['person failed', false],
       ['model failed', true],
+      ['person failed', false],
       ['log failed', false],
     ]);
   });

@@ -105,10 +105,12 @@ export function findCandidates(calls: readonly Call[], request: CandidateRequest
   };
 }
 
+const NO_CANDIDATES: ReadonlySet<string> = new Set(['client', 'refused', 'interrupted', 'secret', 'silent']);
+
 /** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
 function isNoise({ tool, failure }: Call): boolean {
   if (failure === null) return true;
-  if (failure.noise !== null) return failure.noise === 'client' || failure.noise === 'refused';
+  if (failure.noise !== null) return NO_CANDIDATES.has(failure.noise);
   return (
     isFileTool(tool) ||
     /^\s*(?:<tool_use_error>|InputValidationError|Sibling tool call errored)/.test(failure.raw)

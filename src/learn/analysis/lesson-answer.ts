@@ -64,8 +64,9 @@ function readLesson(
   if (group === undefined) return `there is no group ${parsed.data.group}`;
   if (before.length >= LESSONS_MAX) return `more than ${LESSONS_MAX}`;
   if (before.some((one) => one.group === group)) return `a second one of group ${parsed.data.group}`;
-  const { advice } = parsed.data;
-  return objectionTo(advice, group) ?? { ...parsed.data, group };
+  // Angle brackets open frames elsewhere: what changes from case to case is told as everywhere.
+  const advice = parsed.data.advice.replace(/<[a-z][\w -]{0,40}>/gi, '…');
+  return objectionTo(parsed.data.advice, group) ?? { ...parsed.data, advice, group };
 }
 
 /** Why advice can be no lesson, however sure the model is. */

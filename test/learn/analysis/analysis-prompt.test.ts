@@ -173,7 +173,7 @@ describe('buildAnalysisPrompt()', () => {
     const bytes = Buffer.byteLength(JSON.stringify([failures, checks, contradicted]));
     expect(DATA_BYTES_MAX).toBe(48 * 1024);
     expect(bytes).toBeGreaterThan(DATA_BYTES_MAX * 0.6);
-    expect(bytes).toBeLessThan(DATA_BYTES_MAX * 0.8);
+    expect(bytes).toBeLessThan(DATA_BYTES_MAX * 0.9);
     expect(text.length).toBeGreaterThan(DATA_BYTES_MAX * 0.95);
   });
 

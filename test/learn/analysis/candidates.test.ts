@@ -86,6 +86,12 @@ describe('findCandidates()', () => {
 
   const noise: [string, MadeCall][] = [
     ['what the client refused', { line: 'x y', said: 'was refused', noise: 'refused' }],
+    ['what was about a login', { line: 'x y', said: 'not logged in', noise: 'secret' }],
+    ['what somebody ended', { line: 'x y', said: 'timed out after 2m', noise: 'interrupted' }],
+    [
+      'a finding that every project has, in one session',
+      { line: 'go vet', said: 'undefined: shop', noise: 'finding' },
+    ],
     ['rules of the client', { line: 'x y', said: 'read it first', noise: 'client' }],
     ['what it says in its own tag', { tool: 'Web', said: 'bad input', raw: '<tool_use_error>bad input' }],
     ['failed edits', { tool: 'Edit', file: 'a.ts', said: 'String to replace not found' }],
@@ -111,7 +117,13 @@ describe('findCandidates()', () => {
 
   test('has the most sessions first, then wrong invocations before findings, then what was corrected', () => {
     const { groups } = find([
-      { line: 'lint', said: 'finding one', noise: 'finding', session: 's1' },
+      {
+        line: 'lint',
+        said: 'finding one',
+        raw: 'a.go:3:1: some words (wrapthat)',
+        noise: 'finding',
+        session: 's1',
+      },
       { line: 'b c d', said: 'error of b', session: 's2' },
       { line: 'e f g', said: 'error of e', session: 's3' },
       { line: 'e f h', session: 's3' },

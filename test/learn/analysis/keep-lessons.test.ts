@@ -95,7 +95,9 @@ describe('a lesson is told without the user', () => {
   test('when what stands for a placeholder is one word or more', async () => {
     using home = temporaryHome();
     store(home, [{ ...FAILS, line: 'gh pr diff 104 --stat' }, { line: 'gh pr diff 104 --name-only' }]);
-    expect((await given(home, [placeholder])).told).toEqual([placeholder.advice]);
+    expect((await given(home, [placeholder])).told).toEqual([
+      'There is no --stat: use `gh pr diff … --name-only`.',
+    ]);
   });
 
   const waits: [string, readonly MadeCall[], object, string][] = [
