@@ -140,6 +140,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     const hooks = `${report.events.length} hooks${report.hooks === 'per-call' ? ', one for each call,' : ''}`;
     if (!flags.dryRun) {
       context.stdout(`${hooks} run in every new Claude Code session. Check with "self-generation doctor".\n`);
+      context.stdout('"self-generation import" learns from the sessions that are there already.\n');
       printServer(report.mcp.registered, context);
     }
   }

@@ -78,9 +78,9 @@ async function loadDeliveries(run: HookRun): Promise<Deliveries | undefined> {
 
 const MIB = 1024 * 1024;
 /** What somebody waits for. */
-const BRIEFLY = { bytes: MIB, ms: 60, isNewestFirst: false, isThorough: false };
-/** What nobody waits for, where the client can start a hook without waiting; mostly it is done at once. */
-const WHOLLY = { bytes: 256 * MIB, ms: 3000, isNewestFirst: false, isThorough: true };
+const BRIEFLY = { bytes: MIB / 2, ms: 40, isNewestFirst: false, isThorough: false };
+/** What nobody waits for where the client can start a hook without waiting, and not long where it cannot. */
+const WHOLLY = { bytes: 16 * MIB, ms: 500, isNewestFirst: false, isThorough: true };
 
 /** How much of the transcripts is read before this event is served; undefined for a hook that is handed its call. */
 function limitsFor(event: HookEvent): CatchUpLimits | undefined {
@@ -112,8 +112,9 @@ async function readNews(run: HookRun, forWriting: () => Db): Promise<string | un
     const caughtUp = (await run.chunks.catchUps?.())?.catchUpForHook(run, limits, forWriting);
     const { transcriptPath } = event;
     // The client may end before a hook that it does not wait for has learnt from the whole.
-    const project = event.name === 'SessionEnd' ? projectAt(event.cwd, run.env).path : null;
-    if (transcriptPath !== undefined && (caughtUp?.isMore || project !== null)) {
+    const project = projectAt(event.cwd, run.env).path;
+    const isWanted = caughtUp?.isMore || event.name === 'SessionEnd';
+    if (transcriptPath !== undefined && isWanted) {
       startDetached(['catch-up', transcriptPath, ...(project === null ? [] : [project])], paths);
     }
     return caughtUp?.remark;

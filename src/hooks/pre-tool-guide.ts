@@ -1,5 +1,5 @@
 import { readString } from '../core/guards.ts';
-import { redactSecrets } from '../core/redact.ts';
+import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
 import { oneLine } from '../core/text.ts';
 import { isAgentTool } from '../core/tools.ts';
 import { type Decision, NOTHING } from './decision.ts';
@@ -13,5 +13,7 @@ export function decidePreToolUse({ tool, input, sessionId }: HookEventOf<'PreToo
   if (!isAgentTool(tool)) return NOTHING;
   const words = [readString(input, 'description'), readString(input, 'prompt')].filter(Boolean).join(' ');
   const agentType = readString(input, 'subagent_type') ?? '';
-  return words === '' ? NOTHING : { task: { sessionId, agentType, words: redactSecrets(oneLine(words)) } };
+  return words === ''
+    ? NOTHING
+    : { task: { sessionId, agentType, words: redactSecrets(oneLine(stripPrivateTags(words))) } };
 }

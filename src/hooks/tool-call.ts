@@ -28,6 +28,7 @@ const ERROR_AROUND = 700;
 /** Secrets, and the telling line, are looked for in so much of the beginning and of the end of an error. */
 const ERROR_HEAD_SCANNED = 6000;
 const ERROR_TAIL_SCANNED = 2000;
+const ERROR_MARGIN = 1000;
 const COMMAND_SCANNED_MAX = 4096;
 const SENSITIVE = '[SENSITIVE_PATH]';
 
@@ -107,7 +108,7 @@ function withinProject(path: string, { spellings }: Project): string {
 /** A failed call as it is stored. `error` may be of any length and content. */
 export function toolError(call: Call, error: string, project: Project): ToolError {
   const record = callRecord(call, project);
-  const text = scanned(error);
+  const text = withoutEchoes(scanned(error), call, record);
   return errorOf(record, text, readFailure({ tool: call.tool, line: record.line, text }));
 }
 
@@ -118,7 +119,7 @@ export function hiddenError(
 ): ToolError | undefined {
   if (!isShellTool(call.tool) || call.output === '') return undefined;
   const record = callRecord(call, project);
-  const text = scanned(call.output);
+  const text = withoutEchoes(scanned(call.output), call, record);
   const failure = readHiddenFailure({ tool: call.tool, line: record.line, text });
   return failure && { ...errorOf(record, text, failure), isHidden: true };
 }
@@ -136,13 +137,30 @@ function keptOf(text: string, said: string): string {
   return `${cutText(text, ERROR_RAW_LENGTH_MAX - ERROR_AROUND - 10)}\n…\n${text.slice(end - ERROR_AROUND, end)}`.toWellFormed();
 }
 
-/** The beginning and the end of what was printed: what tells often comes last. */
+/**
+ * The beginning and the end of what was printed: what tells often comes last. Secrets are looked for with what stands
+ * around the cuts, and a line or word that a cut has torn is left out: its other half may have said what it is.
+ */
 function scanned(error: string): string {
-  const isLong = error.length > ERROR_HEAD_SCANNED + ERROR_TAIL_SCANNED;
-  const text = isLong
-    ? `${cutText(error, ERROR_HEAD_SCANNED)}\n…\n${error.slice(-ERROR_TAIL_SCANNED)}`
-    : error;
-  return redactSecrets(cleanText(text));
+  if (error.length <= ERROR_HEAD_SCANNED + ERROR_TAIL_SCANNED) return redactSecrets(cleanText(error));
+  const head = redactSecrets(cleanText(cutText(error, ERROR_HEAD_SCANNED))).replace(/[^\s]*$/, '');
+  const tail = redactSecrets(cleanText(error.slice(-ERROR_TAIL_SCANNED - ERROR_MARGIN).toWellFormed()));
+  const rest = tail.slice(-ERROR_TAIL_SCANNED);
+  const start = rest.indexOf('\n') + 1 || rest.search(/\s/) + 1;
+  return `${head}\n…\n${rest.slice(start)}`;
+}
+
+const ECHO_LENGTH_MIN = 6;
+
+/** What was taken out of the command as a secret may be printed by it without the name that gave it away. */
+function withoutEchoes(text: string, { input }: Call, { line }: CallRecord): string {
+  const typed = readString(input, 'command');
+  if (typed === undefined || line === null || !line.includes('[REDACTED')) return text;
+  let clean = text;
+  for (const word of new Set(cutText(typed, COMMAND_SCANNED_MAX).split(/[\s"'`=,;|&()]+/))) {
+    if (word.length >= ECHO_LENGTH_MIN && !line.includes(word)) clean = clean.replaceAll(word, '[REDACTED]');
+  }
+  return clean;
 }
 
 function filePath(input: Json): string | undefined {

@@ -39,6 +39,7 @@ type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly wa
 type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; readonly owner: Owner };
 
 const ENTRIES_MAX = 10_000;
+const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
 const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
@@ -151,6 +152,7 @@ function removeInstalled({ place, manifest }: Scope, work: Work): void {
   if (!work.dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
   removeNamed(paths.backups, BACKUP_NAMES, 'backup', work);
   removeNamed(paths.heartbeats, EVENT_NAMES, 'data', work);
+  removeNamed(paths.tasks, TASK_NAMES, 'data', work);
   removeNamed(dirname(paths.hookLog), LOG_NAMES, 'data', work);
   const config = fileText(paths.config);
   if (config !== undefined && config === manifest?.configWritten) remove(paths.config, 'config', work);

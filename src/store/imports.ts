@@ -95,6 +95,18 @@ export function savePlace(
   );
 }
 
+/**
+ * Removes the calls of a session that an earlier implementation recorded without their ids: nothing but the transcript, which
+ * is read now, can tell which they were.
+ */
+export function forgetNamelessCalls(sessionId: string, db: Db): void {
+  db.sqlite.run(
+    `DELETE FROM events WHERE session_id = ? AND type IN ('tool_use', 'tool_error')
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') IS NULL END`,
+    sessionId,
+  );
+}
+
 /** How many errors have a known fix. */
 export function countFixes(db: Db): number {
   return Number(

@@ -9,7 +9,7 @@ import type { Row } from './sqlite.ts';
 /** The log as lessons are learnt from it, and the lessons in the knowledge base. */
 
 /** Of so many calls and prompts the newest are looked at. */
-const LOG_ROWS_MAX = 50_000;
+const LOG_ROWS_MAX = 20_000;
 
 export type LogPart = {
   readonly projectPath: string;

@@ -14,21 +14,23 @@ export type Unread = {
   readonly reason: UnreadReason;
 };
 
-/** The newest one, and how many there were within a few days of each other. */
-export type UnreadNote = Unread & { readonly sessions: number };
+/** The newest one, and the sessions, newest last, within a few days of each other. */
+export type UnreadNote = Unread & { readonly sessions: number; readonly sessionIds: readonly string[] };
+
+const SESSIONS_MAX = 50;
 
 const NOTE_AGE_MAX_MS = 7 * 86_400_000;
 
 /** Notes it in one small file, for `status` and `doctor`. Never throws. */
 export function noteUnread(unread: Unread, paths: StatePaths): void {
   const earlier = readUnreadNote(paths, new Date(unread.ts));
-  const isCounted = earlier?.sessionId === unread.sessionId;
-  const sessions = (earlier?.sessions ?? 0) + (isCounted ? 0 : 1);
+  const others = (earlier?.sessionIds ?? []).filter((id) => id !== unread.sessionId);
+  const sessionIds = [...others, unread.sessionId].slice(-SESSIONS_MAX);
   try {
     const fs = process.getBuiltinModule('node:fs');
     const directory = paths.unreadNote.slice(0, paths.unreadNote.lastIndexOf('/'));
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-    fs.writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessions }), { mode: 0o600 });
+    fs.writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
   } catch {
     // The next hook that meets the same notes it.
   }
@@ -42,5 +44,7 @@ export function readUnreadNote(paths: StatePaths, now: Date): UnreadNote | undef
   const reason = UNREAD_REASONS.find((one) => one === note.reason);
   const isRecent = now.getTime() - Date.parse(ts) < NOTE_AGE_MAX_MS;
   if (sessionId === undefined || path === undefined || reason === undefined || !isRecent) return undefined;
-  return { ts, sessionId, path, reason, sessions: typeof note.sessions === 'number' ? note.sessions : 1 };
+  const listed = Array.isArray(note.sessionIds) ? note.sessionIds : [];
+  const sessionIds = listed.filter((id) => typeof id === 'string');
+  return { ts, sessionId, path, reason, sessionIds, sessions: Math.max(1, sessionIds.length) };
 }

@@ -17,6 +17,13 @@ describe('decidePreToolUse()', () => {
     });
   }
 
+  test('leaves out what is private', () => {
+    const tool_input = { prompt: 'look <private>my plan</private> done' };
+    expect(decide('pre-tool-use-agent', { tool_input })).toMatchObject({
+      task: { words: 'look [PRIVATE] done' },
+    });
+  });
+
   const inputs: [what: string, tool_input: unknown, expected: object][] = [
     ['a prompt alone', { prompt: 'mend it' }, { task: { agentType: '', words: 'mend it' } }],
     ['a description alone', { description: 'mend' }, { task: { agentType: '', words: 'mend' } }],

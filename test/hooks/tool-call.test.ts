@@ -228,6 +228,16 @@ describe('toolError()', () => {
     });
   }
 
+  test('neither keeps what a cut has torn nor what the command said as a secret', () => {
+    const long = `Exit code 1\n${'x'.repeat(5990)} PASSWORD=hunter2Super ${'downloading '.repeat(900)}PASSWORD=hunter3Secret ${'y'.repeat(1990)}`;
+    const kept = JSON.stringify(toolError(call('Bash', { command: 'npm test' }), long, APP));
+    expect(kept).not.toContain('hunter');
+    const command = 'mysql --password=Zw4kTiger9 shop';
+    const echoed = toolError(call('Bash', { command }), 'Exit code 1\nERROR: unknown option Zw4kTiger9', APP);
+    expect(JSON.stringify(echoed)).not.toContain('Zw4kTiger9');
+    expect(echoed.said).toBe('ERROR: unknown option …');
+  });
+
   test('finds the line that tells also at the end of a long text, and keeps the beginning and what stands around that line', () => {
     const printed = `Exit code 1\n${'downloading\n'.repeat(20_000)}error: unknown option '--bail'`;
     const { errorRaw } = toolError(call('Bash', { command: 'npm test -- --bail' }), printed, APP);

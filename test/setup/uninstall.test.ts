@@ -81,9 +81,10 @@ describe('uninstall()', () => {
     expect(treeBelow(root)).toEqual(before);
   });
 
-  test('keeps what was learned', async () => {
+  test('keeps what was learned, but no words of tasks', async () => {
     await installed();
     putData();
+    writeFileSync(state('tasks/a7.json'), '{}');
     const report = done(removed());
     expect(Object.keys(treeBelow(home))).toEqual([
       '.self-generation',

@@ -21,7 +21,7 @@ const PRIVATE_UMASK = 0o077;
 
 /**
  * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
- * waits, and at a session's end learns from the whole project. One for each transcript at a time. Never throws; its
+ * waits, and learns from the whole project. One for each transcript at a time. Never throws; its
  * failures stand in the hooks' log.
  */
 export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {

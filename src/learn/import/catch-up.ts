@@ -13,7 +13,7 @@ import { progressInDatabase, readPlace } from '../../store/imports.ts';
 import { noteUnread, type UnreadReason } from '../../store/unread-note.ts';
 import type { FoundFile } from '../../sys/find-files.ts';
 import { pathExists } from '../../sys/runtime-bun.ts';
-import { learnProject, learnSession } from '../learn.ts';
+import { learnSession } from '../learn.ts';
 import type { MergedTranscripts } from './merge-transcripts.ts';
 import { PastContexts } from './past-context.ts';
 import { ReadingBudget } from './reading-budget.ts';
@@ -68,7 +68,6 @@ function learnFromHandedCalls(
   const isTime = isThorough || (isNewestFirst && run.event.name === 'PreToolUse');
   if (project === null || !isTime || !pathExists(run.paths.database)) return NOTHING_NEW;
   attempt(run, () => learnSession(project, run.event.sessionId, forWriting()));
-  if (run.event.name === 'Stop') attempt(run, () => learnProject(project, forWriting()));
   return NOTHING_NEW;
 }
 
@@ -94,32 +93,48 @@ const END_BYTES = 256 * 1024;
 
 function take(session: TranscriptSession, taking: Taking): CaughtUp {
   const { run, limits, main } = taking;
-  const deadlineMs = performance.now() + limits.ms;
+  const startedMs = performance.now();
   const newest = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
   const end = newest && newestParts(session.files, Math.min(limits.bytes, END_BYTES));
   if (end !== undefined)
-    read({ ...session, files: end }, budgetFor(END_BYTES, Number.POSITIVE_INFINITY), taking);
+    learn(read({ ...session, files: end }, budgetFor(END_BYTES, Number.POSITIVE_INFINITY), taking), taking);
   const files = newest ?? session.files;
-  const budget = budgetFor(limits.bytes, deadlineMs);
-  const transcripts = read({ ...session, files }, budget, taking);
+  const budget = budgetFor(limits.bytes, startedMs + limits.ms);
+  const found = read({ ...session, files }, budget, taking);
+  const isLate = !limits.isThorough && performance.now() > startedMs + LEARNING_BEGINS_MS;
+  if (!isLate) learn(found, taking);
+  const { transcripts } = found;
   if (transcripts !== undefined) judge(transcripts, files, main, run);
   return {
-    isMore: newest !== undefined || budget.hasCut || transcripts?.hasMissed === true,
+    isMore: newest !== undefined || budget.hasCut || transcripts?.hasMissed === true || isLate,
     remark: remarkOf(run.event, transcripts),
   };
+}
+
+/** Whoever somebody waits for leaves the learning to the reader when reading and writing have taken so long. */
+const LEARNING_BEGINS_MS = 60;
+
+type Found = {
+  readonly transcripts: MergedTranscripts | undefined;
+  /** Of which something was recorded. */
+  readonly projects: ReadonlySet<string>;
+};
+
+function learn({ projects }: Found, { run, db }: Taking): void {
+  for (const project of projects) attempt(run, () => learnSession(project, run.event.sessionId, db));
 }
 
 function budgetFor(bytes: number, deadlineMs: number): ReadingBudget {
   return new ReadingBudget({ bytes, deadlineMs });
 }
 
-/** Records what these files have, and learns from it; gives what was read. */
+/** Records what these files have; gives what was read. */
 function read(
   session: TranscriptSession,
   budget: ReadingBudget,
   { run, limits: { isThorough }, db }: Taking,
-): MergedTranscripts | undefined {
-  const { event, env, paths, now } = run;
+): Found {
+  const { env, paths, now } = run;
   const contexts = new PastContexts({
     config: loadConfig(paths),
     env,
@@ -138,11 +153,7 @@ function read(
   );
   const transcripts = reading.take(session);
   reading.write();
-  for (const project of reading.projects) {
-    attempt(run, () => learnSession(project, event.sessionId, db));
-    if (event.name === 'Stop') attempt(run, () => learnProject(project, db));
-  }
-  return transcripts;
+  return { transcripts, projects: reading.projects };
 }
 
 function remarkOf(event: HookEvent, transcripts: MergedTranscripts | undefined): string | undefined {

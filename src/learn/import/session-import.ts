@@ -1,6 +1,6 @@
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
-import { type ImportStep, writeSteps } from '../../store/imports.ts';
+import { forgetNamelessCalls, type ImportStep, writeSteps } from '../../store/imports.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
 import { MergedTranscripts } from './merge-transcripts.ts';
 import type { PastContexts } from './past-context.ts';
@@ -60,6 +60,10 @@ export class SessionImport {
     const { budget, lookBackBytes, contexts } = this.#options;
     const transcripts = new MergedTranscripts(files, { budget, lookBackBytes, passedOver, unreadable });
     const ends = new Map(files.map((file) => [file.path, file.from]));
+    for (const { from, isWithinLine, owner } of files) {
+      if (from === 0 && !isWithinLine && owner.agentId === null)
+        forgetNamelessCalls(owner.sessionId, this.#db);
+    }
     for (const merged of transcripts.read()) {
       this.#bytesDone += merged.end - (ends.get(merged.file.path) ?? 0);
       ends.set(merged.file.path, merged.end);

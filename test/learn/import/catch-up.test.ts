@@ -6,6 +6,7 @@ import { type Home, hookFailures, readEvents, readRows, temporaryHome } from '..
 import { type ProcessResult, runHookProcess, runProgram } from '../../support/hook-process.ts';
 import { PROJECT } from '../../support/payloads.ts';
 import { BINARY } from '../../support/program.ts';
+import { withDatabase } from '../../support/seed.ts';
 import { Clock, importHome, putText, Transcript, transcriptPath } from '../../support/transcripts.ts';
 
 const MIB = 1024 * 1024;
@@ -421,9 +422,7 @@ describe('a session without a transcript that can be read', () => {
     await hook(home, 'SessionStart', { source: 'startup' });
     await hook(home, 'UserPromptSubmit', { prompt: 'Go.' });
     expect(readUnreadNote(home.paths, new Date())).toBeUndefined();
-    await hook(home, 'Stop');
-    await hook(home, 'Stop');
-    await hook(home, 'Stop', {}, 's2');
+    for (const session of ['s1', 's1', 's2', 's1', 's2']) await hook(home, 'Stop', {}, session);
     expect(readUnreadNote(home.paths, new Date())).toMatchObject({
       sessionId: 's2',
       reason: 'missing',
@@ -463,5 +462,33 @@ describe('a session without a transcript that can be read', () => {
     for (const transcript_path of [path, 'relative.jsonl', `${path}\0.jsonl`, 7])
       await hook(home, 'Stop', { transcript_path });
     expect(readEvents(home.paths)).toEqual([]);
+  });
+});
+
+describe('calls that an earlier implementation recorded without their ids', () => {
+  test('are replaced by those of the transcript, and kept where there is none', async () => {
+    using home = temporaryHome();
+    const nameless = (session_id: string) => ({
+      type: 'tool_error',
+      session_id,
+      data: { tool: 'Bash', error: 'old' },
+    });
+    withDatabase(home.paths, (db) => {
+      for (const { type, session_id, data } of ['s1', 's2'].map(nameless)) {
+        db.sqlite.run(
+          'INSERT INTO events(type, ts, session_id, data) VALUES (?, ?, ?, ?)',
+          type,
+          '2026-05-01T10:00:00.000Z',
+          session_id,
+          JSON.stringify(data),
+        );
+      }
+    });
+    put(home, new Transcript().prompt('Go.').fail('Bash', { command: 'npm test' }, 'Exit code 1\nno port'));
+    await hook(home, 'Stop');
+    expect(readEvents(home.paths, 'tool_error').map(({ data }) => data.error)).toEqual([
+      'old',
+      'no port · npm test',
+    ]);
   });
 });
