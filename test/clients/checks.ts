@@ -61,7 +61,7 @@ export function recordingProblems(
     ),
     ...expected.toolErrors.flatMap(({ tool, says }) => {
       const count = errors.filter(
-        ({ data }) => data.tool === tool && String(data.error).includes(says),
+        ({ data }) => data.tool === tool && `${data.error} ${data.errorRaw}`.includes(says),
       ).length;
       return count === 1 ? [] : [`tool_error: "${says}" of ${tool} is stored ${count} times`];
     }),
