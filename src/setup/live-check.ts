@@ -53,7 +53,7 @@ const PASSED_ON = ['PATH', 'LANG', 'LC_ALL', 'SystemRoot', 'ComSpec', 'PATHEXT',
 
 const SCRIPT: Script = {
   main: [
-    answer(useTool('Bash', { command: `echo 'Error: unknown option --${MARKER}' >&2; exit 3`, description: 'Fail' })),
+    answer(useTool('Bash', { command: `ls --${MARKER}`, description: 'Fail' })),
     answer(useTool('Bash', { command: 'echo fine', description: 'Succeed' })),
     answer(startSubAgent('general-purpose', 'worker', { run_in_background: false })),
     answer(say('Finished.')),

@@ -159,6 +159,7 @@ export function readRecorded({ home }: Workspace): Recorded {
   const path = join(home, '.self-generation', 'data', 'self-gen.db');
   if (!existsSync(path)) return { events: [], errors: [] };
   const database = new Database(path, { readonly: true });
+  database.run('PRAGMA busy_timeout = 5000'); // A reader may be at work behind the session's end.
   try {
     const events = database.query('SELECT type, project_path, data FROM events ORDER BY id').all();
     const errors = database.query('SELECT error_normalized, resolution FROM error_kb ORDER BY id').all();
@@ -183,6 +184,7 @@ export function readTable({ home }: Workspace, table: string): Json[] {
   const path = join(home, '.self-generation', 'data', 'self-gen.db');
   if (!existsSync(path)) return [];
   const database = new Database(path, { readonly: true });
+  database.run('PRAGMA busy_timeout = 5000'); // A reader may be at work behind the session's end.
   try {
     return database.query(`SELECT * FROM ${table}`).all().filter(isRecord);
   } finally {
