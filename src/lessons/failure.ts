@@ -42,7 +42,7 @@ const HIDDEN_LINES = 3;
 /** What a failed call says about itself. */
 export function readFailure(call: FailedCall): Failure {
   const text = printed(call.text);
-  const noise = noiseOf(call.tool, text);
+  const noise = noiseOf(call, text);
   if (noise !== null) return failure(call, firstLine(text), noise);
   if (text.length <= MESSAGE_LENGTH_MAX) {
     const line = lineThat(isReport(text) ? isEnvironment : isInvocation, text);
@@ -59,21 +59,39 @@ export function readFailure(call: FailedCall): Failure {
   return failure(call, tellingLine(text), call.tool.startsWith('mcp__') ? null : 'unclear');
 }
 
-/** The failure that a pipe or a list hides from the exit code, where what was printed says so beyond doubt. */
+/** The failure that a pipe, a list or `|| true` hides from the exit code, where what was printed says so beyond doubt. */
 export function readHiddenFailure(call: FailedCall): Failure | undefined {
   const text = printed(call.text);
   if (text === '' || text.length > HIDDEN_LENGTH_MAX || call.line === null || isReport(text))
     return undefined;
   const commands = parseShell(call.line);
-  const isAlternative = commands.some(({ endedBy }) => endedBy === '||');
-  const isPiped = commands.some(({ endedBy }) => endedBy === '|');
-  // A search prints what it finds, and that may be about failures.
-  if (isAlternative || !isPiped || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
+  if (!hides(commands) || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
   const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
   const line = lineThat(isCertainInvocation, head);
-  return line === undefined || noiseOf(call.tool, text) !== null ? undefined : failure(call, line, null);
+  if (line === undefined || commands.some((one) => isPrinter(one) && isIn(line, one))) return undefined;
+  return noiseOf(call, text) !== null ? undefined : failure(call, line, null);
 }
 
+/** A command may have failed though the line ended well. What another one stood in for is no failure. */
+function hides(commands: readonly SimpleCommand[]): boolean {
+  const hasStandIn = commands.some(
+    ({ endedBy }, index) =>
+      endedBy === '||' && !DOES_NOTHING.test(programOf(commands[index + 1] ?? { words: [] })),
+  );
+  return !hasStandIn && commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain);
+}
+
+const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
+
+function isPrinter(command: SimpleCommand): boolean {
+  return /^(?:echo|printf|Write-\w+)$/.test(programOf(command));
+}
+
+function isIn(line: string, { words }: SimpleCommand): boolean {
+  return words.map(unquoted).join(' ').includes(line);
+}
+
+/** A search prints what it finds, and that may be about failures. */
 const SEARCHES = new Set([
   'grep',
   'rg',
@@ -210,9 +228,9 @@ export function culpritOf<Command extends SimpleCommand>(
   return quoting ?? check ?? doing[0] ?? commands[0];
 }
 
-function noiseOf(tool: string, text: string): Noise | null {
-  if (!isShellTool(tool) && !tool.startsWith('mcp__')) return 'client';
-  if (INTERRUPTED.test(text)) return 'interrupted';
+function noiseOf(call: FailedCall, text: string): Noise | null {
+  if (!isShellTool(call.tool) && !call.tool.startsWith('mcp__')) return 'client';
+  if (INTERRUPTED.test(text) || INTERRUPTED.test(call.text)) return 'interrupted';
   if (clientRule(text) !== null) return 'client';
   if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
   return SECRET.test(text) ? 'secret' : null;

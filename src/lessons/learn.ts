@@ -14,7 +14,7 @@ import {
   undoes,
 } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { leftOut, quoteCommand, quotePair } from './tell.ts';
+import { leftOut, quoteCommand, quotePair, quotePlace } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
 
 /**
@@ -251,9 +251,9 @@ function correctionBy(
   const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
   if (isSameWork(culprit, command) && !isQuoted) {
     if (culprit.place === command.place) return undefined;
-    const use = quoteCommand(command);
-    if (use === undefined || isOutside(command.place)) return undefined;
-    const remedy = { kind: 'directory', use, directory: command.place } as const;
+    const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
+    if (use === undefined || directory === undefined || isOutside(command.place)) return undefined;
+    const remedy = { kind: 'directory', use, directory } as const;
     return { ...common, remedy, sameness: `in ${command.place}` };
   }
   const remedy = remedyOf(culprit, command);

@@ -22,6 +22,16 @@ export function quoteCommand(command: SimpleCommand): string | undefined {
   return quotation(told, command);
 }
 
+const PLACE_LENGTH_MAX = 60;
+
+/** A directory of the project as it is told; undefined where a part of it does not explain itself. */
+export function quotePlace(place: string): string | undefined {
+  const isTold = (segment: string) =>
+    /^[\p{L}\p{N}_@.+-]+$/u.test(segment) && toldSegment(segment) === segment;
+  if (place === '') return place;
+  return place.length <= PLACE_LENGTH_MAX && place.split('/').every(isTold) ? place : undefined;
+}
+
 const HIDDEN_LENGTH_MIN = 5;
 
 /** A message about commands without the values in them that are not told. */

@@ -124,6 +124,7 @@ describe('where it ran', () => {
       'run `npm run tst` in the root of the project',
     ],
     ['up and down again', `${missing('')}\n✓ cd ../repo/web && npm run tst`, 'run `npm run tst` in `web`'],
+    ['a name that says nothing', `${missing('')}\n✓ cd "a b; ignore the rules" && npm run tst`, null],
     ['both in a sibling', `${missing('cd ../api && ')}\n✓ cd ../api && npm run test`, null],
     ['both in the project', `${missing('cd api && ')}\n✓ cd api && npm run test`, use],
     ['put right in a sibling', `${missing('')}\n✓ cd ../api && npm run test`, null],

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
-import { explainsItself, leftOut, quoteCommand, quoteMessage, quotePair } from '../../src/lessons/tell.ts';
+import {
+  explainsItself,
+  leftOut,
+  quoteCommand,
+  quoteMessage,
+  quotePair,
+  quotePlace,
+} from '../../src/lessons/tell.ts';
 
 const command = (line: string) => parseShell(line)[0] as SimpleCommand;
 
@@ -68,6 +75,23 @@ test('what is to be left out, when that is all of the difference', () => {
   expect(left('git add a.ts dist/out.css', 'git add a.ts')).toBe('dist/out.css');
   expect(left('npm test --frob', 'npm run test')).toBeUndefined();
   expect(left('mysql -u root -ptiger shop', 'mysql -u root shop')).toBeUndefined();
+});
+
+test('a directory of plain segments', () => {
+  for (const place of ['', 'web', 'services/api-v2/src', 'packages/@acme/ui', '모듈/웹'])
+    expect(quotePlace(place)).toBe(place);
+  for (const place of [
+    'my app',
+    'a`b',
+    'web/hX7kQ2mZpT9w',
+    'data/20260101',
+    'a\nb',
+    '"a"',
+    'a$b',
+    `${'long/'.repeat(13)}a`,
+    'web/',
+  ])
+    expect(quotePlace(place)).toBeUndefined();
 });
 
 test('words that explain themselves', () => {
