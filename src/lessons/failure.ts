@@ -1,10 +1,10 @@
 import { tellingLines } from '../core/errors/error-lines.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from '../core/tools.ts';
-import { findingsIn, isOwnRule } from './findings.ts';
+import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { quoteMessage, toldWords } from './tell.ts';
+import { quoteFinding, quoteMessage, toldWords } from './tell.ts';
 import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
@@ -44,6 +44,7 @@ export function readFailure(call: FailedCall): Failure {
   const text = printed(call.text);
   const noise = noiseOf(call, text);
   if (noise !== null) return failure(call, firstLine(text), noise);
+  if (isScan(call, text)) return failure(call, 'a secret was found', 'secret');
   if (text.length <= MESSAGE_LENGTH_MAX) {
     const line = lineThat(isReport(text) ? isEnvironment : isInvocation, text);
     if (line !== undefined) return failure(call, line, null);
@@ -51,7 +52,10 @@ export function readFailure(call: FailedCall): Failure {
   const findings = findingsIn(text);
   const finding = findings.find(({ rule }) => isOwnRule(rule)) ?? findings[0];
   if (finding !== undefined || isReport(text)) {
-    const { rule, message } = finding ?? { rule: null, message: tellingLine(text) };
+    if (finding !== undefined && isOfSecrets(finding))
+      return failure(call, 'a secret was found', 'secret', finding.rule ?? undefined);
+    const { rule, message: printed } = finding ?? { rule: null, message: tellingLine(text) };
+    const message = rule === null ? printed : quoteFinding(printed);
     const said =
       rule === null || rule === 'format' || message.includes(rule) ? message : `${message} (${rule})`;
     return failure(call, said, 'finding', rule ?? undefined);
@@ -107,6 +111,17 @@ const SEARCHES = new Set([
   'strings',
   'xxd',
 ]);
+
+/** What a scanner for secrets says quotes them, unless it refuses the call. */
+function isScan({ line }: FailedCall, text: string): boolean {
+  const isScanner =
+    SCANNER.test(text) || parseShell(line ?? '').some((one) => SCANNER.test(one.words.join(' ')));
+  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
+  return isScanner && lineThat(isCertainInvocation, head) === undefined;
+}
+
+const SCANNER =
+  /\b(?:gitleaks|detect-secrets|trufflehog|secretlint|ggshield|git-secrets)\b|hardcoded secrets/i;
 
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {

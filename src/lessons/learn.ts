@@ -1,6 +1,6 @@
 import { relativeFile } from '../core/project.ts';
 import { blamedWords, culpritOf } from './failure.ts';
-import { findingsIn, isOwnRule } from './findings.ts';
+import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { areAlike, correctness, isSameWork } from './likeness.ts';
 import {
@@ -14,7 +14,7 @@ import {
   undoes,
 } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { leftOut, quoteCommand, quotePair, quotePlace } from './tell.ts';
+import { leftOut, quoteCommand, quoteFinding, quotePair, quotePlace } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
 
 /**
@@ -481,8 +481,9 @@ function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
   const rules = new Map<string, RuleUse>();
   for (const call of shells) {
     if (!isFailed(call) || call.outcome.noise !== 'finding' || culpritIn(call) === undefined) continue;
-    for (const { rule, message } of findingsIn(call.outcome.text)) {
-      if (!isOwnRule(rule)) continue;
+    for (const finding of findingsIn(call.outcome.text)) {
+      const { rule, message } = finding;
+      if (!isOwnRule(rule) || isOfSecrets(finding)) continue;
       const use = rules.get(rule) ?? { sessions: new Set(), calls: [], messages: [] };
       rules.set(rule, use);
       use.sessions.add(call.session);
@@ -503,7 +504,7 @@ function lintLesson(
   const use = rule ? rules.get(rule) : undefined;
   if (newest === undefined || !rule || use === undefined || use.sessions.size < LINT_SESSIONS_MIN)
     return undefined;
-  const remedy = { kind: 'lint', rule, message: sharedWords(use.messages) } as const;
+  const remedy = { kind: 'lint', rule, message: quoteFinding(sharedWords(use.messages)) } as const;
   return { key, said: newest.outcome.said, remedy, evidence: evidenceOf(failures, use.calls) };
 }
 

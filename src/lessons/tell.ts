@@ -32,6 +32,28 @@ export function quotePlace(place: string): string | undefined {
   return place.length <= PLACE_LENGTH_MAX && place.split('/').every(isTold) ? place : undefined;
 }
 
+/** A linter's message without values: what is quoted and is no name, and what does not explain itself, is a gap. */
+export function quoteFinding(message: string): string {
+  const told = message
+    .replace(
+      QUOTED,
+      (_all, mark: string, quoted: string) =>
+        `${mark}${isName(quoted) ? quoted : GAP}${CLOSING[mark] ?? mark}`,
+    )
+    .split(/\s+/)
+    .map((word) => (explainsItself(word) && !/\S@\S+\.[a-z]{2,}/i.test(word) ? word : GAP));
+  return told.filter((word, index) => word !== GAP || told[index - 1] !== GAP).join(' ');
+}
+
+/** An apostrophe inside a word quotes nothing. */
+const QUOTED = /(?<![\p{L}\p{N}])(["'`“‘«])((?:(?!\1)[^”’»])*)(?:["'`”’»](?![\p{L}\p{N}])|$)/gu;
+const CLOSING: Readonly<Record<string, string>> = { '“': '”', '‘': '’', '«': '»' };
+
+/** A plain word, or a name of code: `os/exec.Command`, `session.Action`. */
+function isName(quoted: string): boolean {
+  return /^@?[\p{L}_$]+(?:(?:\.|\/|::)[\p{L}_$]+)*(?:\(\))?$/u.test(quoted) && explainsItself(quoted);
+}
+
 const HIDDEN_LENGTH_MIN = 5;
 
 /** A message about commands without the values in them that are not told. */

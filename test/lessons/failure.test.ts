@@ -39,6 +39,19 @@ describe('what nobody else gains from', () => {
       'CONFLICT (content): Merge conflict in a.ts\nAutomatic merge failed; fix conflicts',
     ],
     ['finding', 'git commit', 'husky - pre-commit hook exited with code 1 (error)'],
+    [
+      'secret',
+      'npm run lint',
+      '/repo/a.ts\n  4:9  error  Found a string with entropy 4.25 : "ZWVTjPQSdhwRgl204Hc51YCsritMIzn8B"  no-secrets/no-secrets',
+    ],
+    ['secret', 'ruff check', 'a.py:3:9: S105 Possible hardcoded password assigned to: "tigerhorse"'],
+    ['secret', 'gitleaks detect', 'Finding: key = tigerhorse\nSecret: tigerhorse\nRuleID: generic'],
+    [
+      'secret',
+      'git commit -m x',
+      'Detect hardcoded secrets.....Failed\n- hook id: gitleaks\nkey = tigerhorse',
+    ],
+    [null, 'gitleaks detect --x', 'Error: unknown flag: --x'],
     ['unclear', 'make', 'Segmentation fault (core dumped)'],
     ['unclear', 'cat a.ts', 'cat: a.ts: No such file or directory'],
     [null, 'gh pr diff --stat', 'unknown flag: --stat'],
@@ -106,6 +119,20 @@ describe('the telling line', () => {
     ],
   ];
   for (const [said, line, text] of cases) test(said, () => expect(read(line, text).said).toBe(said));
+
+  test('of a rule tells no value', () => {
+    const { said, key } = read(
+      'npm run lint',
+      "/repo/a.ts\n  2:1  error  Value 'correct horse 99' is not allowed  acme/no-value",
+    );
+    expect(said).toBe("Value '…' is not allowed (acme/no-value)");
+    expect(key).not.toContain('horse');
+  });
+
+  test('of a scanner tells nothing of what was found', () => {
+    const failure = read('gitleaks detect', 'Finding: key = tigerhorse\nSecret: tigerhorse');
+    expect(JSON.stringify(failure)).not.toContain('horse');
+  });
 
   test('does not repeat what of the command is not told', () => {
     const failure = read('acme login --token hunter4711x', "error: the token 'hunter4711x' has expired");

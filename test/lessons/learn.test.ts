@@ -231,6 +231,16 @@ describe('lint rules', () => {
       'lint rule of this project: Do not nest the thing (no-nested)',
     ));
   test('of one', () => expect(told(`${broken('a.ts')}\n${broken('b.ts')}`)).toBeNull());
+  test('of secrets', () =>
+    expect(
+      told(`${broken('a.ts', 'no-secrets/no-secrets')}\n§\n${broken('b.ts', 'no-secrets/no-secrets')}`),
+    ).toBeNull());
+  test('a value in the message', () => {
+    const quoting = broken('a.ts').replace('the thing', "'my first pet' hX7kQ2mZpT9w");
+    expect(told(`${quoting}\n§\n${quoting}`)).toBe(
+      "lint rule of this project: Do not nest '…' … (no-nested)",
+    );
+  });
   test('that every project has', () =>
     expect(told(`${broken('a.ts', 'no-unused-vars')}\n§\n${broken('b.ts', 'no-unused-vars')}`)).toBeNull());
 });

@@ -4,6 +4,7 @@ import {
   explainsItself,
   leftOut,
   quoteCommand,
+  quoteFinding,
   quoteMessage,
   quotePair,
   quotePlace,
@@ -75,6 +76,27 @@ test('what is to be left out, when that is all of the difference', () => {
   expect(left('git add a.ts dist/out.css', 'git add a.ts')).toBe('dist/out.css');
   expect(left('npm test --frob', 'npm run test')).toBeUndefined();
   expect(left('mysql -u root -ptiger shop', 'mysql -u root shop')).toBeUndefined();
+});
+
+describe("a linter's message without values", () => {
+  const cases: [message: string, told: string][] = [
+    [
+      'Found a string with entropy 4.25 : "ZWVTjPQSdhwRgl204Hc51YCsritMIzn8B=/p9UyeX7xu6KkAGqfm3FJ+oObLDNEva"',
+      'Found a string with entropy 4.25 : "…"',
+    ],
+    ['Unexpected value "my grandmother\'s name" here', 'Unexpected value "…" here'],
+    ["Don't use 'require' of 'fs/promises'", "Don't use 'require' of 'fs/promises'"],
+    ["Key 'correct-horse-99' isn't sorted", "Key '…' isn't sorted"],
+    [
+      '`session.Action` returns interface (os/exec.Command)',
+      '`session.Action` returns interface (os/exec.Command)',
+    ],
+    ['Use “hunter 2” not ‘os’', 'Use “…” not ‘os’'],
+    ['Value hX7kQ2mZpT9w sQ8kR1mZpT0w of anna@acme.example', 'Value … of …'],
+    ['Function exceeds 50 lines, see https://lint.example/x', 'Function exceeds 50 lines, see …'],
+    ['cut off in "the middle of', 'cut off in "…"'],
+  ];
+  for (const [message, told] of cases) test(told, () => expect(quoteFinding(message)).toBe(told));
 });
 
 test('a directory of plain segments', () => {
