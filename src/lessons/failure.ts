@@ -4,7 +4,7 @@ import { isShellTool } from '../core/tools.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { quoteFinding, quoteMessage, toldWords } from './tell.ts';
+import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';
 import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
@@ -153,7 +153,7 @@ function failure(call: FailedCall, line: string, noise: Noise | null, rule?: str
   const said = quoteMessage(printed, commands);
   const culprit = culpritOf(commands, printed, noise);
   const key = keyOf(rule ?? maskLine(said), printed, culprit ?? call.tool);
-  return { key: cutText(key, KEY_LENGTH_MAX), said, noise };
+  return { key: cutText(quotePaths(key, null), KEY_LENGTH_MAX), said: quotePaths(said, null), noise };
 }
 
 /** The masked line, and beside it what makes it this failure and no other of the same wording. */

@@ -14,7 +14,7 @@ import {
   undoes,
 } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { leftOut, quoteCommand, quoteFinding, quotePair, quotePlace } from './tell.ts';
+import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
 
 /**
@@ -73,7 +73,8 @@ export function learn(log: readonly (LoggedCall | LoggedPrompt)[], root: string)
       acrossSessions(key, failures, shells, tally) ??
       lintLesson(key, failures, rules) ??
       null;
-    return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson };
+    const told = lesson && { ...lesson, said: quotePaths(lesson.said, root) };
+    return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson: told };
   });
 }
 

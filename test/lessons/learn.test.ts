@@ -267,6 +267,14 @@ test('what a lesson rests on', () => {
   expect(group?.lesson?.evidence.helpedCalls).toEqual(['c1', 'c4']);
 });
 
+test('what is said names nobody, and files from the root', () => {
+  const [group] = learn(
+    log("✗ tool --x a\n  /home/anna/shop/a.ts: unknown option '--x', see /home/anna/x.txt\n✓ tool --y a"),
+    '/home/anna/shop',
+  );
+  expect(group?.lesson?.said).toBe("a.ts: unknown option '--x', see ~/x.txt");
+});
+
 test('an error is solved when its command has worked since', () => {
   const isOpen = (steps: string) => learn(log(steps), '/repo')[0]?.isOpen;
   expect([isOpen(REFUSED), isOpen(`${REFUSED}\n✓ npm start`), isOpen(`✓ npm start\n${REFUSED}`)]).toEqual([
