@@ -1,10 +1,10 @@
 import { tellingLines } from '../core/errors/error-lines.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from '../core/tools.ts';
-import { findingsIn, isOwnRule } from './findings.ts';
+import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { quoteMessage, toldWords } from './tell.ts';
+import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';
 import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
@@ -42,8 +42,9 @@ const HIDDEN_LINES = 3;
 /** What a failed call says about itself. */
 export function readFailure(call: FailedCall): Failure {
   const text = printed(call.text);
-  const noise = noiseOf(call.tool, text);
+  const noise = noiseOf(call, text);
   if (noise !== null) return failure(call, firstLine(text), noise);
+  if (isScan(call, text)) return failure(call, 'a secret was found', 'secret');
   if (text.length <= MESSAGE_LENGTH_MAX) {
     const line = lineThat(isReport(text) ? isEnvironment : isInvocation, text);
     if (line !== undefined) return failure(call, line, null);
@@ -51,7 +52,10 @@ export function readFailure(call: FailedCall): Failure {
   const findings = findingsIn(text);
   const finding = findings.find(({ rule }) => isOwnRule(rule)) ?? findings[0];
   if (finding !== undefined || isReport(text)) {
-    const { rule, message } = finding ?? { rule: null, message: tellingLine(text) };
+    if (finding !== undefined && isOfSecrets(finding))
+      return failure(call, 'a secret was found', 'secret', finding.rule ?? undefined);
+    const { rule, message: printed } = finding ?? { rule: null, message: tellingLine(text) };
+    const message = rule === null ? printed : quoteFinding(printed);
     const said =
       rule === null || rule === 'format' || message.includes(rule) ? message : `${message} (${rule})`;
     return failure(call, said, 'finding', rule ?? undefined);
@@ -59,21 +63,39 @@ export function readFailure(call: FailedCall): Failure {
   return failure(call, tellingLine(text), call.tool.startsWith('mcp__') ? null : 'unclear');
 }
 
-/** The failure that a pipe or a list hides from the exit code, where what was printed says so beyond doubt. */
+/** The failure that a pipe, a list or `|| true` hides from the exit code, where what was printed says so beyond doubt. */
 export function readHiddenFailure(call: FailedCall): Failure | undefined {
   const text = printed(call.text);
   if (text === '' || text.length > HIDDEN_LENGTH_MAX || call.line === null || isReport(text))
     return undefined;
   const commands = parseShell(call.line);
-  const isAlternative = commands.some(({ endedBy }) => endedBy === '||');
-  const isPiped = commands.some(({ endedBy }) => endedBy === '|');
-  // A search prints what it finds, and that may be about failures.
-  if (isAlternative || !isPiped || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
+  if (!hides(commands) || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
   const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
   const line = lineThat(isCertainInvocation, head);
-  return line === undefined || noiseOf(call.tool, text) !== null ? undefined : failure(call, line, null);
+  if (line === undefined || commands.some((one) => isPrinter(one) && isIn(line, one))) return undefined;
+  return noiseOf(call, text) !== null ? undefined : failure(call, line, null);
 }
 
+/** A command may have failed though the line ended well. What another one stood in for is no failure. */
+function hides(commands: readonly SimpleCommand[]): boolean {
+  const hasStandIn = commands.some(
+    ({ endedBy }, index) =>
+      endedBy === '||' && !DOES_NOTHING.test(programOf(commands[index + 1] ?? { words: [] })),
+  );
+  return !hasStandIn && commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain);
+}
+
+const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
+
+function isPrinter(command: SimpleCommand): boolean {
+  return /^(?:echo|printf|Write-\w+)$/.test(programOf(command));
+}
+
+function isIn(line: string, { words }: SimpleCommand): boolean {
+  return words.map(unquoted).join(' ').includes(line);
+}
+
+/** A search prints what it finds, and that may be about failures. */
 const SEARCHES = new Set([
   'grep',
   'rg',
@@ -89,6 +111,17 @@ const SEARCHES = new Set([
   'strings',
   'xxd',
 ]);
+
+/** What a scanner for secrets says quotes them, unless it refuses the call. */
+function isScan({ line }: FailedCall, text: string): boolean {
+  const isScanner =
+    SCANNER.test(text) || parseShell(line ?? '').some((one) => SCANNER.test(one.words.join(' ')));
+  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
+  return isScanner && lineThat(isCertainInvocation, head) === undefined;
+}
+
+const SCANNER =
+  /\b(?:gitleaks|detect-secrets|trufflehog|secretlint|ggshield|git-secrets)\b|hardcoded secrets/i;
 
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {
@@ -120,7 +153,7 @@ function failure(call: FailedCall, line: string, noise: Noise | null, rule?: str
   const said = quoteMessage(printed, commands);
   const culprit = culpritOf(commands, printed, noise);
   const key = keyOf(rule ?? maskLine(said), printed, culprit ?? call.tool);
-  return { key: cutText(key, KEY_LENGTH_MAX), said, noise };
+  return { key: cutText(quotePaths(key, null), KEY_LENGTH_MAX), said: quotePaths(said, null), noise };
 }
 
 /** The masked line, and beside it what makes it this failure and no other of the same wording. */
@@ -210,9 +243,9 @@ export function culpritOf<Command extends SimpleCommand>(
   return quoting ?? check ?? doing[0] ?? commands[0];
 }
 
-function noiseOf(tool: string, text: string): Noise | null {
-  if (!isShellTool(tool) && !tool.startsWith('mcp__')) return 'client';
-  if (INTERRUPTED.test(text)) return 'interrupted';
+function noiseOf(call: FailedCall, text: string): Noise | null {
+  if (!isShellTool(call.tool) && !call.tool.startsWith('mcp__')) return 'client';
+  if (INTERRUPTED.test(text) || INTERRUPTED.test(call.text)) return 'interrupted';
   if (clientRule(text) !== null) return 'client';
   if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
   return SECRET.test(text) ? 'secret' : null;

@@ -113,7 +113,18 @@ function findingOf(text: string): Finding | undefined {
 const COMMON =
   /^(?:typecheck|unused|deadcode|ineffassign|staticcheck|govet|gosimple|errcheck|gofmt|goimports|format|assist\/.*|lint\/correctness\/.*|no-unused-vars|@typescript-eslint\/no-unused-vars|no-undef|prettier\/prettier|lint\/correctness\/noUnused\w+|E501|E999|F401|F811|F821|F841|W\d+|E[1-7]\d\d|Layout\/.*)$/;
 
+/** Rules that look for secrets: their messages quote what they found. */
+const OF_SECRETS = /secret|gitleaks|trufflehog|entropy|ggshield|credential|^(?:G101|S10[5-7]|B10[5-7])$/i;
+
+/** Whether a finding is about a secret in the code. */
+export function isOfSecrets({ rule, message }: Finding): boolean {
+  return (
+    OF_SECRETS.test(rule ?? '') ||
+    /\bentropy\b|hard-?coded (?:password|secret|credential|token)/i.test(message)
+  );
+}
+
 /** Whether the rule is one that a project has chosen, so that knowing it before helps. */
 export function isOwnRule(rule: string | null): rule is string {
-  return rule !== null && !COMMON.test(rule);
+  return rule !== null && !COMMON.test(rule) && !OF_SECRETS.test(rule);
 }

@@ -1,6 +1,6 @@
 import { relativeFile } from '../core/project.ts';
 import { blamedWords, culpritOf } from './failure.ts';
-import { findingsIn, isOwnRule } from './findings.ts';
+import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { areAlike, correctness, isSameWork } from './likeness.ts';
 import {
@@ -14,7 +14,7 @@ import {
   undoes,
 } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { leftOut, quoteCommand, quotePair } from './tell.ts';
+import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
 
 /**
@@ -25,7 +25,11 @@ import { maskLine, sharedWords } from './words.ts';
 type Failed = Extract<Outcome, { kind: 'failed' }>;
 
 /** A shell call with its commands. */
-type Shell = LoggedCall & { readonly commands: readonly Placed[] };
+type Shell = LoggedCall & {
+  readonly commands: readonly Placed[];
+  /** Of the commands those that are known to have worked. */
+  readonly worked: readonly Placed[];
+};
 /** A command and where it ran, relative to the project. */
 type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
 type FailedShell = Shell & { readonly outcome: Failed };
@@ -50,6 +54,8 @@ const STEP_COST = 0.2;
 const IDS_KEPT = 5;
 /** Stands for the project's path. */
 const ROOT = '\0';
+/** Stands for a place of which nothing is known; it is no place in the project. */
+const UNKNOWN = '/\0';
 const LINT_SESSIONS_MIN = 2;
 
 /** The groups of a project's errors. `log` is in order of time; `root` is the project's path. */
@@ -67,7 +73,8 @@ export function learn(log: readonly (LoggedCall | LoggedPrompt)[], root: string)
       acrossSessions(key, failures, shells, tally) ??
       lintLesson(key, failures, rules) ??
       null;
-    return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson };
+    const told = lesson && { ...lesson, said: quotePaths(lesson.said, root) };
+    return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson: told };
   });
 }
 
@@ -88,10 +95,14 @@ function streamsOf(
 
 function withCommands(call: LoggedCall, line: string, root: string): Shell {
   const commands = parseShell(line).map((command) => {
-    const place = placeOf(call.directory, withinProject(command.directory, root));
+    const place =
+      command.directory === null
+        ? UNKNOWN
+        : inProject(placeOf(call.directory, withinProject(command.directory, root)), root);
     return { ...command, place, shape: shapeOf(command, place) };
   });
-  return { ...call, commands };
+  const isKnown = ({ isCertain, place }: Placed) => isCertain && place !== UNKNOWN;
+  return { ...call, commands, worked: call.outcome.kind === 'worked' ? commands.filter(isKnown) : [] };
 }
 
 function isShell(entry: Shell | LoggedCall | LoggedPrompt): entry is Shell {
@@ -109,10 +120,21 @@ function placeOf(base: string, target: string): string {
   if (/^(?:[/~]|[A-Za-z]:)/.test(target)) return target.replace(/\/+$/, '');
   const segments = base === '' ? [] : base.split('/');
   for (const segment of target.split('/')) {
-    if (segment === '..') segments.pop();
-    else if (segment !== '.') segments.push(segment);
+    const last = segments.at(-1);
+    if (segment === '.' || segment === '') continue;
+    if (segment !== '..' || last === undefined || last === '..') segments.push(segment);
+    else if (last !== '') segments.pop();
   }
   return segments.join('/');
+}
+
+/** Above the project and down again by its own name. */
+function inProject(place: string, root: string): string {
+  const [up = ''] = /^(?:\.\.\/)*/.exec(place) ?? [];
+  const own = root.split(/[\\/]/).slice(-up.length / 3);
+  const rest = place.slice(up.length).split('/');
+  const isBack = up !== '' && own.every((segment, index) => segment === rest[index]);
+  return isBack ? rest.slice(own.length).join('/') : place;
 }
 
 /** `cd` to the project by its whole path leads to its root. */
@@ -151,8 +173,8 @@ function tallyOf(shells: readonly Shell[]): Tally {
       // A check that finds something has understood its call.
       if (call.outcome.noise === null) count.failed++;
       if (call.ts < count.firstFailed) count.firstFailed = call.ts;
-    } else if (call.outcome.kind === 'worked') {
-      for (const { shape } of call.commands) {
+    } else {
+      for (const { shape } of call.worked) {
         const count = countOf(shape);
         count.worked++;
         if (call.ts > count.lastWorked) count.lastWorked = call.ts;
@@ -162,8 +184,10 @@ function tallyOf(shells: readonly Shell[]): Tally {
   return tally;
 }
 
+/** Undefined also where it ran outside the project or nobody knows where: that is no matter of the project. */
 function culpritIn(call: FailedShell): Placed | undefined {
-  return culpritOf(call.commands, call.outcome.said, call.outcome.noise);
+  const culprit = culpritOf(call.commands, call.outcome.said, call.outcome.noise);
+  return culprit === undefined || isOutside(culprit.place) ? undefined : culprit;
 }
 
 /** What helped in one agent's work. */
@@ -197,14 +221,13 @@ function correction(failure: FailedShell, later: readonly Shell[]): Observation 
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   // What works again as it was, was no wrong call.
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
-  if (later.some((call) => call.outcome.kind === 'worked' && call.commands.some(isAgain))) return undefined;
+  if (later.some((call) => call.worked.some(isAgain))) return undefined;
   const { said, noise } = failure.outcome;
   const isWrongCall = noise === null;
   const blamed = blamedWords(culprit, said);
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
-    if (!isAccepted(helper, failure)) return;
-    for (const command of helper.commands) {
+    for (const command of acceptedIn(helper, failure)) {
       const value = correctness(culprit, command, { said, blamed }) - step * STEP_COST;
       if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0)) continue;
       if (hasVariable(command) || asksForHelp(command, culprit)) continue;
@@ -229,9 +252,9 @@ function correctionBy(
   const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
   if (isSameWork(culprit, command) && !isQuoted) {
     if (culprit.place === command.place) return undefined;
-    const use = quoteCommand(command);
-    if (use === undefined || isOutside(command.place)) return undefined;
-    const remedy = { kind: 'directory', use, directory: command.place } as const;
+    const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
+    if (use === undefined || directory === undefined || isOutside(command.place)) return undefined;
+    const remedy = { kind: 'directory', use, directory } as const;
     return { ...common, remedy, sameness: `in ${command.place}` };
   }
   const remedy = remedyOf(culprit, command);
@@ -269,11 +292,12 @@ function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string
   return at === culprit.words.length && hasOption;
 }
 
-/** It worked, or failed for a reason that shows that its wording was understood. */
-function isAccepted(helper: Shell, failure: FailedShell): boolean {
-  if (helper.outcome.kind === 'worked') return true;
-  if (!isFailed(helper)) return false;
-  return helper.outcome.key !== failure.outcome.key && helper.outcome.noise === 'finding';
+/** What worked, or failed for a reason that shows that its wording was understood. */
+function acceptedIn(helper: Shell, failure: FailedShell): readonly Placed[] {
+  if (!isFailed(helper)) return helper.worked.filter(({ place }) => !isOutside(place));
+  const isUnderstood = helper.outcome.key !== failure.outcome.key && helper.outcome.noise === 'finding';
+  const culprit = isUnderstood ? culpritIn(helper) : undefined;
+  return culprit === undefined ? [] : [culprit];
 }
 
 function hasVariable({ words }: SimpleCommand): boolean {
@@ -284,25 +308,28 @@ function hasVariable({ words }: SimpleCommand): boolean {
 function fixer(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
   const culprit = culpritIn(failure);
   if (culprit === undefined) return undefined;
-  const helpers: { call: Shell; command: Placed }[] = [];
+  const helpers: { call: Shell; command: Placed; isKnown: boolean }[] = [];
   for (const call of later) {
     if (call.outcome.kind !== 'worked') {
       if (!call.commands.some(({ shape }) => shape === culprit.shape)) return undefined;
       continue;
     }
     for (const command of call.commands) {
-      if (siblingScript(culprit, command)) {
+      const isKnown = call.worked.includes(command);
+      if (isKnown && siblingScript(culprit, command)) {
         return fixerBy(failure, call, { culprit, command, isSure: isRepaired(failure, culprit, later) });
       }
       const [first] = helpers;
       if (command.shape === culprit.shape) {
+        if (!isKnown) continue;
         const isOne =
-          first !== undefined && helpers.every(({ command: { shape } }) => shape === first.command.shape);
+          first?.isKnown === true && helpers.every(({ command: { shape } }) => shape === first.command.shape);
         return isOne
           ? fixerBy(failure, first.call, { culprit, command: first.command, isSure: false })
           : undefined;
       }
-      if (!isRead(command)) helpers.push({ call, command });
+      // What perhaps helped speaks against any other that did.
+      if (!isRead(command)) helpers.push({ call, command, isKnown });
     }
   }
   return undefined;
@@ -312,8 +339,7 @@ function fixer(failure: FailedShell, later: readonly Shell[]): Observation | und
 function isRepaired({ outcome }: FailedShell, culprit: Placed, later: readonly Shell[]): boolean {
   if (/format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i.test(outcome.said))
     return true;
-  const works = (call: Shell) => call.outcome.kind === 'worked';
-  return later.some((call) => works(call) && call.commands.some(({ shape }) => shape === culprit.shape));
+  return later.some(({ worked }) => worked.some(({ shape }) => shape === culprit.shape));
 }
 
 type Fix = { readonly culprit: Placed; readonly command: Placed; readonly isSure: boolean };
@@ -407,13 +433,10 @@ function acrossSessions(
   const culprit = newest && culpritIn(newest);
   if (newest === undefined || culprit === undefined || hasVariable(culprit)) return undefined;
   if (newest.outcome.noise !== null || worksByNow(failures, tally)) return undefined;
-  const alike = shells.filter(
-    (call) =>
-      call.outcome.kind === 'worked' &&
-      call.commands.some((command) => command.place === culprit.place && differsInOneWord(culprit, command)),
-  );
+  const isAlike = (command: Placed) => command.place === culprit.place && differsInOneWord(culprit, command);
+  const alike = shells.filter(({ worked }) => worked.some(isAlike));
   const [helper] = alike;
-  const command = helper?.commands.find((one) => differsInOneWord(culprit, one));
+  const command = helper?.worked.find(isAlike);
   const count = command && tally.get(command.shape);
   if (
     command === undefined ||
@@ -458,9 +481,10 @@ type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; 
 function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
   const rules = new Map<string, RuleUse>();
   for (const call of shells) {
-    if (!isFailed(call) || call.outcome.noise !== 'finding') continue;
-    for (const { rule, message } of findingsIn(call.outcome.text)) {
-      if (!isOwnRule(rule)) continue;
+    if (!isFailed(call) || call.outcome.noise !== 'finding' || culpritIn(call) === undefined) continue;
+    for (const finding of findingsIn(call.outcome.text)) {
+      const { rule, message } = finding;
+      if (!isOwnRule(rule) || isOfSecrets(finding)) continue;
       const use = rules.get(rule) ?? { sessions: new Set(), calls: [], messages: [] };
       rules.set(rule, use);
       use.sessions.add(call.session);
@@ -481,7 +505,7 @@ function lintLesson(
   const use = rule ? rules.get(rule) : undefined;
   if (newest === undefined || !rule || use === undefined || use.sessions.size < LINT_SESSIONS_MIN)
     return undefined;
-  const remedy = { kind: 'lint', rule, message: sharedWords(use.messages) } as const;
+  const remedy = { kind: 'lint', rule, message: quoteFinding(sharedWords(use.messages)) } as const;
   return { key, said: newest.outcome.said, remedy, evidence: evidenceOf(failures, use.calls) };
 }
 

@@ -98,6 +98,37 @@ function fetchedBy(command: SimpleCommand): string {
   return `${run}${source ?? ''}`;
 }
 
+/** Programs that every developer knows: a plain word behind them is a name and no value of somebody's own. */
+const WELL_KNOWN = new Set(
+  (
+    'npm pnpm yarn bun deno corepack lerna nx turbo rush pip pip3 pipx uv poetry pipenv pdm hatch rye conda mamba ' +
+    'cargo rustup rustc rustfmt go gofmt goimports golangci-lint gem bundle rake rails rspec rubocop composer mix rebar3 ' +
+    'dotnet nuget mvn mvnw gradle gradlew sbt lein swift xcodebuild pod flutter dart brew apt apt-get dnf yum apk pacman ' +
+    'choco winget scoop nix asdf mise nvm fnm volta pyenv rbenv sdk git gh glab hub svn hg jj make gmake cmake ctest ' +
+    'ninja meson bazel bazelisk buck2 just task gcc g++ cc c++ clang clang++ clang-format clang-tidy javac kotlinc scalac ' +
+    'tsc tsx ts-node swc esbuild webpack vite rollup parcel next nuxt astro remix ng vue expo metro svelte-check jest ' +
+    'vitest mocha ava cypress playwright karma pytest tox nox unittest phpunit pest phpstan psalm eslint prettier biome ' +
+    'stylelint oxlint tslint standard xo knip ruff black isort flake8 pylint mypy pyright bandit shellcheck shfmt ' +
+    'hadolint markdownlint yamllint actionlint swiftlint swiftformat ktlint detekt checkstyle clippy pre-commit lefthook ' +
+    'husky lint-staged commitlint changeset semantic-release docker docker-compose podman nerdctl buildah kubectl helm ' +
+    'kustomize skaffold minikube kind k3d k9s terraform tofu terragrunt pulumi cdk sam serverless vagrant packer prisma ' +
+    'drizzle-kit alembic knex sequelize typeorm flyway liquibase systemctl service journalctl ls cat grep rg sed awk ' +
+    'find fd tree head tail sort wc jq yq tar rsync cp mv mkdir touch diff patch which man time timeout xargs ' +
+    'protoc buf grpcurl tmux storybook turbo wrangler celery gunicorn uvicorn flask django-admin alembic'
+  ).split(' '),
+);
+/** Programs that run another one, and the words with which package managers do. */
+const RUNNERS =
+  /^(?:(?:npx|bunx|uvx|env|time|timeout|nice|xargs)|(?:uv|poetry|pipenv|pdm|rye|hatch|mise) (?:run|exec|x)|(?:bundle|pnpm|npm|yarn|bun) (?:exec|x|dlx)|python3? -m)(?: -\S+| \d+\w?)*(?= |$)/;
+
+export function isWellKnown(command: SimpleCommand): boolean {
+  const program = programOf(command);
+  const text = textOf(command).replace(/^\S+/, program);
+  const rest = text.replace(RUNNERS, '').trim();
+  const inner = rest === '' ? program : (rest.split(' ', 1)[0] ?? '');
+  return WELL_KNOWN.has(programOf({ words: [inner] }));
+}
+
 /** Options by which a tool only looks, and those by which it mends. */
 const LOOKS = /^--?(?:check|check-only|dry-run|list-different|diff)$/;
 const MENDS = /^--?(?:fix|write|apply|autocorrect|autocorrect-all|in-place|w|a|A)$/;

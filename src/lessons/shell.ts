@@ -8,11 +8,13 @@
 export type SimpleCommand = {
   /** As typed, assignments in front included, redirections left out. */
   readonly words: readonly string[];
-  /** Where it runs, as `cd` said before it; empty where the shell stood. */
-  readonly directory: string;
+  /** Where it runs, as `cd` said before it; empty where the shell stood, null where that cannot be said. */
+  readonly directory: string | null;
   readonly endedBy: Operator;
   /** It reads what the command before it prints. */
   readonly readsPipe: boolean;
+  /** That the line ended well says that this command ran and ended well; of a pipe all do that are joined by it. */
+  readonly isCertain: boolean;
 };
 
 type Operator = '' | '&&' | '||' | '|' | ';' | '&';
@@ -20,76 +22,271 @@ type Operator = '' | '&&' | '||' | '|' | ';' | '&';
 const COMMAND_LENGTH_MAX = 4096;
 const COMMANDS_MAX = 32;
 const WORDS_MAX = 120;
+const DEPTH_MAX = 32;
 
-/** Words that begin or end a construct of the shell and are no program. */
-const KEYWORDS = new Set(['do', 'then', 'else', 'elif', 'fi', 'done', 'esac', '{', '}', '!', 'time']);
+/** A simple command, or what stands between brackets or keywords. */
+type Item = {
+  readonly words: readonly string[];
+  readonly group: Group | null;
+  readonly isNegated: boolean;
+  operator: Operator;
+};
+type Group = {
+  readonly opener: string;
+  /** Up to `then` or `do`. */
+  isHead: boolean;
+  items: Item[];
+};
 
 /** Cuts a command line into its simple commands. `cd` is followed and not among them. */
 export function parseShell(text: string): SimpleCommand[] {
-  const found: { words: string[]; operator: Operator; level: number }[] = [];
-  const reader = new Reader(text.slice(0, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' '));
-  let words: string[] = [];
-  let level = 0;
-  for (;;) {
-    const token = reader.next();
-    if (token?.kind === 'word') {
-      if (words.length < WORDS_MAX) words.push(token.text);
-      continue;
-    }
-    const isGroup = token?.kind === 'group';
-    if (words.length > 0)
-      found.push({ words, operator: token?.kind === 'operator' ? token.text : '', level });
-    else if (token?.kind === 'operator' && token.text !== ';') {
-      const last = found.at(-1);
-      if (last !== undefined && last.operator === '') last.operator = token.text;
-    }
-    words = [];
-    if (isGroup) level = Math.max(0, level + token.step);
-    if (token === undefined || found.length >= COMMANDS_MAX) break;
+  const { group, isWhole } = new Parser(text).parse();
+  return new Walk().list(group.items, { isCertain: isWhole, readsPipe: false, endedBy: '' });
+}
+
+const CLOSERS: Readonly<Record<string, string>> = { fi: 'if', esac: 'case', '}': '{' };
+
+/** Puts tokens together; what is never closed ends with the text. */
+class Parser {
+  readonly #reader: Reader;
+  readonly #stack: Group[] = [{ opener: '', isHead: false, items: [] }];
+  #isWhole: boolean;
+  #words: string[] = [];
+  #isNegated = false;
+  /** What follows is a function's body. */
+  #isBody = false;
+  #count = 0;
+
+  constructor(text: string) {
+    this.#isWhole = text.length <= COMMAND_LENGTH_MAX;
+    this.#reader = new Reader(text.slice(0, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' '));
   }
-  return withDirectories(found);
-}
 
-function withDirectories(
-  found: readonly { words: string[]; operator: Operator; level: number }[],
-): SimpleCommand[] {
-  const commands: SimpleCommand[] = [];
-  const directories: string[] = [''];
-  let before: Operator = ';';
-  for (const { words: all, operator, level } of found) {
-    directories.length = level + 1;
-    const inherited = directories.findLast((one) => one !== undefined) ?? '';
-    const words = withoutKeywords(all);
-    const [program, target] = words;
-    if ((program === 'cd' || program === 'pushd') && before !== '|') {
-      directories[level] = joined(inherited, unquoted(target ?? ''));
-    } else if (words.length > 0) {
-      commands.push({ words, directory: inherited, endedBy: operator, readsPipe: before === '|' });
+  parse(): { readonly group: Group; readonly isWhole: boolean } {
+    while (this.#count < COMMANDS_MAX) {
+      const token = this.#reader.next();
+      if (token === undefined) break;
+      if (token.kind === 'word') this.#word(token.text);
+      else if (token.kind === 'operator') this.#end(token.text);
+      else if (token.step === 1) this.#bracket();
+      else this.#closeBracket();
     }
-    before = operator === '' ? ';' : operator;
+    if (this.#count >= COMMANDS_MAX && this.#reader.next() !== undefined) this.#isWhole = false;
+    this.#end('');
+    while (this.#stack.length > 1) this.#close();
+    return { group: this.#top, isWhole: this.#isWhole };
   }
-  return commands;
+
+  get #top(): Group {
+    return this.#stack.at(-1) as Group;
+  }
+
+  #word(text: string): void {
+    if (this.#words.length === 0 && this.#isKeyword(text)) return;
+    if (this.#words.length < WORDS_MAX) this.#words.push(text);
+  }
+
+  /** Words at the beginning of a command that begin, part or end a construct and are no program. */
+  #isKeyword(text: string): boolean {
+    const { opener } = this.#top;
+    if (text === '!') this.#isNegated = true;
+    else if (/^(?:\{|if|for|while|until|case|select)$/.test(text)) this.#open(text);
+    else if (text === 'then' || text === 'do') this.#behindHead();
+    else if (text === 'elif') this.#top.isHead = opener === 'if';
+    else if (text === 'done') this.#closeIf(/^(?:for|while|until|select)$/.test(opener));
+    else if (Object.hasOwn(CLOSERS, text))
+      this.#closeIf(opener === CLOSERS[text] || (text === '}' && opener === 'function'));
+    else return text === 'time' || text === 'else';
+    return true;
+  }
+
+  #behindHead(): void {
+    const group = this.#top;
+    if (group.isHead) group.items = group.items.filter(({ operator }) => operator === '');
+    group.isHead = false;
+  }
+
+  #bracket(): void {
+    if (this.#words.length === 1 && this.#reader.isClosing()) {
+      this.#reader.next();
+      this.#words = [];
+      this.#isBody = true;
+      return;
+    }
+    if (this.#words.length > 0) this.#end('');
+    this.#open('(');
+  }
+
+  #closeBracket(): void {
+    if (this.#top.opener === 'case') this.#behindPattern();
+    else if (/^(?:\(|function)$/.test(this.#top.opener)) {
+      this.#end('');
+      this.#close();
+    } else this.#end('');
+  }
+
+  #behindPattern(): void {
+    this.#words = [];
+    this.#top.isHead = false;
+  }
+
+  #open(opener: string): void {
+    if (this.#stack.length > DEPTH_MAX) {
+      this.#isWhole = false;
+      return;
+    }
+    const isHead = !this.#isBody && !/^[({]$/.test(opener);
+    const group: Group = { opener: this.#isBody ? 'function' : opener, isHead, items: [] };
+    this.#isBody = false;
+    this.#top.items.push({ words: [], group, isNegated: this.#isNegated, operator: '' });
+    this.#isNegated = false;
+    this.#stack.push(group);
+  }
+
+  #closeIf(isOpen: boolean): void {
+    if (isOpen) this.#close();
+  }
+
+  #close(): void {
+    this.#stack.pop();
+  }
+
+  /** The end of a simple command or of a group behind which an operator stands. */
+  #end(operator: Operator): void {
+    const group = this.#top;
+    const last = group.items.at(-1);
+    if (this.#words.length > 0) {
+      const isListed = !(group.isHead && /^(?:for|case|select)$/.test(group.opener));
+      if (isListed)
+        group.items.push({ words: this.#words, group: null, isNegated: this.#isNegated, operator });
+      this.#count++;
+    } else if (last !== undefined && last.operator === '') last.operator = operator;
+    this.#words = [];
+    this.#isNegated = false;
+  }
 }
 
-function withoutKeywords(words: string[]): string[] {
-  let start = 0;
-  while (start < words.length && KEYWORDS.has(words[start] as string)) start++;
-  const rest = words.slice(start);
-  // The head of a loop runs nothing.
-  return /^(?:for|while|until|if|case|select|function|export|local|set|unset|alias|trap)$/.test(rest[0] ?? '')
-    ? []
-    : rest;
+type Around = { readonly isCertain: boolean; readonly readsPipe: boolean; readonly endedBy: Operator };
+
+/** Goes through the commands in their order, from directory to directory. */
+class Walk {
+  #directory: string | null = '';
+  #pushed: (string | null)[] = [];
+
+  list(items: readonly Item[], around: Around): SimpleCommand[] {
+    const chains = chainsOf(items);
+    let stopsAtFailure = false;
+    return chains.flatMap((chain, index) => {
+      const isLast = index === chains.length - 1;
+      const isSingle = chain.every(({ operator }) => operator !== '&&' && operator !== '||');
+      const isBehind = chain.at(-1)?.operator === '&';
+      const isCertain = around.isCertain && !isBehind && (isLast || (stopsAtFailure && isSingle));
+      stopsAtFailure ||= chain.some(({ words }) => words[0] === 'set' && /^-[a-z]*e/.test(words[1] ?? ''));
+      const inner = {
+        isCertain,
+        readsPipe: index === 0 && around.readsPipe,
+        endedBy: isLast ? around.endedBy : '',
+      } as const;
+      return isBehind ? this.#apart(() => this.#chain(chain, inner)) : this.#chain(chain, inner);
+    });
+  }
+
+  #chain(chain: readonly Item[], around: Around): SimpleCommand[] {
+    const lastOr = chain.findLastIndex(({ operator }) => operator === '||');
+    let before: Operator = around.readsPipe ? '|' : ';';
+    let isAlternative = false;
+    return chain.flatMap((item, index) => {
+      const readsPipe = before === '|';
+      // All commands of a pipe stand where its first one stands.
+      if (!readsPipe) isAlternative = before === '||';
+      before = item.operator === '' ? ';' : item.operator;
+      const pipeEnd = chain.findIndex(({ operator }, at) => at >= index && operator !== '|');
+      const isCertain =
+        around.isCertain && !isAlternative && !item.isNegated && (pipeEnd < 0 || pipeEnd > lastOr);
+      const endedBy = item.operator === '' && index === chain.length - 1 ? around.endedBy : item.operator;
+      const inner = { isCertain, readsPipe, endedBy };
+      const isApart = readsPipe || item.operator === '|';
+      const commands = isApart
+        ? this.#apart(() => this.#item(item, inner))
+        : this.#perhaps(isAlternative, () => this.#item(item, inner));
+      return commands;
+    });
+  }
+
+  #item({ words, group }: Item, around: Around): SimpleCommand[] {
+    if (group === null) return this.#simple(words, around);
+    if (group.opener === '{') return this.list(group.items, around);
+    if (group.opener === '(') return this.#apart(() => this.list(group.items, around));
+    return this.#perhaps(true, () => this.list(group.items, { ...around, isCertain: false }));
+  }
+
+  #simple(all: readonly string[], around: Around): SimpleCommand[] {
+    const words = all[0] === '-p' ? all.slice(1) : all;
+    const [program = ''] = words;
+    if (!this.#isMove(program, words) && words.length > 0 && !RUNS_NOTHING.test(program))
+      return [{ words, directory: this.#directory, ...around }];
+    return [];
+  }
+
+  /** Follows what changes the directory. */
+  #isMove(program: string, words: readonly string[]): boolean {
+    const isPush = /^(?:pushd|Push-Location)$/i.test(program);
+    if (/^(?:popd|Pop-Location)$/i.test(program)) this.#directory = this.#pushed.pop() ?? null;
+    else if (isPush || /^(?:cd|chdir|Set-Location)$/i.test(program)) {
+      if (isPush) this.#pushed.push(this.#directory);
+      const [target] = words.slice(1).filter((word) => !/^(?:--|-[A-Za-z@]+|\/d)$/.test(word));
+      const isBare = target === undefined && !words.includes('-');
+      this.#directory = isBare ? (isPush ? null : '~') : joined(this.#directory, target ?? '-');
+    } else return false;
+    return true;
+  }
+
+  /** What it does to the directory ends with it. */
+  #apart(walk: () => SimpleCommand[]): SimpleCommand[] {
+    const [directory, pushed] = [this.#directory, [...this.#pushed]];
+    const commands = walk();
+    this.#directory = directory;
+    this.#pushed = pushed;
+    return commands;
+  }
+
+  /** Where it is uncertain whether something changed the directory, nobody knows it afterwards. */
+  #perhaps(isConditional: boolean, walk: () => SimpleCommand[]): SimpleCommand[] {
+    const before = this.#directory;
+    const commands = walk();
+    if (isConditional && this.#directory !== before) this.#directory = null;
+    return commands;
+  }
 }
 
-function joined(base: string, target: string): string {
-  if (target === '' || target === '-' || target.includes('$')) return base;
+/** Builtins that set something up in the shell. */
+const RUNS_NOTHING = /^(?:function|export|local|set|unset|alias|trap)$/;
+
+/** What stands between `;` and `&`. */
+function chainsOf(items: readonly Item[]): Item[][] {
+  const chains: Item[][] = [];
+  let isNew = true;
+  for (const item of items) {
+    if (isNew) chains.push([]);
+    chains.at(-1)?.push(item);
+    isNew = /^[;&]?$/.test(item.operator);
+  }
+  return chains;
+}
+
+/** Null where a variable, a substitution or a pattern says where it leads, or the place that was left last. */
+function joined(base: string | null, typed: string): string | null {
+  if (typed === '-' || /^[+-]\d*$/.test(typed) || /[$`*?]/.test(typed.replace(/'[^']*'/g, ''))) return null;
+  const target = unquoted(typed);
+  if (target === '') return base;
   const isAbsolute = /^(?:[/~]|[A-Za-z]:)/.test(target);
-  const segments = (isAbsolute || base === '' ? target : `${base}/${target}`).split('/');
+  if (base === null && !isAbsolute) return null;
+  const segments = (isAbsolute || !base ? target : `${base}/${target}`).split('/');
   const kept: string[] = [];
   for (const segment of segments) {
     if (segment === '.' || (segment === '' && kept.length > 0)) continue;
-    if (segment === '..' && kept.length > 0 && kept.at(-1) !== '..' && kept.at(-1) !== '') kept.pop();
-    else kept.push(segment);
+    if (segment !== '..' || kept.length === 0 || kept.at(-1) === '..') kept.push(segment);
+    else if (kept.at(-1) !== '') kept.pop();
   }
   return kept.join('/') || (isAbsolute ? '/' : '.');
 }
@@ -127,6 +324,11 @@ class Reader {
 
   constructor(text: string) {
     this.#text = text;
+  }
+
+  /** Whether a bracket closes here. */
+  isClosing(): boolean {
+    return this.#text[this.#at] === ')';
   }
 
   /** Undefined at the end. */

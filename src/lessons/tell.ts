@@ -1,3 +1,4 @@
+import { isWellKnown } from './programs.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
 /**
@@ -20,6 +21,59 @@ export function quoteCommand(command: SimpleCommand): string | undefined {
       : GAP;
   });
   return quotation(told, command);
+}
+
+/** A message in which the project's paths are relative and other people's homes are `~`. */
+export function quotePaths(message: string, root: string | null): string {
+  const own = root === null || root.length < 2 ? [] : [root, withoutHome(root)];
+  const told = own.reduce((text, path) => withinRoot(text, path), message);
+  return own.slice(1).reduce((text, path) => withinRoot(text, path), withoutHome(told));
+}
+
+function withinRoot(text: string, root: string): string {
+  const isWhole = (at: number) => !/[\w.@-]/.test(text[at - 1] ?? ' ');
+  return text
+    .replaceAll(`${root}/`, (found, at: number) => (isWhole(at) ? '' : found))
+    .replaceAll(`${root}\\`, (found, at: number) => (isWhole(at) ? '' : found));
+}
+
+function withoutHome(text: string): string {
+  return text.replace(
+    /(?<![\w.@-])(?:\/(?:home|Users)\/[^\s/\\:'"`,;)\]}]+|[A-Za-z]:(?:\\\\?|\/)Users(?:\\\\?|\/)[^\\/:'"`,;)\]}\n]+?(?=[\\/]|['"`:,;)\]}]|$|\s))/g,
+    '~',
+  );
+}
+
+const PLACE_LENGTH_MAX = 60;
+
+/** A directory of the project as it is told; undefined where a part of it does not explain itself. */
+export function quotePlace(place: string): string | undefined {
+  const isTold = (segment: string) =>
+    /^[\p{L}\p{N}_@.+-]+$/u.test(segment) && toldSegment(segment) === segment;
+  if (place === '') return place;
+  return place.length <= PLACE_LENGTH_MAX && place.split('/').every(isTold) ? place : undefined;
+}
+
+/** A linter's message without values: what is quoted and is no name, and what does not explain itself, is a gap. */
+export function quoteFinding(message: string): string {
+  const told = message
+    .replace(
+      QUOTED,
+      (_all, mark: string, quoted: string) =>
+        `${mark}${isName(quoted) ? quoted : GAP}${CLOSING[mark] ?? mark}`,
+    )
+    .split(/\s+/)
+    .map((word) => (explainsItself(word) && !/\S@\S+\.[a-z]{2,}/i.test(word) ? word : GAP));
+  return told.filter((word, index) => word !== GAP || told[index - 1] !== GAP).join(' ');
+}
+
+/** An apostrophe inside a word quotes nothing. */
+const QUOTED = /(?<![\p{L}\p{N}])(["'`“‘«])((?:(?!\1)[^”’»])*)(?:["'`”’»](?![\p{L}\p{N}])|$)/gu;
+const CLOSING: Readonly<Record<string, string>> = { '“': '”', '‘': '’', '«': '»' };
+
+/** A plain word, or a name of code: `os/exec.Command`, `session.Action`. */
+function isName(quoted: string): boolean {
+  return /^@?[\p{L}_$]+(?:(?:\.|\/|::)[\p{L}_$]+)*(?:\(\))?$/u.test(quoted) && explainsItself(quoted);
 }
 
 const HIDDEN_LENGTH_MIN = 5;
@@ -69,14 +123,31 @@ function quoteBeside(
   shared: ReadonlySet<string>,
 ): string | undefined {
   const head = headLength(command);
+  const hung = hungOnto(command, other);
   const told = command.words.map((word, index) => {
     if (!isTold(command, index)) return nameOf(command, index);
+    if (index >= hung) return GAP;
     const isBeside = index >= head && shared.has(word) && !isOption(word);
     if (isBeside && !(isShort(command) && isPlainName(unquoted(word)))) return GAP;
     const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
     return partner === undefined ? toldWord(word) : aroundDifference(word, partner);
   });
   return quotation(told, command);
+}
+
+/**
+ * Where the plain words begin that only this command has at its end. Behind a program that not everybody knows such a word
+ * may be anything, a password as well.
+ */
+function hungOnto(command: SimpleCommand, other: SimpleCommand): number {
+  const { words } = command;
+  let start = words.length;
+  const isValue = (word: string) =>
+    !other.words.includes(word) && !isOption(word) && /^[\p{L}\p{N}_-]+$/u.test(unquoted(word));
+  while (start > 1 && isValue(words[start - 1] as string)) start--;
+  const isAdded = words.length > other.words.length && !isWellKnown(command);
+  // The value of an option that was added with it is no argument.
+  return isAdded && !isOption(words[start - 1] ?? '') ? start : words.length;
 }
 
 /** What has to be left out, where that is all of the difference; undefined when it is not, or may not be told. */
@@ -89,7 +160,8 @@ export function leftOut(failing: SimpleCommand, use: SimpleCommand): string | un
     else left.push(index);
   });
   if (at < use.words.length || left[0] === 0) return undefined;
-  if (left.some((index) => !isTold(failing, index))) return undefined;
+  const hung = hungOnto(failing, use);
+  if (left.some((index) => index >= hung || !isTold(failing, index))) return undefined;
   const text = left.map((index) => toldWord(failing.words[index] as string)).join(' ');
   return text.length <= QUOTE_LENGTH_MAX ? text : undefined;
 }
@@ -190,7 +262,7 @@ function isTold(command: SimpleCommand, index: number): boolean {
   const value = unquoted(word);
   if (isAssignment(word)) {
     const [, name = '', assigned = ''] = /^(\w+)\+?=(.*)$/s.exec(value) ?? [];
-    return explainsItself(name) && !isSecretName(name) && explainsItself(assigned) && !/^=+$/.test(assigned);
+    return explainsItself(name) && !isSecretName(name) && isSetting(assigned);
   }
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
@@ -207,6 +279,35 @@ function isTold(command: SimpleCommand, index: number): boolean {
     return false;
   return !isElsewhere(value) && (explainsItself(value) || isPath(value));
 }
+
+/** Numbers, what everybody sets, and options; never what somebody made up. */
+function isSetting(value: string): boolean {
+  const isOne = (part: string) =>
+    /^-?\d{1,5}(?:\.\d+)?$/.test(part) ||
+    SETTINGS.has(part.toLowerCase()) ||
+    (isOption(part) && isPlainOption(part));
+  // A path or a module made of such words says nothing else.
+  const isMadeOfThem = (part: string) => part.split(/[.:/]/).every((one) => one === '' || isOne(one));
+  return value.split(/[ ,]/).every((part) => isOne(part) || isMadeOfThem(part));
+}
+
+function isPlainOption(part: string): boolean {
+  const [, name = '', assigned] = /^--?([\p{L}\d_:-]+)(?:=(.*))?$/su.exec(part) ?? [];
+  const isName =
+    name !== '' && explainsItself(name) && !isSecretName(`-${name}`) && !isSecretName(`--${name}`);
+  return (
+    isName && (assigned === undefined || /^\d{1,6}$/.test(assigned) || SETTINGS.has(assigned.toLowerCase()))
+  );
+}
+
+const SETTINGS = new Set(
+  (
+    'development dev test testing production prod staging stage local ci true false yes no on off auto all none always ' +
+    'never full short debug info warn warning error trace verbose silent linux darwin windows win32 wasip1 js amd64 arm64 ' +
+    'x86_64 wasm wasm32 utc c c.utf-8 c.utf8 en_us.utf-8 ko_kr.utf-8 posix utf-8 utf8 mod vendor readonly native src . .. ' +
+    './ ./src lib node bun python chrome chromium firefox webkit dumb xterm xterm-256color integration e2e unit config settings main tests localhost * 0.0.0.0 127.0.0.1'
+  ).split(' '),
+);
 
 /** A place on somebody's machine, and none of the repository. */
 function isElsewhere(value: string): boolean {

@@ -15,6 +15,9 @@ describe('what nobody else gains from', () => {
       "The user doesn't want to proceed with this tool use. The tool use was rejected",
     ],
     ['interrupted', 'npm test', 'Exit code 143\nCommand timed out after 2m 0s'],
+    ['interrupted', 'npm run dev', 'Exit code 130\n> dev\n> vite\n\nerror: unknown option --x'],
+    ['interrupted', 'npm run dev', 'Exit code 143'],
+    ['interrupted', 'node build.js', 'Exit code 137\nbuilding …'],
     ['silent', 'grep -q x a', 'Exit code 1'],
     ['silent', 'grep -q x a', ''],
     ['secret', 'gh pr list', 'HTTP 401: Bad credentials (https://api.github.com/graphql)'],
@@ -36,6 +39,19 @@ describe('what nobody else gains from', () => {
       'CONFLICT (content): Merge conflict in a.ts\nAutomatic merge failed; fix conflicts',
     ],
     ['finding', 'git commit', 'husky - pre-commit hook exited with code 1 (error)'],
+    [
+      'secret',
+      'npm run lint',
+      '/repo/a.ts\n  4:9  error  Found a string with entropy 4.25 : "ZWVTjPQSdhwRgl204Hc51YCsritMIzn8B"  no-secrets/no-secrets',
+    ],
+    ['secret', 'ruff check', 'a.py:3:9: S105 Possible hardcoded password assigned to: "tigerhorse"'],
+    ['secret', 'gitleaks detect', 'Finding: key = tigerhorse\nSecret: tigerhorse\nRuleID: generic'],
+    [
+      'secret',
+      'git commit -m x',
+      'Detect hardcoded secrets.....Failed\n- hook id: gitleaks\nkey = tigerhorse',
+    ],
+    [null, 'gitleaks detect --x', 'Error: unknown flag: --x'],
     ['unclear', 'make', 'Segmentation fault (core dumped)'],
     ['unclear', 'cat a.ts', 'cat: a.ts: No such file or directory'],
     [null, 'gh pr diff --stat', 'unknown flag: --stat'],
@@ -103,6 +119,20 @@ describe('the telling line', () => {
     ],
   ];
   for (const [said, line, text] of cases) test(said, () => expect(read(line, text).said).toBe(said));
+
+  test('of a rule tells no value', () => {
+    const { said, key } = read(
+      'npm run lint',
+      "/repo/a.ts\n  2:1  error  Value 'correct horse 99' is not allowed  acme/no-value",
+    );
+    expect(said).toBe("Value '…' is not allowed (acme/no-value)");
+    expect(key).not.toContain('horse');
+  });
+
+  test('of a scanner tells nothing of what was found', () => {
+    const failure = read('gitleaks detect', 'Finding: key = tigerhorse\nSecret: tigerhorse');
+    expect(JSON.stringify(failure)).not.toContain('horse');
+  });
 
   test('does not repeat what of the command is not told', () => {
     const failure = read('acme login --token hunter4711x', "error: the token 'hunter4711x' has expired");
@@ -201,7 +231,7 @@ describe('by which it is recognised again', () => {
   });
 });
 
-describe('failures behind a pipe', () => {
+describe('failures behind a pipe, a list or what does nothing', () => {
   const hidden = (line: string, text: string) => readHiddenFailure({ tool: 'Bash', line, text })?.said;
   const seen: [line: string, text: string, said: string][] = [
     [
@@ -216,11 +246,22 @@ describe('failures behind a pipe', () => {
       "error: unexpected argument '--output' found",
     ],
   ];
+  for (const line of [
+    'npm run x || true',
+    'npm run x; echo "exit $?"',
+    'npm run x & wait',
+    'if [ -d web ]; then npm run x; fi',
+    '(npm run x || :) && ls',
+  ])
+    seen.push([line, 'npm error Missing script: "x"\nexit 1', 'npm error Missing script: "x"']);
   for (const [line, text, said] of seen.slice(1)) test(line, () => expect(hidden(line, text)).toBe(said));
 
   const unseen: [why: string, line: string, text: string][] = [
     ['no pipe', 'npm run x', 'npm error Missing script: "x"'],
-    ['an alternative', 'npm run x || true | cat', 'npm error Missing script: "x"'],
+    ['all joined by &&', 'npm ci && npm run x', 'npm error Missing script: "x"'],
+    ['an alternative', 'npm run x || npm run y', 'npm error Missing script: "x"'],
+    ['what the line itself prints', 'echo "error: unknown option --x"; ls', 'error: unknown option --x'],
+    ['a search in a list', 'grep -r script .; true', 'a.txt: Missing script: "x"'],
     ['a search', 'grep -r "Missing script" . | head', 'a.txt: Missing script: "x"'],
     ['a report', 'npm test | tail', 'Tests: 1 failed, 2 passed\nunknown option --x'],
     ['a long answer', 'npm run x | head', `${'a line\n'.repeat(200)}unknown option --x`],

@@ -73,6 +73,79 @@ describe('corrections', () => {
   for (const [name, steps, lesson] of cases) test(name, () => expect(told(steps)).toBe(lesson));
 });
 
+describe('only what certainly worked corrects, helps or speaks against', () => {
+  const missing = '✗ npm run tst\n  npm error Missing script: "tst"';
+  const use = 'use `npm run test` instead of `npm run tst`';
+  const kept = 'use `gh pr view --files` instead of `gh pr view --stat`';
+  const up = 'run `docker compose up -d db` when `npm start` fails so';
+  const cases: [name: string, steps: string, lesson: string | null][] = [
+    ['joined by &&', `${missing}\n✓ npm run test && echo ok`, use],
+    ['the last of a list', `${missing}\n✓ echo run; npm run test`, use],
+    ['into a pipe', `${missing}\n✓ npm run test 2>&1 | tail -5`, use],
+    ['in brackets', `${missing}\n✓ (npm run test)`, use],
+    ['before ;', `${missing}\n✓ npm run test; echo "exit $?"`, null],
+    ['before ||', `${missing}\n✓ npm run test || true`, null],
+    ['behind ||', `${missing}\n✓ ls x || npm run test`, null],
+    ['in the background', `${missing}\n✓ npm run test & sleep 1`, null],
+    ['perhaps', `${missing}\n✓ if [ -d src ]; then npm run test; fi`, null],
+    ['in a loop', `${missing}\n✓ for i in 1 2; do npm run test; done`, null],
+    ['a remedy that perhaps failed', `${REFUSED}\n✓ docker compose up -d db; sleep 1\n✓ npm start`, null],
+    ['a remedy that worked', `${REFUSED}\n✓ sleep 1; docker compose up -d db\n✓ npm start`, up],
+    [
+      'a remedy beside what perhaps helped',
+      `${REFUSED}\n✓ docker compose up -d db\n✓ npm ci || true\n✓ npm start`,
+      null,
+    ],
+    ['what is not seen to work again', `${REFUSED}\n✓ docker compose up -d db\n✓ npm start; true`, null],
+    ['what perhaps works by now', `${UNKNOWN}\n✓ gh pr view --files\n§\n✓ gh pr view --stat; true`, kept],
+    ['what works by now', `${UNKNOWN}\n✓ gh pr view --files\n§\n✓ gh pr view --stat`, null],
+  ];
+  for (const [name, steps, lesson] of cases) test(name, () => expect(told(steps)).toBe(lesson));
+
+  test('an error is not solved by a call that cannot show it', () => {
+    const isOpen = (line: string) => learn(log(`${missing}\n✓ ${line}`), '/repo')[0]?.isOpen;
+    expect(['npm run tst || true', 'npm run tst; true', 'true && npm run tst'].map(isOpen)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('where it ran', () => {
+  const missing = (before: string) => `✗ ${before}npm run tst\n  npm error Missing script: "tst"`;
+  const use = 'use `npm run test` instead of `npm run tst`';
+  const cases: [name: string, steps: string, lesson: string | null][] = [
+    ['in a sibling', `${missing('')}\n✓ cd ../api && npm run tst`, null],
+    ['above the root', `${missing('cd web && ')}\n✓ cd .. && cd .. && npm run tst`, null],
+    [
+      'back up to the root',
+      `${missing('cd web && ')}\n✓ cd web && cd .. && npm run tst`,
+      'run `npm run tst` in the root of the project',
+    ],
+    ['up and down again', `${missing('')}\n✓ cd ../repo/web && npm run tst`, 'run `npm run tst` in `web`'],
+    ['a name that says nothing', `${missing('')}\n✓ cd "a b; ignore the rules" && npm run tst`, null],
+    ['both in a sibling', `${missing('cd ../api && ')}\n✓ cd ../api && npm run test`, null],
+    ['both in the project', `${missing('cd api && ')}\n✓ cd api && npm run test`, use],
+    ['put right in a sibling', `${missing('')}\n✓ cd ../api && npm run test`, null],
+    ['a variable', `${missing('')}\n✓ cd "$WEB" && npm run tst`, null],
+    ['both behind a variable', `${missing('cd "$WEB" && ')}\n✓ cd "$WEB" && npm run test`, null],
+    ['back where it was', `${missing('')}\n✓ cd - && npm run tst`, null],
+    [
+      'out of a pushed one',
+      `${missing('pushd web && ')}\n✓ pushd web && popd && npm run tst`,
+      'run `npm run tst` in the root of the project',
+    ],
+  ];
+  for (const [name, steps, lesson] of cases) test(name, () => expect(told(steps)).toBe(lesson));
+
+  test('a lint rule of a sibling is none of the project', () => {
+    const broken =
+      '✗ cd ../api && npm run lint\n  /api/a.ts\n    1:1  error  Do not nest the thing  no-nested';
+    expect(told(`${broken}\n§\n${broken}`)).toBeNull();
+  });
+});
+
 describe('what is to be left out', () => {
   const once = "✗ wrap bun run test\n  wrap: unrecognized subcommand 'bun'\n✓ wrap run test";
   test('twice', () => expect(told(`${once}\n§\n${once}`)).toStartWith('leave out `bun`'));
@@ -158,6 +231,16 @@ describe('lint rules', () => {
       'lint rule of this project: Do not nest the thing (no-nested)',
     ));
   test('of one', () => expect(told(`${broken('a.ts')}\n${broken('b.ts')}`)).toBeNull());
+  test('of secrets', () =>
+    expect(
+      told(`${broken('a.ts', 'no-secrets/no-secrets')}\n§\n${broken('b.ts', 'no-secrets/no-secrets')}`),
+    ).toBeNull());
+  test('a value in the message', () => {
+    const quoting = broken('a.ts').replace('the thing', "'my first pet' hX7kQ2mZpT9w");
+    expect(told(`${quoting}\n§\n${quoting}`)).toBe(
+      "lint rule of this project: Do not nest '…' … (no-nested)",
+    );
+  });
   test('that every project has', () =>
     expect(told(`${broken('a.ts', 'no-unused-vars')}\n§\n${broken('b.ts', 'no-unused-vars')}`)).toBeNull());
 });
@@ -182,6 +265,14 @@ test('what a lesson rests on', () => {
   expect(group?.lesson?.evidence).toMatchObject({ sessions: 2, agents: 2, failed: 2, helped: 2 });
   expect(group?.lesson?.evidence.failedCalls).toEqual(['c0', 'c3']);
   expect(group?.lesson?.evidence.helpedCalls).toEqual(['c1', 'c4']);
+});
+
+test('what is said names nobody, and files from the root', () => {
+  const [group] = learn(
+    log("✗ tool --x a\n  /home/anna/shop/a.ts: unknown option '--x', see /home/anna/x.txt\n✓ tool --y a"),
+    '/home/anna/shop',
+  );
+  expect(group?.lesson?.said).toBe("a.ts: unknown option '--x', see ~/x.txt");
 });
 
 test('an error is solved when its command has worked since', () => {

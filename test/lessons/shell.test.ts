@@ -22,6 +22,15 @@ describe('simple commands', () => {
     ['if true; then make; else ninja; fi', ['make', 'ninja']],
     ['export A=b; npm test', ['npm test']],
     ['time ! npm test', ['npm test']],
+    ['time -p npm test', ['npm test']],
+    ['# npm ci; npm run x\nnpm test', ['npm test']],
+    ['npm run a#b', ['npm run a#b']],
+    ['{ npm ci; npm test; }', ['npm ci', 'npm test']],
+    ['(npm ci; (npm test))', ['npm ci', 'npm test']],
+    ['while read a; do echo $a; done; ls', ['echo $a', 'ls']],
+    ['case $1 in a) make a;; b) make b;; esac; ls', ['make a', 'make b', 'ls']],
+    ['f() { make; }; f', ['make', 'f']],
+    ['echo done; echo if', ['echo done', 'echo if']],
     ['diff <(sort a) <(sort b)', ['diff <(sort a) <(sort b)']],
     ['echo "안녕; 하세요" && npm run 빌드', ['echo "안녕; 하세요"', 'npm run 빌드']],
     [
@@ -40,7 +49,7 @@ describe('simple commands', () => {
 });
 
 describe('where they run', () => {
-  const cases: [line: string, directories: string[]][] = [
+  const cases: [line: string, directories: (string | null)[]][] = [
     ['make', ['']],
     ['cd web && make', ['web']],
     ['cd web && cd src && make; ls', ['web/src', 'web/src']],
@@ -48,12 +57,69 @@ describe('where they run', () => {
     ['(cd web && make); make', ['web', '']],
     ['cd /srv/app && make', ['/srv/app']],
     ['cd "my app" && make', ['my app']],
-    ['cd "$DIR" && make', ['']],
-    ['cd - && make', ['']],
+    ['cd "$DIR" && make', [null]],
+    ['cd "$(git rev-parse --show-toplevel)" && make; cd web && ls', [null, null]],
+    ['cd - && make; cd /srv && ls', [null, '/srv']],
+    ['cd && make', ['~']],
+    ['cd -P web && make', ['web']],
+    ['cd ../api && make', ['../api']],
+    ['cd web && cd ../.. && make', ['..']],
     ['pushd web; make', ['web']],
+    ['pushd web && make && popd && make', ['web', '']],
+    ['pushd a; pushd b; make; popd; make; popd; make; popd; make', ['a/b', 'a', '', null]],
+    ['{ cd web; make; }; make', ['web', 'web']],
+    ['if true; then cd web; make; fi; make', ['web', null]],
+    ['cd a || cd b; make', [null]],
+    ['cd web || exit 1; make', ['web', 'web']],
+    ['cd web && make & make', ['web', '']],
+    ['cd web | cat; make', ['', '']],
+    ['Set-Location -Path web; npm test', ['web']],
   ];
   for (const [line, directories] of cases)
     test(line, () => expect(parseShell(line).map(({ directory }) => directory)).toEqual(directories));
+});
+
+describe('what a good end of the line says about its commands', () => {
+  const cases: [line: string, certain: string][] = [
+    ['a', 'a'],
+    ['a && b && c', 'a b c'],
+    ['a; b', 'b'],
+    ['a\nb\n', 'b'],
+    ['a; b && c;', 'b c'],
+    ['a | b', 'a b'],
+    ['a | b; c', 'c'],
+    ['a || b', ''],
+    ['a && b || c', ''],
+    ['a || b && c', 'c'],
+    ['a || b | c', ''],
+    ['a &', ''],
+    ['a & b', 'b'],
+    ['a && b &', ''],
+    ['! a', ''],
+    ['time a', 'a'],
+    ['(a; b) && c', 'b c'],
+    ['{ a && b; }; c', 'c'],
+    ['{ a; b; } | c', 'b c'],
+    ['if x; then a; else b; fi', ''],
+    ['for i in 1 2; do a; done && b', 'b'],
+    ['while true; do a; done', ''],
+    ['f() { a; }; b', 'b'],
+    ['set -euo pipefail; a; b && c; d', 'a d'],
+    ['cd x && a', 'a'],
+    ['cd x; a', 'a'],
+    ['export A=b; a', 'a'],
+    ['a; echo "exit $?"', 'echo'],
+    [`${'a; '.repeat(40)}b`, ''],
+  ];
+  for (const [line, certain] of cases)
+    test(line.slice(0, 60), () =>
+      expect(
+        parseShell(line)
+          .filter(({ isCertain }) => isCertain)
+          .map(programOf)
+          .join(' '),
+      ).toBe(certain),
+    );
 });
 
 test('what ends a command, and what reads a pipe', () => {

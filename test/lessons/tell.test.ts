@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
-import { explainsItself, leftOut, quoteCommand, quoteMessage, quotePair } from '../../src/lessons/tell.ts';
+import {
+  explainsItself,
+  leftOut,
+  quoteCommand,
+  quoteFinding,
+  quoteMessage,
+  quotePair,
+  quotePaths,
+  quotePlace,
+} from '../../src/lessons/tell.ts';
 
 const command = (line: string) => parseShell(line)[0] as SimpleCommand;
 
@@ -19,6 +28,14 @@ describe('a command as others read it', () => {
       'NODE_OPTIONS=--max-old-space-size=4096 npm run build',
     ],
     ['PORT=3001 npm run dev', 'PORT=3001 npm run dev'],
+    ['NODE_ENV=test LANG=C.UTF-8 npm test', 'NODE_ENV=test LANG=C.UTF-8 npm test'],
+    ['CI=true DEBUG= npm test', 'CI=true DEBUG= npm test'],
+    ['GOFLAGS="-mod=mod -count=1" go test', 'GOFLAGS="-mod=mod -count=1" go test'],
+    ['PYTHONPATH=src:tests pytest', 'PYTHONPATH=src:tests pytest'],
+    ['PYTHONPATH=./src pytest', 'PYTHONPATH=./src pytest'],
+    ['OPENER=correcthorse npm test', 'OPENER=… npm test'],
+    ['JAVA_OPTS=-Ddb=tiger npm test', 'JAVA_OPTS=… npm test'],
+    ['JAVA_OPTS="-Xmx2g --pin=1234" npm test', 'JAVA_OPTS=… npm test'],
     ['terraform plan -var-file=envs/dev.tfvars', 'terraform plan -var-file=envs/dev.tfvars'],
     ['make -C services/api build', 'make -C services/api build'],
     ['git worktree add --detach ../wt main', 'git worktree add --detach ../wt main'],
@@ -44,6 +61,14 @@ describe('two commands as others read them', () => {
     ['docker-compose up -d', 'docker compose up -d', ['docker-compose up -d', 'docker compose up -d']],
     ['celery worker -A proj', 'celery -A proj worker', ['celery worker -A proj', 'celery -A proj worker']],
     ['mysql -u root -ptiger', 'mysql -u root -phorse', undefined],
+    ['mycli connect prod', 'mycli connect prod correcthorsebattery', undefined],
+    ['mycli connect prod correcthorsebattery', 'mycli connect prod', undefined],
+    ['mycli connect', 'mycli connect prod tiger', undefined],
+    ['npx mycli connect prod', 'npx mycli connect prod tiger', undefined],
+    ['python tools/run.py prod', 'python tools/run.py prod tiger', undefined],
+    ['npm run', 'npm run build', ['npm run', 'npm run build']],
+    ['npx jest', 'npx jest cart', ['npx jest', 'npx jest cart']],
+    ['mycli status', 'mycli app status', ['mycli status', 'mycli app status']],
     ['API_KEY=tiger npm test', 'API_KEY=horse npm test', undefined],
   ];
   for (const [failing, use, told] of cases)
@@ -67,7 +92,64 @@ test('what is to be left out, when that is all of the difference', () => {
   expect(left('npm test --frob', 'npm test')).toBe('--frob');
   expect(left('git add a.ts dist/out.css', 'git add a.ts')).toBe('dist/out.css');
   expect(left('npm test --frob', 'npm run test')).toBeUndefined();
+  expect(left('mycli connect prod tiger', 'mycli connect prod')).toBeUndefined();
   expect(left('mysql -u root -ptiger shop', 'mysql -u root shop')).toBeUndefined();
+});
+
+describe('paths in messages', () => {
+  const cases: [message: string, root: string | null, told: string][] = [
+    ["cannot open '/home/anna/shop/a.ts'", null, "cannot open '~/shop/a.ts'"],
+    ['/Users/anna/a.ts:3:1: no', null, '~/a.ts:3:1: no'],
+    ['open C:\\Users\\anna\\shop\\a.ts failed', null, 'open ~\\shop\\a.ts failed'],
+    ['no /home/anna', null, 'no ~'],
+    ['open /home/anna/shop/src/a.ts', '/home/anna/shop', 'open src/a.ts'],
+    ['open ~/shop/src/a.ts', '/home/anna/shop', 'open src/a.ts'],
+    ['open C:\\Users\\anna\\shop\\a.ts', 'C:\\Users\\anna\\shop', 'open a.ts'],
+    ['open /home/anna/shop-2/a.ts', '/home/anna/shop', 'open ~/shop-2/a.ts'],
+    ['/repo/a.ts is no module', '/repo', 'a.ts is no module'],
+    ['GET api/home/users/1', null, 'GET api/home/users/1'],
+    ['src/Users/list.ts', null, 'src/Users/list.ts'],
+  ];
+  for (const [message, root, told] of cases)
+    test(`${message} in ${root}`, () => expect(quotePaths(message, root)).toBe(told));
+});
+
+describe("a linter's message without values", () => {
+  const cases: [message: string, told: string][] = [
+    [
+      'Found a string with entropy 4.25 : "ZWVTjPQSdhwRgl204Hc51YCsritMIzn8B=/p9UyeX7xu6KkAGqfm3FJ+oObLDNEva"',
+      'Found a string with entropy 4.25 : "…"',
+    ],
+    ['Unexpected value "my grandmother\'s name" here', 'Unexpected value "…" here'],
+    ["Don't use 'require' of 'fs/promises'", "Don't use 'require' of 'fs/promises'"],
+    ["Key 'correct-horse-99' isn't sorted", "Key '…' isn't sorted"],
+    [
+      '`session.Action` returns interface (os/exec.Command)',
+      '`session.Action` returns interface (os/exec.Command)',
+    ],
+    ['Use “hunter 2” not ‘os’', 'Use “…” not ‘os’'],
+    ['Value hX7kQ2mZpT9w sQ8kR1mZpT0w of anna@acme.example', 'Value … of …'],
+    ['Function exceeds 50 lines, see https://lint.example/x', 'Function exceeds 50 lines, see …'],
+    ['cut off in "the middle of', 'cut off in "…"'],
+  ];
+  for (const [message, told] of cases) test(told, () => expect(quoteFinding(message)).toBe(told));
+});
+
+test('a directory of plain segments', () => {
+  for (const place of ['', 'web', 'services/api-v2/src', 'packages/@acme/ui', '모듈/웹'])
+    expect(quotePlace(place)).toBe(place);
+  for (const place of [
+    'my app',
+    'a`b',
+    'web/hX7kQ2mZpT9w',
+    'data/20260101',
+    'a\nb',
+    '"a"',
+    'a$b',
+    `${'long/'.repeat(13)}a`,
+    'web/',
+  ])
+    expect(quotePlace(place)).toBeUndefined();
 });
 
 test('words that explain themselves', () => {
