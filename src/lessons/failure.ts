@@ -126,7 +126,7 @@ const SCANNER =
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {
   return text
-    .replace(/^Exit code \d+\s*/, '')
+    .replace(/^Exit code (?:\d+|\?)\s*/, '')
     .replace(/<\/?tool_use_error>/g, '')
     .replace(/^(?:\s*(?:[$>] [^\n]*)?\n)+/, '')
     .trim();
@@ -319,7 +319,7 @@ const LIKELY_INVOCATION = new RegExp(
     // Versions and lock files
     String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lock ?file\b.{0,60}\b(?:not|out|needs?|frozen|changed|compatible)|\S+[.-]lock\b.{0,60}\b(?:not|out of|in sync)|--legacy-peer-deps|frozen|requires the features?`,
     // Servers and databases
-    String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index) ["'\x60]?[\w.]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+|have a resource type`,
+    String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index|context|namespace|cluster|profile|environment|stack|workspace) ["'\x60]?[\w.-]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+|have a resource type`,
     String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
     // What is not there, and what is not allowed
     'must be set|is not set|no value for required|Missing (?:environment|env|required env)',

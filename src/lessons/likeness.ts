@@ -69,11 +69,12 @@ function isOtherSubject(words: readonly string[], others: readonly string[], sai
   return !((isBlamed || /[*?]|\.{3}/.test(word)) && areAlike(word, other));
 }
 
-/** One is the other with something before, behind or between. */
+/** One is the other with something before, behind or between, or with its letters in another order. */
 export function areAlike(left: string, right: string): boolean {
   const [short = '', long = ''] = [left.toLowerCase(), right.toLowerCase()].sort(
     (a, b) => a.length - b.length,
   );
+  if ([...short].sort().join('') === [...long].sort().join('')) return true;
   let start = 0;
   while (start < short.length && short[start] === long[start]) start++;
   let end = 0;

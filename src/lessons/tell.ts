@@ -196,7 +196,7 @@ function isInstall({ words }: SimpleCommand): boolean {
 }
 
 function isShort({ words }: SimpleCommand): boolean {
-  return words.join(' ').length <= 40;
+  return words.join(' ').length <= 64;
 }
 
 /** Program, subcommands and options in front: they say what kind of command it is. */

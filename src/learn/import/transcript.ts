@@ -31,6 +31,8 @@ export type Call = {
   readonly input: Json;
   /** What the agent said before it. */
   readonly remark: string;
+  /** Where the shell stood before it; the entry of its result says where it stands after. */
+  readonly cwd: unknown;
 };
 
 /** One thing that happened, or the reason why a line stands for none although it looks like it. */
@@ -77,7 +79,12 @@ function openCalls(entry: Json, calls: OpenCalls): void {
     if (block.type === 'text') calls.say(readString(block, 'text') ?? '');
     const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
     if (block.type !== 'tool_use' || !id || !tool) continue;
-    calls.open(id, { tool, input: briefInput(readRecord(block, 'input')), remark: calls.said() });
+    calls.open(id, {
+      tool,
+      input: briefInput(readRecord(block, 'input')),
+      remark: calls.said(),
+      cwd: entry.cwd,
+    });
   }
 }
 
@@ -109,7 +116,13 @@ function readResult(result: Json, entry: Json, { owner, calls, results }: Result
   const call = calls.close(id);
   if (call === undefined) return [{ kind: 'passed-over', why: 'result without call' }];
   const text = textIn(result.content);
-  const payload = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, remark: call.remark };
+  const payload = {
+    tool_name: call.tool,
+    tool_input: call.input,
+    tool_use_id: id,
+    remark: call.remark,
+    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+  };
   const response =
     results.length === 1 && isRecord(entry.toolUseResult)
       ? { ...entry.toolUseResult, stdout: text, stderr: '' }

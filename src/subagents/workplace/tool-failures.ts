@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { AgentEvent } from '../../clients/runs/run-client.ts';
 import type { Config } from '../../core/config.ts';
+import { fingerprint } from '../../core/fingerprint.ts';
 import type { Json } from '../../core/guards.ts';
 import type { Recording } from '../../core/recording.ts';
 import type { Run } from '../../core/runs/run.ts';
@@ -169,8 +170,10 @@ function hookEvents(ended: EndedCall, run: Run, exits: GeminiExits | undefined):
     agent_id: run.id,
     agent_type: run.agentId,
   };
+  // Some clients count the calls of each turn from one.
+  const id = `${run.id}:${ended.id}:${fingerprint(JSON.stringify(ended.input))}`;
   return hookCalls(run.client, ended).flatMap((call) => {
-    const tool = { tool_name: call.tool, tool_input: call.input, tool_use_id: ended.id };
+    const tool = { tool_name: call.tool, tool_input: call.input, tool_use_id: id };
     return eventOf(endOf(ended, call, exits), common, tool) ?? [];
   });
 }
