@@ -4,7 +4,7 @@ import { isShellTool } from '../../core/tools.ts';
 import type { Call } from '../../store/calls.ts';
 import type { StoredModelLesson } from '../../store/lessons-by-model.ts';
 import { findingRules } from './finding-rules.ts';
-import { plainLine, quotedCommands, ranCommand } from './shell-words.ts';
+import { callsCommand, plainLine, quotedCommands } from './shell-words.ts';
 
 /** A lesson that is told, and what has happened since that speaks against it. */
 export type Contradiction = {
@@ -36,7 +36,7 @@ export function findContradictions(
 
 function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly Call[]): Call[] {
   const commands = quotedCommands(advice);
-  const ran = calls.filter(({ line }) => commands.some((command) => ranCommand(line ?? '', command)));
+  const ran = calls.filter(({ line }) => commands.some((command) => callsCommand(line ?? '', command)));
   const failed = ran.filter((call) => call.failure !== null && !isAboutWork(call));
   const worked = ran.filter(({ failure }) => failure === null).length;
   return failed.length >= worked ? failed : [];

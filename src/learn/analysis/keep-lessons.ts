@@ -15,7 +15,7 @@ import { listSuggestions } from '../../store/suggestions.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { Contradiction } from './contradictions.ts';
 import { isPlainAdvice, type Lesson } from './lesson-answer.ts';
-import { quotedCommands, ranCommand, tellingWord } from './shell-words.ts';
+import { callsCommand, provesCommand, quotedCommands, tellingWord } from './shell-words.ts';
 
 /** What becomes of the lessons of an answer. */
 export type KeptLessons = {
@@ -125,13 +125,12 @@ function evidenceOf({ advice, group }: Lesson, db: Db): LessonEvidence {
 function runsOf(command: string, projectPath: string, db: Db): string[] {
   const text = tellingWord(command);
   if (text === undefined || projectPath === '') return [];
-  const [worked, failed] = (['worked', 'failed'] as const).map((outcome) => {
-    const lines = shellLines({ projectPath, text, outcome }, db).filter(({ line }) =>
-      ranCommand(line, command),
-    );
+  const idsOf = (outcome: 'worked' | 'failed', holds: typeof provesCommand) => {
+    const lines = shellLines({ projectPath, text, outcome }, db).filter(({ line }) => holds(line, command));
     return [...new Set(lines.map(({ id }) => id))];
-  });
-  return worked !== undefined && worked.length > (failed?.length ?? 0) ? worked.slice(0, RUNS_KEPT_MAX) : [];
+  };
+  const worked = idsOf('worked', provesCommand);
+  return worked.length > idsOf('failed', callsCommand).length ? worked.slice(0, RUNS_KEPT_MAX) : [];
 }
 
 function proposalOf({ advice, kind, confidence, group }: Lesson, evidence: LessonEvidence): Proposal {

@@ -3,7 +3,7 @@ import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, oneLine } from '../../core/text.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { quotedCommands, ranCommand } from './shell-words.ts';
+import { provesCommand, quotedCommands } from './shell-words.ts';
 
 export const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 
@@ -113,7 +113,7 @@ function isProvenDownload(advice: string, { workingLines }: CandidateGroup): boo
   return quotedCommands(advice)
     .filter(downloads)
     .every(
-      (command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => ranCommand(line, command)),
+      (command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => provesCommand(line, command)),
     );
 }
 

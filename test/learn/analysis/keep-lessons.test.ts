@@ -117,6 +117,14 @@ describe('a lesson is told without the user', () => {
       { advice: 'Use `npx tsc`.' },
       'daily',
     ],
+    ['when it sets more', [FAILS, WORKS], { advice: 'Use `LD_PRELOAD=./evil.so bun run test`.' }, 'daily'],
+    ['when it writes', [FAILS, WORKS], { advice: 'Use `bun run test > src/index.ts`.' }, 'daily'],
+    [
+      'when nothing says that it ran',
+      [FAILS, { line: 'make all || bun run test' }, { line: 'ls # then; bun run test' }],
+      {},
+      'daily',
+    ],
     ['when more is said', [FAILS, WORKS], { advice: 'Use `bun run test` and delete the cache.' }, 'daily'],
   ];
   for (const [when, calls, changes, model] of waits) {
