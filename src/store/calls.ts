@@ -1,4 +1,5 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
+import type { Noise } from '../lessons/failure.ts';
 import type { Db } from './connection.ts';
 import type { Row, Value } from './sqlite.ts';
 
@@ -30,7 +31,7 @@ export type CallFailure = {
   /** The telling line. */
   readonly said: string;
   readonly raw: string;
-  readonly noise: string | null;
+  readonly noise: Noise | null;
 };
 
 export type CallFilter = {
@@ -71,7 +72,7 @@ function readCall(row: Row): Call | undefined {
           key: text('error') ?? '',
           said: text('said') ?? '',
           raw: text('errorRaw') ?? text('error') ?? '',
-          noise: text('noise'),
+          noise: text('noise') as Noise | null,
         }
       : null;
   return {

@@ -1,9 +1,9 @@
 import { isInformative } from '../../core/normalize-error.ts';
 import { getProjectName } from '../../core/project.ts';
 import { isFileTool, isShellTool } from '../../core/tools.ts';
-import { isOwnRule } from '../../lessons/findings.ts';
+import type { Noise } from '../../lessons/failure.ts';
+import { findingsIn, isOwnRule } from '../../lessons/findings.ts';
 import type { Call, CallFailure } from '../../store/calls.ts';
-import { findingRules } from './finding-rules.ts';
 import { plainLine } from './shell-words.ts';
 import { isAlike, type ShownExample, showExample, shown, tellingText } from './shown-failure.ts';
 import { findChecks, type WorkingCheck } from './working-checks.ts';
@@ -63,6 +63,7 @@ export type CandidateRequest = {
 };
 
 const NEXT_CALLS = 3;
+const RULES_MAX = 4;
 /** In so many sessions even a finding that every project has is worth a look. */
 const RECURRING_SESSIONS = 3;
 const KEYS_MAX = 8;
@@ -105,7 +106,7 @@ export function findCandidates(calls: readonly Call[], request: CandidateRequest
   };
 }
 
-const NO_CANDIDATES: ReadonlySet<string> = new Set(['client', 'refused', 'interrupted', 'secret', 'silent']);
+const NO_CANDIDATES: ReadonlySet<Noise> = new Set(['client', 'interrupted', 'secret', 'silent']);
 
 /** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
 function isNoise({ tool, failure }: Call): boolean {
@@ -134,7 +135,7 @@ function findFailing(calls: readonly Call[]): Failing[] {
         {
           call,
           failure,
-          rules: findingRules(failure.raw),
+          rules: rulesIn(failure.raw),
           next,
           correction: correctionOf(call, next),
           correctedBy: correctedBy(call, next),
@@ -142,6 +143,12 @@ function findFailing(calls: readonly Call[]): Failing[] {
       ];
     }),
   );
+}
+
+/** The rules that an output names, the first few. */
+function rulesIn(output: string): string[] {
+  const rules = findingsIn(output).flatMap(({ rule }) => rule ?? []);
+  return [...new Set(rules)].slice(0, RULES_MAX);
 }
 
 /** A finding belongs to each rule that it names, any other failure to its error. */

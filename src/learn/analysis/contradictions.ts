@@ -1,9 +1,9 @@
 import { inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { isShellTool } from '../../core/tools.ts';
+import { findingsIn } from '../../lessons/findings.ts';
 import type { Call } from '../../store/calls.ts';
 import type { StoredModelLesson } from '../../store/lessons-by-model.ts';
-import { findingRules } from './finding-rules.ts';
 import { callsCommand, plainLine, quotedCommands } from './shell-words.ts';
 
 /** A lesson that is told, and what has happened since that speaks against it. */
@@ -42,9 +42,9 @@ function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly Call[]):
   return failed.length >= worked ? failed : [];
 }
 
-/** Checks, tests and builds fail when the work is not right yet, and so do refused calls. */
+/** Checks, tests and builds fail when the work is not right yet; other calls say why they tell nothing. */
 function isAboutWork({ failure }: Call): boolean {
-  return failure !== null && (failure.noise !== null || findingRules(failure.raw).length > 0);
+  return failure !== null && (failure.noise !== null || findingsIn(failure.raw).length > 0);
 }
 
 function worksAgain({ evidence }: StoredModelLesson, calls: readonly Call[]): Call[] {

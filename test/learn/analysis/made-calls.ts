@@ -1,3 +1,4 @@
+import type { Noise } from '../../../src/lessons/failure.ts';
 import type { Call } from '../../../src/store/calls.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { insertEvent } from '../../../src/store/events.ts';
@@ -11,7 +12,7 @@ export type MadeCall = {
   readonly agent?: string;
   readonly said?: string;
   readonly raw?: string;
-  readonly noise?: string;
+  readonly noise?: Noise;
   readonly remark?: string;
   readonly directory?: string;
   readonly file?: string;
