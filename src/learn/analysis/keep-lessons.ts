@@ -1,4 +1,5 @@
 import type { Config } from '../../core/config.ts';
+import { isRecord, parseJson, readString } from '../../core/guards.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { LessonEvidence, Proposal } from '../../core/suggestion.ts';
 import { shellLines } from '../../store/calls.ts';
@@ -58,19 +59,24 @@ export function keepLessons(lessons: readonly Lesson[], keeping: Keeping, db: Db
       continue;
     }
     const evidence = evidenceOf(lesson, db);
-    if (keeping.mode === 'daily' && isProven(lesson, evidence, db)) {
-      const { key, projectPath, said } = group;
-      saveModelLesson({ ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' }, db);
+    const { key, projectPath, said } = group;
+    const saved = { ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' } as const;
+    if (keeping.mode === 'daily' && isProven(lesson, evidence, db) && saveModelLesson(saved, db)) {
       told.push(advice);
     } else proposed.push({ proposal: proposalOf(lesson, evidence), projectPath: group.projectPath });
   }
   return { proposed, told, refused };
 }
 
-/** From now on they are not told, whatever the model says to it. */
+/**
+ * From now on they are not told, whatever the model says to it. Those that went to the model before, and of which no answer
+ * came, it has let go as far as we know.
+ */
 export function doubtLessons(contradictions: readonly Contradiction[], db: Db): void {
-  for (const { lesson, counterExamples } of contradictions)
+  for (const { lesson, counterExamples } of contradictions) {
     if (lesson.counterExamples === null) doubtLesson(lesson.id, counterExamples, db);
+    else withdrawLesson(lesson.id, 'model', db);
+  }
 }
 
 function isAbout(
@@ -87,7 +93,7 @@ function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
     const { state, text } = lessonState(key, projectPath, db);
     if (state === 'withdrawn') return 'one was withdrawn';
     if (state === 'written-by-user') return 'a person has said what helps';
-    if (state === 'told' && text !== null && resolutionText(text) === advice) return 'it is told already';
+    if (text !== null && isSame(text, advice)) return 'it is told already';
   }
   const earlier = listSuggestions({ statuses: ['new', 'shown', 'applied', 'dismissed'] }, db).find(
     ({ type, details, text, projectPath: path }) =>
@@ -99,13 +105,25 @@ function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
   return earlier && `one is ${earlier.status === 'shown' ? 'new' : earlier.status} already (${earlier.id})`;
 }
 
-/** Confident, nothing but commands that ran here with success, and never contradicted. */
+/** In the same words, or by the same command. */
+function isSame(resolution: string, advice: string): boolean {
+  const parsed = parseJson(resolution);
+  const use = isRecord(parsed) && parsed.kind === 'command' ? readString(parsed, 'use') : undefined;
+  const commands = quotedCommands(advice);
+  return (
+    resolutionText(resolution) === advice ||
+    (commands.length > 0 && commands.every((command) => command === use))
+  );
+}
+
+/** Confident, nothing but commands that ran here with success, and neither contradicted nor beside a lesson of the rules. */
 function isProven({ advice, confidence, group }: Lesson, { ran }: LessonEvidence, db: Db): boolean {
   return (
     confidence >= CONFIDENCE_MIN &&
     ran.length > 0 &&
     isPlainAdvice(advice, group) &&
-    !group.keys.some((key) => wasDoubted(key, group.projectPath, db))
+    !group.keys.some((key) => wasDoubted(key, group.projectPath, db)) &&
+    !group.keys.some((key) => lessonState(key, group.projectPath, db).state === 'learnt')
   );
 }
 
