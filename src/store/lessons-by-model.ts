@@ -9,7 +9,7 @@ import type { Row, Value } from './sqlite.ts';
  * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
  */
 
-export type ModelLesson = {
+type LessonRow = {
   readonly key: string;
   /** Empty: of no project. */
   readonly projectPath: string;
@@ -20,7 +20,7 @@ export type ModelLesson = {
   readonly evidence: LessonEvidence;
 };
 
-export type NewModelLesson = ModelLesson & {
+export type NewModelLesson = LessonRow & {
   /** Who stands for it: the user who applied it, or nobody but the model. */
   readonly by: 'model' | 'user';
   /** The telling line of the error. */
@@ -60,7 +60,7 @@ export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
 }
 
 /** Once doubted, always known to have been. */
-function storedModel({ advice, kind, confidence, ts, evidence }: ModelLesson, known: Json): Json {
+function storedModel({ advice, kind, confidence, ts, evidence }: LessonRow, known: Json): Json {
   const { isDoubted } = readRecord(known, 'model');
   return { advice, kind, confidence, ts, ...evidence, ...(isDoubted === true ? { isDoubted } : {}) };
 }
@@ -69,7 +69,7 @@ function withoutWithdrawal({ withdrawnBy: _, ...evidence }: Json): Json {
   return evidence;
 }
 
-export type StoredModelLesson = ModelLesson & {
+export type StoredModelLesson = LessonRow & {
   readonly id: number;
   /** Null as long as it is told; otherwise what contradicted it. */
   readonly counterExamples: readonly string[] | null;
@@ -158,7 +158,7 @@ export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolea
 
 /** What was stored when the user applied it is no longer told, unless something else is by now. */
 export function takeBackLesson(
-  { key, projectPath, advice }: Pick<ModelLesson, 'key' | 'projectPath' | 'advice'>,
+  { key, projectPath, advice }: Pick<LessonRow, 'key' | 'projectPath' | 'advice'>,
   db: Db,
 ): void {
   db.sqlite.run(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { readProposal } from '../../src/core/suggestion.ts';
-import { countCalls, shellLines } from '../../src/store/calls.ts';
+import { countCalls, shellLines } from '../../src/store/analysis-calls.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
 import { recordPersonsFix, recordSeen } from '../../src/store/error-kb.ts';

@@ -2,7 +2,7 @@ import { inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { isShellTool } from '../../core/tools.ts';
 import { findingsIn } from '../../lessons/findings.ts';
-import type { Call } from '../../store/calls.ts';
+import type { AnalysedCall } from '../../store/analysis-calls.ts';
 import type { StoredModelLesson } from '../../store/lessons-by-model.ts';
 import { callsCommand, plainLine, quotedCommands } from './shell-words.ts';
 
@@ -21,7 +21,7 @@ const EXAMPLE_LENGTH_MAX = 260;
  */
 export function findContradictions(
   lessons: readonly StoredModelLesson[],
-  calls: readonly Call[],
+  calls: readonly AnalysedCall[],
 ): Contradiction[] {
   return lessons.flatMap((lesson) => {
     const since = calls.filter(
@@ -34,7 +34,7 @@ export function findContradictions(
   });
 }
 
-function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly Call[]): Call[] {
+function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly AnalysedCall[]): AnalysedCall[] {
   const commands = quotedCommands(advice);
   const ran = calls.filter(({ line }) => commands.some((command) => callsCommand(line ?? '', command)));
   const failed = ran.filter((call) => call.failure !== null && !isAboutWork(call));
@@ -43,11 +43,11 @@ function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly Call[]):
 }
 
 /** Checks, tests and builds fail when the work is not right yet; other calls say why they tell nothing. */
-function isAboutWork({ failure }: Call): boolean {
+function isAboutWork({ failure }: AnalysedCall): boolean {
   return failure !== null && (failure.noise !== null || findingsIn(failure.raw).length > 0);
 }
 
-function worksAgain({ evidence }: StoredModelLesson, calls: readonly Call[]): Call[] {
+function worksAgain({ evidence }: StoredModelLesson, calls: readonly AnalysedCall[]): AnalysedCall[] {
   if (evidence.isFinding) return [];
   const lines = new Set(evidence.failingLines);
   const again = calls.filter(({ line }) => lines.has(plainLine(line ?? '')));
@@ -58,7 +58,7 @@ function worksAgain({ evidence }: StoredModelLesson, calls: readonly Call[]): Ca
   return worked.length >= evidence.failed.length + failed ? worked : [];
 }
 
-function describe({ line, directory, failure }: Call): string {
+function describe({ line, directory, failure }: AnalysedCall): string {
   const outcome = failure === null ? 'ok' : `failed (${failure.said || failure.key})`;
   const where = directory ? ` (in ${directory})` : '';
   return inertText(redactSecrets(`${outcome}: ${line ?? ''}${where}`), EXAMPLE_LENGTH_MAX);

@@ -2,7 +2,7 @@ import type { Config } from '../../core/config.ts';
 import { isRecord, parseJson, readString } from '../../core/guards.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { LessonEvidence, Proposal } from '../../core/suggestion.ts';
-import { shellLines } from '../../store/calls.ts';
+import { shellLines } from '../../store/analysis-calls.ts';
 import type { Db } from '../../store/connection.ts';
 import {
   doubtLesson,
@@ -15,7 +15,7 @@ import {
 import { listSuggestions } from '../../store/suggestions.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { Contradiction } from './contradictions.ts';
-import { isPlainAdvice, type Lesson } from './lesson-answer.ts';
+import { isPlainAdvice, type ModelLesson } from './lesson-answer.ts';
 import { callsCommand, provesCommand, quotedCommands, tellingWord } from './shell-words.ts';
 
 /** What becomes of the lessons of an answer. */
@@ -42,7 +42,7 @@ const WORDS_MAX = 3;
 const PRIORITY_MAX = 10;
 
 /** Stores the lessons that may be told, proposes the others, and decides on those that were in doubt. */
-export function keepLessons(lessons: readonly Lesson[], keeping: Keeping, db: Db): KeptLessons {
+export function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db): KeptLessons {
   const proposed: { proposal: Proposal; projectPath: string }[] = [];
   const told: string[] = [];
   const refused: string[] = [];
@@ -87,7 +87,7 @@ function isAbout(
 }
 
 /** What the user or an earlier answer has said of the same failure. */
-function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
+function objectionTo({ group, advice }: ModelLesson, db: Db): string | undefined {
   const { keys, projectPath } = group;
   for (const key of keys) {
     const { state, text } = lessonState(key, projectPath, db);
@@ -117,7 +117,7 @@ function isSame(resolution: string, advice: string): boolean {
 }
 
 /** Confident, nothing but commands that ran here with success, and neither contradicted nor beside a lesson of the rules. */
-function isProven({ advice, confidence, group }: Lesson, { ran }: LessonEvidence, db: Db): boolean {
+function isProven({ advice, confidence, group }: ModelLesson, { ran }: LessonEvidence, db: Db): boolean {
   return (
     confidence >= CONFIDENCE_MIN &&
     ran.length > 0 &&
@@ -128,7 +128,7 @@ function isProven({ advice, confidence, group }: Lesson, { ran }: LessonEvidence
 }
 
 /** `ran` is empty unless every quoted command ran with success. */
-function evidenceOf({ advice, group }: Lesson, db: Db): LessonEvidence {
+function evidenceOf({ advice, group }: ModelLesson, db: Db): LessonEvidence {
   const runs = quotedCommands(advice).map((command) => runsOf(command, group.projectPath, db));
   return {
     ran: runs.every((ids) => ids.length > 0) ? [...new Set(runs.flat())] : [],
@@ -151,7 +151,7 @@ function runsOf(command: string, projectPath: string, db: Db): string[] {
   return worked.length > idsOf('failed', callsCommand).length ? worked.slice(0, RUNS_KEPT_MAX) : [];
 }
 
-function proposalOf({ advice, kind, confidence, group }: Lesson, evidence: LessonEvidence): Proposal {
+function proposalOf({ advice, kind, confidence, group }: ModelLesson, evidence: LessonEvidence): Proposal {
   const { callIds, sessionIds, said, key } = group;
   const times = `${counted(callIds, 'call')} in ${counted(sessionIds, 'session')}`;
   return {

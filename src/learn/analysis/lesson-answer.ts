@@ -8,7 +8,7 @@ import { commandWords, provesCommand, quotedCommands } from './shell-words.ts';
 export const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 
 /** A lesson as the model wrote it, with the failures that it is about. */
-export type Lesson = {
+export type ModelLesson = {
   readonly group: CandidateGroup;
   readonly advice: string;
   readonly kind: (typeof LESSON_KINDS)[number];
@@ -16,7 +16,7 @@ export type Lesson = {
 };
 
 export type LessonsRead = {
-  readonly lessons: readonly Lesson[];
+  readonly lessons: readonly ModelLesson[];
   /** Why others were refused. */
   readonly refused: readonly string[];
 };
@@ -37,7 +37,7 @@ const LESSON = z.object({
 export function readLessons(value: unknown, groups: ReadonlyMap<number, CandidateGroup>): LessonsRead {
   if (value === undefined) return { lessons: [], refused: [] };
   if (!Array.isArray(value)) return { lessons: [], refused: ['lessons: is no list'] };
-  const lessons: Lesson[] = [];
+  const lessons: ModelLesson[] = [];
   const refused: string[] = [];
   for (const [index, one] of value.slice(0, LOOKED_AT_MAX).entries()) {
     const read = readLesson(one, groups, lessons);
@@ -52,8 +52,8 @@ export function readLessons(value: unknown, groups: ReadonlyMap<number, Candidat
 function readLesson(
   value: unknown,
   groups: ReadonlyMap<number, CandidateGroup>,
-  before: readonly Lesson[],
-): Lesson | string {
+  before: readonly ModelLesson[],
+): ModelLesson | string {
   const parsed = LESSON.safeParse(value);
   if (!parsed.success)
     return parsed.error.issues

@@ -1,5 +1,5 @@
 import { isShellTool } from '../../core/tools.ts';
-import type { Call } from '../../store/calls.ts';
+import type { AnalysedCall } from '../../store/analysis-calls.ts';
 import { commandWords } from './shell-words.ts';
 import { shown } from './shown-failure.ts';
 
@@ -20,7 +20,7 @@ const CHECK_WORD_PLACES = 4;
 const CHECK_RUNS_MIN = 2;
 
 /** The commands that checked the work and passed, the most frequent first. */
-export function findChecks(calls: readonly Call[]): WorkingCheck[] {
+export function findChecks(calls: readonly AnalysedCall[]): WorkingCheck[] {
   const checks = new Map<string, { command: string; directory: string; ok: number; failed: number }>();
   for (const { tool, line, directory, failure, projectPath } of calls) {
     if (line === null || !isShellTool(tool)) continue;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type CandidateRequest, findCandidates } from '../../../src/learn/analysis/candidates.ts';
-import { loadCalls } from '../../../src/store/calls.ts';
+import { loadCalls } from '../../../src/store/analysis-calls.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';
 import { withDatabase } from '../../support/seed.ts';

@@ -3,8 +3,13 @@ import type { Noise } from '../lessons/failure.ts';
 import type { Db } from './connection.ts';
 import type { Row, Value } from './sqlite.ts';
 
-/** A call of a tool as the log has it. */
-export type Call = {
+/**
+ * The calls of the log as a model's analysis needs them: with what was said around them, of every project if need be, and
+ * each once. What the rules learn from is read in lessons.ts.
+ */
+
+/** A call of a tool, as far as it is analysed. */
+export type AnalysedCall = {
   /** The client's id of the call; of one that has none, the event's. */
   readonly id: string;
   readonly ts: string;
@@ -44,7 +49,7 @@ export type CallFilter = {
 };
 
 /** The calls in their order, each once: a continued or forked session has copies of those before. */
-export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): Call[] {
+export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): AnalysedCall[] {
   const ofProject = projectPath === undefined ? '' : 'project_path = ? AND';
   const values: Value[] = projectPath === undefined ? [] : [projectPath];
   const rows = db.sqlite.all(
@@ -54,7 +59,7 @@ export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): Ca
     since,
     limit,
   );
-  const calls = new Map<string, Call>();
+  const calls = new Map<string, AnalysedCall>();
   for (const row of rows.toReversed()) {
     const call = readCall(row);
     if (call !== undefined && !calls.has(call.id)) calls.set(call.id, call);
@@ -62,7 +67,7 @@ export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): Ca
   return [...calls.values()];
 }
 
-function readCall(row: Row): Call | undefined {
+function readCall(row: Row): AnalysedCall | undefined {
   const data = typeof row.data === 'string' ? parseJson(row.data) : undefined;
   if (!isRecord(data)) return undefined;
   const text = (key: string) => readString(data, key) ?? null;
