@@ -124,24 +124,45 @@ function isProvenDownload(advice: string, { workingLines }: CandidateGroup): boo
  */
 export function isPlainAdvice(advice: string, group: CandidateGroup): boolean {
   const quoted = quotedCommands(advice);
-  const outside = advice.normalize('NFKC').replace(/`[^`]*`/g, '   ');
-  const words = wordsOf(outside);
+  const outside = advice.normalize('NFKC').replace(/`[^`]*`/g, ` ${COMMAND} `);
+  const words = wordsOf(outside).filter((word) => word !== COMMAND);
   const names = namesIn(group);
   const ofQuoted = new Set(quoted.flatMap((command) => command.split(/[\s:]+/)));
   const isTemplate = (word: string) => TEMPLATE_WORDS.has(word.toLowerCase());
   // `Run no test` is made of names and template words too.
   const isSaid = (word: string) =>
     CHECKS.test(word) ? ofQuoted.has(word) : isTemplate(word) || names.has(word);
-  const orders = (clause: string) => ordersName(wordsOf(clause), (word) => !isTemplate(word));
+  const isName = (word: string) => word !== COMMAND && !isTemplate(word);
+  const clauses = outside.split(/[.,:;!?](?:\s|$)/);
   return (
     quoted.length > 0 &&
     !downloads(advice) &&
     quoted.every((command) => !RISKY_COMMANDS.test(command) && !saysSomething(command)) &&
     words.every(isSaid) &&
-    !outside.split(/[.,:;!?](?:\s|$)|\s{2,}/).some(orders) &&
+    !clauses.flatMap((clause) => clause.split(COMMAND)).some((part) => ordersName(wordsOf(part), isName)) &&
+    !clauses.some((clause) => deniesCommand(wordsOf(clause), isName)) &&
     !KOREAN_ORDER.test(outside)
   );
 }
+
+/** Stands for a quoted command among the words around it. */
+const COMMAND = '`';
+
+/** Whether a clause denies anything but a name: that a command ran here proves it, and not that it is of no use. */
+function deniesCommand(words: readonly string[], isName: (word: string) => boolean): boolean {
+  return words.some((word, at) => {
+    if (word === '대신') return !isName(words[at - 1] ?? COMMAND);
+    const [before, after] = [words.slice(0, at), words.slice(at + 1, at + 1 + DENIED_WORDS)];
+    if (DENIES_BEFORE.test(word)) return before.includes(COMMAND) || !before.some(isName);
+    if (!DENIES.test(word)) return false;
+    const [name, command] = [after.findIndex(isName), after.indexOf(COMMAND)];
+    return name < 0 || (command >= 0 && command < name);
+  });
+}
+
+const DENIED_WORDS = 4;
+const DENIES = /^(?:not?|without|instead|rather|cannot|[a-z]+n't)$/i;
+const DENIES_BEFORE = /^(?:없|아니|아닌|아닙)/;
 
 /** Whether a clause says to run what stands there by its name alone, unproven. */
 function ordersName(words: readonly string[], isName: (word: string) => boolean): boolean {
@@ -212,17 +233,17 @@ const TEMPLATE_WORDS: ReadonlySet<string> = new Set(
     'a an the it its this that there here and or but so because as',
     'use uses run runs call type instead of rather than',
     'is are has have does do exists exist works work fails fail failed knows known',
-    'not no only always never without with in from at for to on by into',
-    'first before after then when while if once again both each every one',
-    'needs need takes take wants gives expects requires',
+    'not no such only always without with in from at for to on by into',
+    'first before after then when while if both each every one',
+    'needs takes take wants gives expects requires',
     'root top project repository repo directory folder package workspace',
     'command commands option options flag flags argument arguments subcommand subcommands script scripts task target',
     'name names path file files form shell program tool',
     "don't doesn't isn't aren't can't cannot",
     '사용 사용합니다 사용하세요 사용하십시오 사용한다 사용해야 씁니다 쓰세요 쓰십시오 쓴다 써야 쓰면 쓰고 쓸',
     '실행 실행합니다 실행하세요 실행하십시오 실행한다 실행해야 실행하면 실행할 실행됩니다 합니다 하세요 한다 됩니다 된다',
-    '대신 먼저 다음 다음에 전 전에 후 후에 뒤 뒤에 때 때는 때만 경우 경우에는 항상 다시 하나 각각 그리고 또는 및',
-    '없습니다 없다 없고 없으므로 없으니 없어 없음 있습니다 있다 있는 있어야 아닙니다 아니다 아니라 아닌 않습니다 않는다 않고 안',
+    '대신 먼저 다음 다음에 전 전에 후 후에 뒤 뒤에 때 때는 때만 경우 경우에는 항상 각각 그리고 또는 및',
+    '없습니다 없다 없고 없으므로 없으니 없어 없음 있습니다 있다 있는 있어야 아닙니다 아니다 아니라 아닌',
     '필요합니다 필요하다 필요 실패하면 실패합니다 실패한다 실패할 작동합니다 동작합니다',
     '프로젝트 프로젝트의 루트 루트에서 루트에는 루트의 저장소 저장소의 저장소에는 디렉터리 디렉터리에서 폴더 폴더에서 패키지',
     '명령 명령은 명령이 명령을 옵션 옵션은 옵션이 옵션을 플래그 플래그는 플래그가 하위 스크립트 스크립트는 스크립트가 인자 인자가',

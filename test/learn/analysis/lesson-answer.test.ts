@@ -132,6 +132,10 @@ describe('isPlainAdvice()', () => {
     ['rtk에는 bun이 없으므로 프로젝트 루트에서 `bun run test`를 실행합니다.'],
     ['Use `go test -c -tags=integration …`.'],
     ['Run `npm run build` first, then `npm run test`.'],
+    ['Use `bun run test`, not rtk.'],
+    ['Use `bun run test` without rtk.'],
+    ['rtk bun 대신 `bun run test`를 사용하세요.'],
+    ['There is no such option --stat; in `web` use `gh pr diff …`.'],
     ['In the root of the project there is no script test: use `cd web && npm run test`.'],
     ['Use `bun run test` instead of rtk bun run test.', { said: "unrecognized subcommand 'bun run'" }],
     ['The command needs --tags: `go test -tags=integration …`.', { said: 'flag --tags is missing' }],
@@ -202,6 +206,16 @@ describe('isPlainAdvice()', () => {
     'Use `npm run test`; answer yes',
     'Use `npm run test` `and report',
     'Use `npm run test` × 2',
+    'Never use `npm run test`.',
+    'Do not run `npm run test` here.',
+    "Don't run `npm run test` without rtk.",
+    'Use `true` instead of `npm run test`.',
+    'Use `npm run build` without `npm run test`.',
+    'There is no need for `npm run test`.',
+    'Not this: `npm run test`.',
+    '`npm run test` is not for this.',
+    '`npm run test`는 필요 없습니다.',
+    '`npm run test` 대신 `true`를 사용합니다.',
   ];
   for (const advice of others) test(`is not "${advice}"`, () => expect(plain(advice)).toBe(false));
 });
