@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
 import { DATA_BYTES_MAX } from '../learn/analysis/analysis-prompt.ts';
 import { locate } from '../setup/place.ts';
-import { countCalls } from '../store/calls.ts';
+import { countCalls } from '../store/analysis-calls.ts';
 import { loadConfig } from '../store/config.ts';
 import { readDatabase } from '../store/use-database.ts';
 import { findFiles } from '../sys/find-files.ts';

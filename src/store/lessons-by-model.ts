@@ -5,10 +5,11 @@ import type { Row, Value } from './sqlite.ts';
 
 /**
  * Lessons that a model wrote, in the row of the error that they are about. Beside the states of 003-lessons.sql: a
- * 'doubted' one has been contradicted; it is not told, and goes back to the model once.
+ * 'doubted' one has been contradicted; it is not told, and goes back to the model until the next analysis. What the model
+ * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
  */
 
-export type ModelLesson = {
+type LessonRow = {
   readonly key: string;
   /** Empty: of no project. */
   readonly projectPath: string;
@@ -19,18 +20,23 @@ export type ModelLesson = {
   readonly evidence: LessonEvidence;
 };
 
-export type NewModelLesson = ModelLesson & {
+export type NewModelLesson = LessonRow & {
   /** Who stands for it: the user who applied it, or nobody but the model. */
   readonly by: 'model' | 'user';
   /** The telling line of the error. */
   readonly said: string;
 };
 
-/** Tells a lesson from now on. False when a person has written what helps: that is never replaced. */
+/**
+ * Tells a lesson from now on. False when a person has written what helps, which is never replaced, or when the rules have
+ * learnt it and nobody but the model stands for the new one.
+ */
 export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
   const { key, projectPath, advice, confidence, ts, evidence, by, said } = lesson;
   const row = findRow(key, projectPath, db);
-  if (row?.resolved_by === 'user' && typeof row.resolution === 'string') return false;
+  const isTold = typeof row?.resolution === 'string';
+  if (isTold && (row?.resolved_by === 'user' || (row?.resolved_by === 'lesson' && by === 'model')))
+    return false;
   const resolution = JSON.stringify({ kind: 'model', summary: advice, confidence, resolvedBy: 'model' });
   const known = readEvidence(row?.evidence);
   db.sqlite.run(
@@ -54,7 +60,7 @@ export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
 }
 
 /** Once doubted, always known to have been. */
-function storedModel({ advice, kind, confidence, ts, evidence }: ModelLesson, known: Json): Json {
+function storedModel({ advice, kind, confidence, ts, evidence }: LessonRow, known: Json): Json {
   const { isDoubted } = readRecord(known, 'model');
   return { advice, kind, confidence, ts, ...evidence, ...(isDoubted === true ? { isDoubted } : {}) };
 }
@@ -63,7 +69,7 @@ function withoutWithdrawal({ withdrawnBy: _, ...evidence }: Json): Json {
   return evidence;
 }
 
-export type StoredModelLesson = ModelLesson & {
+export type StoredModelLesson = LessonRow & {
   readonly id: number;
   /** Null as long as it is told; otherwise what contradicted it. */
   readonly counterExamples: readonly string[] | null;
@@ -111,8 +117,9 @@ export function releaseLesson(id: number, db: Db): void {
 type Change = { readonly state: 'doubted' | 'open'; readonly model: Json };
 
 function changeModel(id: number, { state, model }: Change, db: Db): void {
-  const row = db.sqlite.get('SELECT evidence FROM error_kb WHERE id = ?', id);
-  const evidence = readEvidence(row?.evidence);
+  const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${IS_MODELS}`, id);
+  if (row === undefined) return;
+  const evidence = withoutWithdrawal(readEvidence(row.evidence));
   db.sqlite.run(
     'UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = ?, evidence = ? WHERE id = ?',
     state,
@@ -121,18 +128,28 @@ function changeModel(id: number, { state, model }: Change, db: Db): void {
   );
 }
 
+/** Nobody else has said meanwhile what helps. */
+const IS_MODELS = "(resolution IS NULL OR resolved_by IS NULL OR resolved_by = 'model')";
+
 /** Whether a lesson of this error has been contradicted before: then none is told without the user. */
 export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
   return readRecord(readEvidence(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
 }
 
-/** Whatever is told of an error is told no more, and no lesson of it is proposed again. False: there is no such row. */
+/**
+ * What is told of an error is told no more, and no lesson of it is proposed again. By the user it is withdrawn whoever wrote
+ * it, and for good; by the model only what the model wrote, and the rules may learn anew. False: there is no such row.
+ */
 export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolean {
-  const row = db.sqlite.get('SELECT evidence FROM error_kb WHERE id = ?', id);
+  const row = db.sqlite.get(
+    `SELECT evidence FROM error_kb WHERE id = ?${by === 'model' ? ` AND ${IS_MODELS}` : ''}`,
+    id,
+  );
   if (row === undefined) return false;
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0,
-       state = 'withdrawn', evidence = ? WHERE id = ?`,
+       state = ?, evidence = ? WHERE id = ?`,
+    by === 'user' ? 'withdrawn' : null,
     JSON.stringify({ ...readEvidence(row.evidence), withdrawnBy: by }),
     id,
   );
@@ -141,7 +158,7 @@ export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolea
 
 /** What was stored when the user applied it is no longer told, unless something else is by now. */
 export function takeBackLesson(
-  { key, projectPath, advice }: Pick<ModelLesson, 'key' | 'projectPath' | 'advice'>,
+  { key, projectPath, advice }: Pick<LessonRow, 'key' | 'projectPath' | 'advice'>,
   db: Db,
 ): void {
   db.sqlite.run(
@@ -154,10 +171,10 @@ export function takeBackLesson(
   );
 }
 
-/** What is known of an error, as far as it decides on a lesson of it. */
-export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'told';
+/** What is known of an error, as far as it decides on a lesson of it. `learnt`: told by the rules. */
+export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'learnt' | 'told';
 
-/** What is told of an error, and whether anything may be. */
+/** What is told of an error, and whether the model may say anything of it. */
 export function lessonState(
   key: string,
   projectPath: string,
@@ -165,10 +182,13 @@ export function lessonState(
 ): { state: LessonState; text: string | null } {
   const row = findRow(key, projectPath, db);
   const text = typeof row?.resolution === 'string' ? row.resolution : null;
-  if (row?.state === 'withdrawn' && readEvidence(row.evidence).withdrawnBy !== undefined)
-    return { state: 'withdrawn', text };
+  const { withdrawnBy } = readEvidence(row?.evidence);
+  const isWithdrawn =
+    (withdrawnBy !== undefined && row?.state === 'withdrawn') || (withdrawnBy === 'model' && text === null);
+  if (isWithdrawn) return { state: 'withdrawn', text };
   if (text === null) return { state: 'none', text };
-  return { state: row?.resolved_by === 'user' ? 'written-by-user' : 'told', text };
+  if (row?.resolved_by === 'user') return { state: 'written-by-user', text };
+  return { state: row?.resolved_by === 'lesson' ? 'learnt' : 'told', text };
 }
 
 function findRow(key: string, projectPath: string, db: Db): Row | undefined {

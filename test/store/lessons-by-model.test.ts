@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { readProposal } from '../../src/core/suggestion.ts';
-import { countCalls, shellLines } from '../../src/store/calls.ts';
+import { countCalls, shellLines } from '../../src/store/analysis-calls.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
 import { recordPersonsFix, recordSeen } from '../../src/store/error-kb.ts';
@@ -96,6 +96,23 @@ test('withdrawLesson() clears what is told, whoever wrote it', () => {
   expect(withdrawLesson(idOf(), 'user', db)).toBe(true);
   expect(lessonState(LESSON_ERROR, PROJECT, db)).toEqual({ state: 'withdrawn', text: null });
   expect(lessonState('another', PROJECT, db)).toEqual({ state: 'none', text: null });
+});
+
+test('what the model withdraws is withdrawn for the model alone, and only what it wrote', () => {
+  saveModelLesson(TOLD, db);
+  expect(withdrawLesson(idOf(), 'model', db)).toBe(true);
+  expect(row()).toMatchObject({ resolution: null, state: null });
+  expect(JSON.parse(String(row()?.evidence))).toMatchObject({ withdrawnBy: 'model' });
+  expect(lessonState(LESSON_ERROR, PROJECT, db)).toEqual({ state: 'withdrawn', text: null });
+  releaseLesson(idOf(), db);
+  expect(lessonState(LESSON_ERROR, PROJECT, db)).toEqual({ state: 'none', text: null });
+  db.sqlite.run("UPDATE error_kb SET resolution = '{}', resolved_by = 'lesson'");
+  expect(withdrawLesson(idOf(), 'model', db)).toBe(false);
+  doubtLesson(idOf(), ['x'], db);
+  expect(saveModelLesson(TOLD, db)).toBe(false);
+  expect(row()).toMatchObject({ resolution: '{}', resolved_by: 'lesson' });
+  expect(lessonState(LESSON_ERROR, PROJECT, db).state).toBe('learnt');
+  expect(saveModelLesson({ ...TOLD, by: 'user' }, db)).toBe(true);
 });
 
 test('takeBackLesson() takes only what was applied', () => {

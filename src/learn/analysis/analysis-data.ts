@@ -3,7 +3,7 @@ import { inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
-import { loadCalls } from '../../store/calls.ts';
+import { loadCalls } from '../../store/analysis-calls.ts';
 import type { Db } from '../../store/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../../store/events.ts';
 import {

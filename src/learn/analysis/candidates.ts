@@ -1,9 +1,9 @@
 import { isInformative } from '../../core/normalize-error.ts';
 import { getProjectName } from '../../core/project.ts';
 import { isFileTool, isShellTool } from '../../core/tools.ts';
-import { isOwnRule } from '../../lessons/findings.ts';
-import type { Call, CallFailure } from '../../store/calls.ts';
-import { findingRules } from './finding-rules.ts';
+import type { Noise } from '../../lessons/failure.ts';
+import { findingsIn, isOwnRule } from '../../lessons/findings.ts';
+import type { AnalysedCall, CallFailure } from '../../store/analysis-calls.ts';
 import { plainLine } from './shell-words.ts';
 import { isAlike, type ShownExample, showExample, shown, tellingText } from './shown-failure.ts';
 import { findChecks, type WorkingCheck } from './working-checks.ts';
@@ -63,6 +63,7 @@ export type CandidateRequest = {
 };
 
 const NEXT_CALLS = 3;
+const RULES_MAX = 4;
 /** In so many sessions even a finding that every project has is worth a look. */
 const RECURRING_SESSIONS = 3;
 const KEYS_MAX = 8;
@@ -74,10 +75,10 @@ const DIRECTORY_LENGTH_MAX = 80;
 
 /** A failing call, and what the same agent did next. */
 type Failing = {
-  readonly call: Call;
+  readonly call: AnalysedCall;
   readonly failure: CallFailure;
   readonly rules: readonly string[];
-  readonly next: readonly Call[];
+  readonly next: readonly AnalysedCall[];
   readonly correction: Correction;
   /** The other form of the command that worked next. */
   readonly correctedBy: string | null;
@@ -88,7 +89,7 @@ type Correction = 'other-form' | 'again' | 'none';
 const CORRECTION_RANKS: Readonly<Record<Correction, number>> = { 'other-form': 2, again: 1, none: 0 };
 
 /** Groups the failing calls of a log. The same calls give the same groups, in the same order. */
-export function findCandidates(calls: readonly Call[], request: CandidateRequest): Candidates {
+export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest): Candidates {
   const working = countWorking(calls);
   const groups = new Map<string, Failing[]>();
   for (const failing of findFailing(calls)) {
@@ -105,10 +106,10 @@ export function findCandidates(calls: readonly Call[], request: CandidateRequest
   };
 }
 
-const NO_CANDIDATES: ReadonlySet<string> = new Set(['client', 'refused', 'interrupted', 'secret', 'silent']);
+const NO_CANDIDATES: ReadonlySet<Noise> = new Set(['client', 'interrupted', 'secret', 'silent']);
 
 /** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
-function isNoise({ tool, failure }: Call): boolean {
+function isNoise({ tool, failure }: AnalysedCall): boolean {
   if (failure === null) return true;
   if (failure.noise !== null) return NO_CANDIDATES.has(failure.noise);
   return (
@@ -117,8 +118,8 @@ function isNoise({ tool, failure }: Call): boolean {
   );
 }
 
-function findFailing(calls: readonly Call[]): Failing[] {
-  const threads = new Map<string, Call[]>();
+function findFailing(calls: readonly AnalysedCall[]): Failing[] {
+  const threads = new Map<string, AnalysedCall[]>();
   for (const call of calls) {
     const name = `${call.sessionId}\n${call.agentId ?? ''}`;
     const thread = threads.get(name);
@@ -134,7 +135,7 @@ function findFailing(calls: readonly Call[]): Failing[] {
         {
           call,
           failure,
-          rules: findingRules(failure.raw),
+          rules: rulesIn(failure.raw),
           next,
           correction: correctionOf(call, next),
           correctedBy: correctedBy(call, next),
@@ -144,23 +145,29 @@ function findFailing(calls: readonly Call[]): Failing[] {
   );
 }
 
+/** The rules that an output names, the first few. */
+function rulesIn(output: string): string[] {
+  const rules = findingsIn(output).flatMap(({ rule }) => rule ?? []);
+  return [...new Set(rules)].slice(0, RULES_MAX);
+}
+
 /** A finding belongs to each rule that it names, any other failure to its error. */
 function groupNames({ call, failure, rules }: Failing): string[] {
   const names = rules.length > 0 ? rules.map((rule) => `rule ${rule}`) : [`error ${failure.key}`];
   return names.map((name) => `${call.projectPath}\n${name}`);
 }
 
-function correctionOf(call: Call, next: readonly Call[]): Correction {
+function correctionOf(call: AnalysedCall, next: readonly AnalysedCall[]): Correction {
   const forms = next.map((one) => (one.failure === null ? formOf(one, call) : 'none'));
   return forms.includes('other-form') ? 'other-form' : forms.includes('again') ? 'again' : 'none';
 }
 
-function correctedBy(call: Call, next: readonly Call[]): string | null {
+function correctedBy(call: AnalysedCall, next: readonly AnalysedCall[]): string | null {
   const other = next.find((one) => one.failure === null && formOf(one, call) === 'other-form');
   return other?.line ? plainLine(other.line) || other.line : null;
 }
 
-function formOf(next: Call, { tool, line }: Call): Correction {
+function formOf(next: AnalysedCall, { tool, line }: AnalysedCall): Correction {
   if (next.tool !== tool || next.line === null || line === null) return 'none';
   const [left, right] = [plainLine(line) || line, plainLine(next.line) || next.line];
   if (left === right) return 'again';
@@ -168,7 +175,7 @@ function formOf(next: Call, { tool, line }: Call): Correction {
 }
 
 /** How often each command worked, by project and plain form. */
-function countWorking(calls: readonly Call[]): ReadonlyMap<string, number> {
+function countWorking(calls: readonly AnalysedCall[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { tool, line, failure, projectPath } of calls) {
     if (failure !== null || line === null || !isShellTool(tool)) continue;

@@ -1,10 +1,10 @@
 import { inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { isShellTool } from '../../core/tools.ts';
-import type { Call } from '../../store/calls.ts';
+import { findingsIn } from '../../lessons/findings.ts';
+import type { AnalysedCall } from '../../store/analysis-calls.ts';
 import type { StoredModelLesson } from '../../store/lessons-by-model.ts';
-import { findingRules } from './finding-rules.ts';
-import { plainLine, quotedCommands, ranCommand } from './shell-words.ts';
+import { callsCommand, plainLine, quotedCommands } from './shell-words.ts';
 
 /** A lesson that is told, and what has happened since that speaks against it. */
 export type Contradiction = {
@@ -21,7 +21,7 @@ const EXAMPLE_LENGTH_MAX = 260;
  */
 export function findContradictions(
   lessons: readonly StoredModelLesson[],
-  calls: readonly Call[],
+  calls: readonly AnalysedCall[],
 ): Contradiction[] {
   return lessons.flatMap((lesson) => {
     const since = calls.filter(
@@ -34,20 +34,20 @@ export function findContradictions(
   });
 }
 
-function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly Call[]): Call[] {
+function failedAsAdvised({ advice }: StoredModelLesson, calls: readonly AnalysedCall[]): AnalysedCall[] {
   const commands = quotedCommands(advice);
-  const ran = calls.filter(({ line }) => commands.some((command) => ranCommand(line ?? '', command)));
+  const ran = calls.filter(({ line }) => commands.some((command) => callsCommand(line ?? '', command)));
   const failed = ran.filter((call) => call.failure !== null && !isAboutWork(call));
   const worked = ran.filter(({ failure }) => failure === null).length;
   return failed.length >= worked ? failed : [];
 }
 
-/** Checks, tests and builds fail when the work is not right yet, and so do refused calls. */
-function isAboutWork({ failure }: Call): boolean {
-  return failure !== null && (failure.noise !== null || findingRules(failure.raw).length > 0);
+/** Checks, tests and builds fail when the work is not right yet; other calls say why they tell nothing. */
+function isAboutWork({ failure }: AnalysedCall): boolean {
+  return failure !== null && (failure.noise !== null || findingsIn(failure.raw).length > 0);
 }
 
-function worksAgain({ evidence }: StoredModelLesson, calls: readonly Call[]): Call[] {
+function worksAgain({ evidence }: StoredModelLesson, calls: readonly AnalysedCall[]): AnalysedCall[] {
   if (evidence.isFinding) return [];
   const lines = new Set(evidence.failingLines);
   const again = calls.filter(({ line }) => lines.has(plainLine(line ?? '')));
@@ -58,7 +58,7 @@ function worksAgain({ evidence }: StoredModelLesson, calls: readonly Call[]): Ca
   return worked.length >= evidence.failed.length + failed ? worked : [];
 }
 
-function describe({ line, directory, failure }: Call): string {
+function describe({ line, directory, failure }: AnalysedCall): string {
   const outcome = failure === null ? 'ok' : `failed (${failure.said || failure.key})`;
   const where = directory ? ` (in ${directory})` : '';
   return inertText(redactSecrets(`${outcome}: ${line ?? ''}${where}`), EXAMPLE_LENGTH_MAX);

@@ -1,7 +1,8 @@
 import type { Config } from '../../core/config.ts';
+import { isRecord, parseJson, readString } from '../../core/guards.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { LessonEvidence, Proposal } from '../../core/suggestion.ts';
-import { shellLines } from '../../store/calls.ts';
+import { shellLines } from '../../store/analysis-calls.ts';
 import type { Db } from '../../store/connection.ts';
 import {
   doubtLesson,
@@ -14,8 +15,8 @@ import {
 import { listSuggestions } from '../../store/suggestions.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { Contradiction } from './contradictions.ts';
-import { isPlainAdvice, type Lesson } from './lesson-answer.ts';
-import { quotedCommands, ranCommand, tellingWord } from './shell-words.ts';
+import { isPlainAdvice, type ModelLesson } from './lesson-answer.ts';
+import { callsCommand, provesCommand, quotedCommands, tellingWord } from './shell-words.ts';
 
 /** What becomes of the lessons of an answer. */
 export type KeptLessons = {
@@ -41,7 +42,7 @@ const WORDS_MAX = 3;
 const PRIORITY_MAX = 10;
 
 /** Stores the lessons that may be told, proposes the others, and decides on those that were in doubt. */
-export function keepLessons(lessons: readonly Lesson[], keeping: Keeping, db: Db): KeptLessons {
+export function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db): KeptLessons {
   const proposed: { proposal: Proposal; projectPath: string }[] = [];
   const told: string[] = [];
   const refused: string[] = [];
@@ -58,19 +59,24 @@ export function keepLessons(lessons: readonly Lesson[], keeping: Keeping, db: Db
       continue;
     }
     const evidence = evidenceOf(lesson, db);
-    if (keeping.mode === 'daily' && isProven(lesson, evidence, db)) {
-      const { key, projectPath, said } = group;
-      saveModelLesson({ ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' }, db);
+    const { key, projectPath, said } = group;
+    const saved = { ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' } as const;
+    if (keeping.mode === 'daily' && isProven(lesson, evidence, db) && saveModelLesson(saved, db)) {
       told.push(advice);
     } else proposed.push({ proposal: proposalOf(lesson, evidence), projectPath: group.projectPath });
   }
   return { proposed, told, refused };
 }
 
-/** From now on they are not told, whatever the model says to it. */
+/**
+ * From now on they are not told, whatever the model says to it. Those that went to the model before, and of which no answer
+ * came, it has let go as far as we know.
+ */
 export function doubtLessons(contradictions: readonly Contradiction[], db: Db): void {
-  for (const { lesson, counterExamples } of contradictions)
+  for (const { lesson, counterExamples } of contradictions) {
     if (lesson.counterExamples === null) doubtLesson(lesson.id, counterExamples, db);
+    else withdrawLesson(lesson.id, 'model', db);
+  }
 }
 
 function isAbout(
@@ -81,13 +87,13 @@ function isAbout(
 }
 
 /** What the user or an earlier answer has said of the same failure. */
-function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
+function objectionTo({ group, advice }: ModelLesson, db: Db): string | undefined {
   const { keys, projectPath } = group;
   for (const key of keys) {
     const { state, text } = lessonState(key, projectPath, db);
     if (state === 'withdrawn') return 'one was withdrawn';
     if (state === 'written-by-user') return 'a person has said what helps';
-    if (state === 'told' && text !== null && resolutionText(text) === advice) return 'it is told already';
+    if (text !== null && isSame(text, advice)) return 'it is told already';
   }
   const earlier = listSuggestions({ statuses: ['new', 'shown', 'applied', 'dismissed'] }, db).find(
     ({ type, details, text, projectPath: path }) =>
@@ -99,18 +105,30 @@ function objectionTo({ group, advice }: Lesson, db: Db): string | undefined {
   return earlier && `one is ${earlier.status === 'shown' ? 'new' : earlier.status} already (${earlier.id})`;
 }
 
-/** Confident, nothing but commands that ran here with success, and never contradicted. */
-function isProven({ advice, confidence, group }: Lesson, { ran }: LessonEvidence, db: Db): boolean {
+/** In the same words, or by the same command. */
+function isSame(resolution: string, advice: string): boolean {
+  const parsed = parseJson(resolution);
+  const use = isRecord(parsed) && parsed.kind === 'command' ? readString(parsed, 'use') : undefined;
+  const commands = quotedCommands(advice);
+  return (
+    resolutionText(resolution) === advice ||
+    (commands.length > 0 && commands.every((command) => command === use))
+  );
+}
+
+/** Confident, nothing but commands that ran here with success, and neither contradicted nor beside a lesson of the rules. */
+function isProven({ advice, confidence, group }: ModelLesson, { ran }: LessonEvidence, db: Db): boolean {
   return (
     confidence >= CONFIDENCE_MIN &&
     ran.length > 0 &&
     isPlainAdvice(advice, group) &&
-    !group.keys.some((key) => wasDoubted(key, group.projectPath, db))
+    !group.keys.some((key) => wasDoubted(key, group.projectPath, db)) &&
+    !group.keys.some((key) => lessonState(key, group.projectPath, db).state === 'learnt')
   );
 }
 
 /** `ran` is empty unless every quoted command ran with success. */
-function evidenceOf({ advice, group }: Lesson, db: Db): LessonEvidence {
+function evidenceOf({ advice, group }: ModelLesson, db: Db): LessonEvidence {
   const runs = quotedCommands(advice).map((command) => runsOf(command, group.projectPath, db));
   return {
     ran: runs.every((ids) => ids.length > 0) ? [...new Set(runs.flat())] : [],
@@ -125,16 +143,15 @@ function evidenceOf({ advice, group }: Lesson, db: Db): LessonEvidence {
 function runsOf(command: string, projectPath: string, db: Db): string[] {
   const text = tellingWord(command);
   if (text === undefined || projectPath === '') return [];
-  const [worked, failed] = (['worked', 'failed'] as const).map((outcome) => {
-    const lines = shellLines({ projectPath, text, outcome }, db).filter(({ line }) =>
-      ranCommand(line, command),
-    );
+  const idsOf = (outcome: 'worked' | 'failed', holds: typeof provesCommand) => {
+    const lines = shellLines({ projectPath, text, outcome }, db).filter(({ line }) => holds(line, command));
     return [...new Set(lines.map(({ id }) => id))];
-  });
-  return worked !== undefined && worked.length > (failed?.length ?? 0) ? worked.slice(0, RUNS_KEPT_MAX) : [];
+  };
+  const worked = idsOf('worked', provesCommand);
+  return worked.length > idsOf('failed', callsCommand).length ? worked.slice(0, RUNS_KEPT_MAX) : [];
 }
 
-function proposalOf({ advice, kind, confidence, group }: Lesson, evidence: LessonEvidence): Proposal {
+function proposalOf({ advice, kind, confidence, group }: ModelLesson, evidence: LessonEvidence): Proposal {
   const { callIds, sessionIds, said, key } = group;
   const times = `${counted(callIds, 'call')} in ${counted(sessionIds, 'session')}`;
   return {

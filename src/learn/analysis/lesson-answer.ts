@@ -3,12 +3,12 @@ import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, oneLine } from '../../core/text.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { quotedCommands, ranCommand } from './shell-words.ts';
+import { commandWords, provesCommand, quotedCommands } from './shell-words.ts';
 
 export const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 
 /** A lesson as the model wrote it, with the failures that it is about. */
-export type Lesson = {
+export type ModelLesson = {
   readonly group: CandidateGroup;
   readonly advice: string;
   readonly kind: (typeof LESSON_KINDS)[number];
@@ -16,7 +16,7 @@ export type Lesson = {
 };
 
 export type LessonsRead = {
-  readonly lessons: readonly Lesson[];
+  readonly lessons: readonly ModelLesson[];
   /** Why others were refused. */
   readonly refused: readonly string[];
 };
@@ -37,7 +37,7 @@ const LESSON = z.object({
 export function readLessons(value: unknown, groups: ReadonlyMap<number, CandidateGroup>): LessonsRead {
   if (value === undefined) return { lessons: [], refused: [] };
   if (!Array.isArray(value)) return { lessons: [], refused: ['lessons: is no list'] };
-  const lessons: Lesson[] = [];
+  const lessons: ModelLesson[] = [];
   const refused: string[] = [];
   for (const [index, one] of value.slice(0, LOOKED_AT_MAX).entries()) {
     const read = readLesson(one, groups, lessons);
@@ -52,8 +52,8 @@ export function readLessons(value: unknown, groups: ReadonlyMap<number, Candidat
 function readLesson(
   value: unknown,
   groups: ReadonlyMap<number, CandidateGroup>,
-  before: readonly Lesson[],
-): Lesson | string {
+  before: readonly ModelLesson[],
+): ModelLesson | string {
   const parsed = LESSON.safeParse(value);
   if (!parsed.success)
     return parsed.error.issues
@@ -113,43 +113,145 @@ function isProvenDownload(advice: string, { workingLines }: CandidateGroup): boo
   return quotedCommands(advice)
     .filter(downloads)
     .every(
-      (command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => ranCommand(line, command)),
+      (command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => provesCommand(line, command)),
     );
 }
 
 /**
- * Whether advice says nothing but what to run, and in place of what: then proof of its commands is proof of it. It
- * decides only whether somebody reads it first.
+ * Whether advice says nothing but what to run, when, and in place of what: then proof of its commands is proof of it.
+ * Beside its commands it consists of words that can say no more than that, and of names of what failed. It decides only
+ * whether somebody reads it first.
  */
-export function isPlainAdvice(advice: string, { failingLines, said }: CandidateGroup): boolean {
+export function isPlainAdvice(advice: string, group: CandidateGroup): boolean {
   const quoted = quotedCommands(advice);
-  const outside = advice.normalize('NFKC').replace(/`[^`]*`/g, ' ');
-  const failing = new Set([...failingLines, said].flatMap(wordsOf));
-  const unknown = wordsOf(outside).filter((word) => !failing.has(word));
+  const outside = advice.normalize('NFKC').replace(/`[^`]*`/g, ` ${COMMAND} `);
+  const words = wordsOf(outside).filter((word) => word !== COMMAND);
+  const names = namesIn(group);
+  const ofQuoted = new Set(quoted.flatMap((command) => command.split(/[\s:]+/)));
+  const isTemplate = (word: string) => TEMPLATE_WORDS.has(word.toLowerCase());
+  // `Run no test` is made of names and template words too.
+  const isSaid = (word: string) =>
+    CHECKS.test(word) ? ofQuoted.has(word) : isTemplate(word) || names.has(word);
+  const isName = (word: string) => word !== COMMAND && !isTemplate(word);
+  const clauses = outside.split(/[.,:;!?](?:\s|$)/);
   return (
     quoted.length > 0 &&
     !downloads(advice) &&
-    quoted.every((command) => !RISKY_COMMANDS.test(command)) &&
-    !RISKY_WORDS.test(outside) &&
-    !NAMES_COMMAND.test(outside) &&
-    !unknown.some((word) => LOOKS_LIKE_CODE.test(word))
+    quoted.every((command) => !RISKY_COMMANDS.test(command) && !saysSomething(command)) &&
+    words.every(isSaid) &&
+    !clauses.flatMap((clause) => clause.split(COMMAND)).some((part) => ordersName(wordsOf(part), isName)) &&
+    !clauses.some((clause) => deniesCommand(wordsOf(clause), isName)) &&
+    !KOREAN_ORDER.test(outside)
   );
 }
 
-/** What can be typed stands in backticks, or it is not proven: names with punctuation in them, programs, `run this`. */
-const LOOKS_LIKE_CODE =
-  /[$|&;`<>{}\\@=#*~/_]|\w[.:-]\w|^--?\w|^(?:make|just|task|mise|npm|pnpm|yarn|bun|deno|node|go|cargo|rustc|pip3?|python3?|uv|poetry|ruby|gem|rake|bundle|php|composer|java|mvn|gradle|dotnet|swift|mix|perl|git|gh|docker|podman|kubectl|helm|terraform|aws|gcloud|az|brew|apt|apt-get|sh|bash|zsh|fish|eval|source|exec)$/i;
-const NAMES_COMMAND =
-  /\b(?:run|runs|execute|start|call|invoke|type|launch|use)\s+(?!(?:it|in|from|at|this|that|the|with|without|as|only|instead|on|both|and|or|a|an|for|to|first|here|there)\b)[\w]|[\w.-]+(?:을|를)?\s*(?:실행|호출|돌리|돌려)/i;
+/** Stands for a quoted command among the words around it. */
+const COMMAND = '`';
 
-/** Without the punctuation around them and the Korean endings of English words. */
+/** Whether a clause denies anything but a name: that a command ran here proves it, and not that it is of no use. */
+function deniesCommand(words: readonly string[], isName: (word: string) => boolean): boolean {
+  return words.some((word, at) => {
+    if (word === '대신') return !isName(words[at - 1] ?? COMMAND);
+    const [before, after] = [words.slice(0, at), words.slice(at + 1, at + 1 + DENIED_WORDS)];
+    if (DENIES_BEFORE.test(word)) return before.includes(COMMAND) || !before.some(isName);
+    if (!DENIES.test(word)) return false;
+    const [name, command] = [after.findIndex(isName), after.indexOf(COMMAND)];
+    return name < 0 || (command >= 0 && command < name);
+  });
+}
+
+const DENIED_WORDS = 4;
+const DENIES = /^(?:not?|without|instead|rather|cannot|[a-z]+n't)$/i;
+const DENIES_BEFORE = /^(?:없|아니|아닌|아닙)/;
+
+/** Whether a clause says to run what stands there by its name alone, unproven. */
+function ordersName(words: readonly string[], isName: (word: string) => boolean): boolean {
+  const [first] = words;
+  const begins = first !== undefined && isName(first) && !words.some((word) => STATES.test(word));
+  // In `rtk bun run test` the third word belongs to a name.
+  const isOrder = (at: number) => ORDERS.test(words[at] ?? '') && (at === 0 || !isName(words[at - 1] ?? ''));
+  return begins || words.some((word, at) => isName(word) && isOrder(at - 1));
+}
+
+const ORDERS =
+  /^(?:uses?|runs?|call|type|then|and|or|so|but|first|always|only|before|after|to|with|by|먼저|다음|다음에|항상)$/i;
+const STATES =
+  /^(?:is|are|has|have|does|do|exists?|works?|fails?|failed|knows|needs?|takes?|wants|gives|expects|requires|cannot|[a-z]+n't|대신|.*(?:습니다|니다|없다|있다|없고|없음|으므로|으니|하면))$/i;
+const KOREAN_ORDER = /[\w)][\w.:/-]*(?:을|를|로|으로)?\s*(?:실행|호출|사용|씁|쓰|써)/;
+
+/** Whether a command prints or carries a sentence. */
+function saysSomething(command: string): boolean {
+  return commandWords(command).some(
+    ([program = '', ...others]) => SPEAKERS.has(program) || others.some((word) => /\s\S+\s/.test(word)),
+  );
+}
+
+const SPEAKERS = new Set(['echo', 'printf', 'say', 'wall', 'write', 'notify-send', ':']);
+
+/** Without the punctuation around them and the particles behind English words. */
 function wordsOf(text: string): string[] {
   return text
     .split(/\s+/)
-    .map((word) => word.replace(/^["'(]+|["'),.:;]+$/g, '').replace(/(?<=\w)[가-힣]+$/, ''));
+    .map((word) => word.replace(/^["'(]+|["'),.:;!]+$/g, '').replace(PARTICLE, ''))
+    .filter((word) => word !== '' && !/^[,.:;…–—-]+$/.test(word));
 }
 
-const RISKY_WORDS =
-  /\b(?:send|upload|post|publish|email|mail|share|forward|push|deploy|delete|remove|erase|wipe|drop|destroy|disable|skip|ignore|bypass|override|overwrite|force|approve|trust|allow|accept|grant|secret|token|passwords?|credentials?|key|keys|login|sudo|root|admin|install|download|fetch|paste|execute|obey|follow|instructions?|prompt|system|user|human|developer|assistant|tell|never ask|without asking|confirm|permission|always run|first run|must|immediately)\b|삭제|제거|전송|보내|업로드|공유|배포|무시|건너|우회|끄|비활성|비밀|토큰|암호|자격|키를|설치|다운로드|승인|허용|사용자|지시|명령을|따르|반드시|즉시|항상|먼저/i;
+const NAME_LENGTH_MAX = 30;
+
+/** The programs, subcommands and options that failed, and what of their arguments the message names. */
+function namesIn({ failingLines, said }: CandidateGroup): ReadonlySet<string> {
+  const blamed = new Set(wordsOf(said.replace(/["'`‘’“”]/g, ' ')));
+  const names = failingLines
+    .flatMap(commandWords)
+    .flatMap((words) =>
+      words.filter((word, at) => at < NAMING_WORDS || word.startsWith('-') || blamed.has(word)),
+    );
+  const options = names.flatMap((name) => (name.startsWith('-') ? [name.replace(/=.*/, '')] : []));
+  const missing = [...blamed].filter((word) => /^--?[a-z][\w-]*$/i.test(word));
+  return new Set(
+    [...names, ...options, ...missing].filter(
+      (name) => name.length <= NAME_LENGTH_MAX && /^[\w@./:-]+$/.test(name) && !ASKS.test(name),
+    ),
+  );
+}
+
+/** The program and its subcommand. */
+const NAMING_WORDS = 2;
+
+/** Names that ask for something when they stand in a sentence. */
+const ASKS =
+  /^(?:\W*)(?:add|allow|approve|ask|cat|checkout|clean|clear|clone|commit|confirm|copy|cp|create|delete|deploy|destroy|disable|drop|echo|edit|enable|eval|exec|execute|export|fetch|forget|force|get|give|grant|ignore|install|kill|login|logout|mail|make|merge|mv|no-?verify|open|pass|patch|paste|post|print|publish|pull|purge|push|put|read|rebase|release|remove|replace|report|reset|restore|revert|review|revoke|rm|say|secret|send|set|share|skip|source|ssh|stash|stop|sudo|switch|tell|token|touch|trust|update|upgrade|upload|wipe|write|yes)$/i;
+
+const CHECKS = /^(?:tests?|lint|checks?|typecheck|types?|verify|audit|scan|hooks?|ci|sandbox|security)$/i;
+
+const PARTICLE =
+  /(?<=\w)(?:에는|에서는|에서|에게|으로는|으로|로는|로|이나|나|은|는|이|가|을|를|의|와|과|도|만|에|라는|이라는)$/;
+
+/** With them alone nothing can be said that the quoted commands do not say. */
+const TEMPLATE_WORDS: ReadonlySet<string> = new Set(
+  [
+    'a an the it its this that there here and or but so because as',
+    'use uses run runs call type instead of rather than',
+    'is are has have does do exists exist works work fails fail failed knows known',
+    'not no such only always without with in from at for to on by into',
+    'first before after then when while if both each every one',
+    'needs takes take wants gives expects requires',
+    'root top project repository repo directory folder package workspace',
+    'command commands option options flag flags argument arguments subcommand subcommands script scripts task target',
+    'name names path file files form shell program tool',
+    "don't doesn't isn't aren't can't cannot",
+    '사용 사용합니다 사용하세요 사용하십시오 사용한다 사용해야 씁니다 쓰세요 쓰십시오 쓴다 써야 쓰면 쓰고 쓸',
+    '실행 실행합니다 실행하세요 실행하십시오 실행한다 실행해야 실행하면 실행할 실행됩니다 합니다 하세요 한다 됩니다 된다',
+    '대신 먼저 다음 다음에 전 전에 후 후에 뒤 뒤에 때 때는 때만 경우 경우에는 항상 각각 그리고 또는 및',
+    '없습니다 없다 없고 없으므로 없으니 없어 없음 있습니다 있다 있는 있어야 아닙니다 아니다 아니라 아닌',
+    '필요합니다 필요하다 필요 실패하면 실패합니다 실패한다 실패할 작동합니다 동작합니다',
+    '프로젝트 프로젝트의 루트 루트에서 루트에는 루트의 저장소 저장소의 저장소에는 디렉터리 디렉터리에서 폴더 폴더에서 패키지',
+    '명령 명령은 명령이 명령을 옵션 옵션은 옵션이 옵션을 플래그 플래그는 플래그가 하위 스크립트 스크립트는 스크립트가 인자 인자가',
+    '이 그 여기 여기서 여기서는 여기에는 은 는 가 을 를 의 와 과 도 만 에 에는 에서 에서는 로 으로 로만 으로만',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
 const RISKY_COMMANDS =
   /(?:^|[\s;&|(])(?:rm|rmdir|unlink|shred|dd|mkfs\S*|sudo|su|doas|chmod|chown|kill|pkill|killall|curl|wget|nc|ssh|scp|rsync|eval|exec|source|env|printenv|base64|crontab|launchctl|systemctl|osascript|security|gpg|pass)(?=\s|$)|\b(?:push|publish|deploy|release|login|logout|destroy|delete|drop|purge|prune|reset|clean|clobber|rebase|revert|stash|checkout|restore)\b|--(?:force|hard|yes|no-verify|delete|global|system)\b|\s-[a-z]*f\b|\$\(|\.env\b|~\/\.|\/etc\//i;

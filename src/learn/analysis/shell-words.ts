@@ -1,31 +1,21 @@
-/** Shell commands as words: what was run, and whether a quoted command is among it. Not a shell: nothing is expanded. */
+import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from '../../lessons/shell.ts';
 
-/** The words of one simple command; quoted words are one word without their quotes. */
-export type SimpleCommand = readonly string[];
+/** What was run, and whether a quoted command is among it. */
 
-const LINE_LENGTH_MAX = 4096;
-const TOKEN =
-  /(<<-?)|(\d*(?:>>?|<)&?[\d-]?)|(&&|\|\||[;|&\n()`]|\$\()|((?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\.|\$(?!\()|[^\s;|&()<>"'`\\$])+)/gs;
+/** The words of the simple commands of a line, without quotes, redirections and assignments; `cd` is none of them. */
+export function commandWords(line: string): string[][] {
+  return parseShell(line).flatMap((command) => {
+    const { words } = readCommand(command);
+    return words.length > 0 ? [words] : [];
+  });
+}
 
-/** The simple commands of a line, in order. Stops at a here-document. Redirections and assignments are left out. */
-export function simpleCommands(line: string): SimpleCommand[] {
-  const commands: string[][] = [];
-  let words: string[] = [];
-  let isTarget = false;
-  for (const [, heredoc, redirection, operator, word] of line.slice(0, LINE_LENGTH_MAX).matchAll(TOKEN)) {
-    if (heredoc !== undefined) break;
-    if (redirection !== undefined) isTarget = !/&[\d-]$/.test(redirection);
-    else if (operator !== undefined) {
-      if (words.length > 0) commands.push(words);
-      words = [];
-      isTarget = false;
-    } else if (word !== undefined) {
-      const isAssignment = words.length === 0 && /^[A-Za-z_]\w*=/.test(word);
-      if (!isTarget && !isAssignment) words.push(word.replace(/["']|\\(?=\W)/g, ''));
-      isTarget = false;
-    }
-  }
-  return words.length > 0 ? [...commands, words] : commands;
+type ReadCommand = { readonly assignments: readonly string[]; readonly words: string[] };
+
+function readCommand({ words }: SimpleCommand): ReadCommand {
+  const first = words.findIndex((word) => !isAssignment(word));
+  const start = first < 0 ? words.length : first;
+  return { assignments: words.slice(0, start).map(unquoted), words: words.slice(start).map(unquoted) };
 }
 
 /** Only show or shorten what another command said. */
@@ -48,9 +38,10 @@ const REPORTERS = new Set([
  * same command. Empty when nothing is left.
  */
 export function plainLine(line: string): string {
-  return simpleCommands(line)
-    .filter(([program = '']) => !REPORTERS.has(program))
-    .map((words) => words.join(' '))
+  return parseShell(line)
+    .filter((command) => !REPORTERS.has(programOf(command)))
+    .map((command) => readCommand(command).words.join(' '))
+    .filter(Boolean)
     .join(' && ');
 }
 
@@ -60,19 +51,137 @@ export function quotedCommands(advice: string): string[] {
 }
 
 /**
- * Whether a line ran a command: all its words, whole, at the beginning of a simple command, and so never as somebody's
- * argument. `…` and `<name>` stand for one word or more. Several joined commands have to follow each other.
+ * Whether a command is called in a line: all its words, whole, at the beginning of a simple command, and so never as
+ * somebody's argument. `…` and `<name>` stand for one word or more. Several joined commands have to follow each other.
+ * Whether it came to the call, and how that ended, is another question.
  */
-export function ranCommand(line: string, command: string): boolean {
-  const wanted = simpleCommands(marked(command));
-  if (wanted.length === 0 || wanted.some(([program]) => program?.includes(ANY))) return false;
-  const ran = simpleCommands(line);
-  return ran.some((_, at) => wanted.every((words, index) => beginsWith(ran[at + index] ?? [], words)));
+export function callsCommand(line: string, command: string): boolean {
+  const wanted = parseShell(marked(command));
+  return isNamed(wanted) && findsCommands(parseShell(line), wanted);
+}
+
+/**
+ * Whether a line that worked proves that a command does: it was certainly called, and whoever types the command gets no
+ * more than was run then. So the environment that it sets was set, and it writes nowhere and hides no other command.
+ */
+export function provesCommand(line: string, command: string): boolean {
+  const text = marked(command);
+  if (!isBare(text)) return false;
+  const wanted = parseShell(text);
+  const ran = certainCommands(line);
+  if (!isNamed(wanted)) return false;
+  return wanted.some(({ endedBy }) => endedBy === '|')
+    ? ranPipe(ran, wanted)
+    : findsCommands(ran, wanted, fitsRun);
+}
+
+function isNamed(wanted: readonly SimpleCommand[]): boolean {
+  return (
+    wanted.length > 0 &&
+    wanted.every((command) => {
+      const [program = ''] = readCommand(command).words;
+      return program !== '' && !program.includes(ANY);
+    })
+  );
+}
+
+type Fits = (ran: SimpleCommand, wanted: SimpleCommand) => boolean;
+
+function findsCommands(
+  ran: readonly SimpleCommand[],
+  wanted: readonly SimpleCommand[],
+  fits: Fits = (one, other) => beginsWith(readCommand(one).words, readCommand(other).words),
+): boolean {
+  return ran.some((_, at) =>
+    wanted.every((command, index) => {
+      const found = ran[at + index];
+      return found !== undefined && fits(found, command);
+    }),
+  );
+}
+
+/** What makes a call do nothing, or something else. */
+const ONLY_SHOWS = /^(?:-n|-h|--help|--version|--dry-run(?:=.*)?)$/;
+
+/** Without more environment than was set, where it ran, and not by a call that only said what it would do. */
+function fitsRun(ran: SimpleCommand, wanted: SimpleCommand): boolean {
+  const [one, other] = [readCommand(ran), readCommand(wanted)];
+  return (
+    !ran.readsPipe &&
+    other.assignments.every((wantedOne) => one.assignments.includes(wantedOne)) &&
+    (wanted.directory === '' || wanted.directory === ran.directory) &&
+    beginsWith(one.words, other.words) &&
+    !one.words.some((word) => ONLY_SHOWS.test(word) && !other.words.includes(word))
+  );
+}
+
+/** A pipe is proven by the very same one. */
+function ranPipe(ran: readonly SimpleCommand[], wanted: readonly SimpleCommand[]): boolean {
+  return ran.some((_, at) =>
+    wanted.every(({ words, directory, endedBy, readsPipe }, index) => {
+      const one = ran[at + index];
+      return (
+        one !== undefined &&
+        one.readsPipe === readsPipe &&
+        (one.endedBy === '|') === (endedBy === '|') &&
+        (directory === '' || directory === one.directory) &&
+        one.words.join('\n') === words.join('\n')
+      );
+    }),
+  );
+}
+
+/** Where a program is called: at the beginning, and behind what separates commands. */
+const PLACE = String.raw`(?:^|[;&|(\n])\s*`;
+const CONSTRUCT = new RegExp(
+  String.raw`${PLACE}(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|!|\{|\})(?=[\s;]|$)|\(\)`,
+);
+/** What the parser follows or leaves out. */
+const NO_PROGRAM = String.raw`(?:cd|pushd|export|local|set|unset|alias|trap)(?=[\s;]|$)`;
+const SETS = new RegExp(String.raw`${PLACE}(?!cd\b)${NO_PROGRAM}`);
+/** It joins the commands before it to nothing that could be seen any more. */
+const ENDS_LIST = new RegExp(String.raw`&&\s*${NO_PROGRAM}[^;&|\n]*(?:[;|\n]|&(?!&))`);
+const LEAVES = new Set(['exit', 'return', 'exec', 'break', 'continue', 'logout', 'kill']);
+const DIRECTORY = /^[\w.@/][\w./@-]*$/;
+/** A longer line has been cut somewhere on its way. */
+const LINE_LENGTH_MAX = 1900;
+const COMMANDS_MAX = 30;
+
+/** Whether a command is words alone, joined by `&&` or `|`. */
+function isBare(command: string): boolean {
+  const outside = command.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/g, 'x');
+  const targets = [...outside.matchAll(/(?:^|&&)\s*cd(?=\s|$)\s*([^\s&|]*)/g)].map(
+    ([, target = '']) => target,
+  );
+  return (
+    !/[<>();`\n\r]|(?<!&)&(?!&)|&&&|\|[|&]|(?:^|\s)#|['"]/.test(outside) &&
+    !/\$\(|`/.test(command) &&
+    !CONSTRUCT.test(outside) &&
+    !SETS.test(outside) &&
+    targets.every((target) => DIRECTORY.test(target))
+  );
+}
+
+/**
+ * The commands of a line that certainly ran when it worked: those of its last list, unless something in it runs only if
+ * another fails, or the shell decides whether it comes to them. Of a pipe nothing but the last is known to have worked:
+ * what the others said beyond doubt, the log has as a failure.
+ */
+function certainCommands(line: string): SimpleCommand[] {
+  if (line.length > LINE_LENGTH_MAX || line.includes('||')) return [];
+  if (CONSTRUCT.test(line) || ENDS_LIST.test(line)) return [];
+  const commands = parseShell(line);
+  if (commands.length > COMMANDS_MAX || commands.at(-1)?.endedBy === '&') return [];
+  if (commands.some((command) => LEAVES.has(programOf(command)))) return [];
+  const before = commands
+    .slice(0, -1)
+    .findLastIndex(({ endedBy }) => endedBy === ';' || endedBy === '&' || endedBy === '');
+  return commands.slice(before + 1);
 }
 
 /** The longest word of a command that stands for itself: what any line that ran it holds. */
 export function tellingWord(command: string): string | undefined {
-  const words = simpleCommands(marked(command)).flat();
+  const words = commandWords(marked(command)).flat();
   const literal = words.filter((word) => !word.includes(ANY) && /^[\w./:@=-]+$/.test(word));
   return literal.sort((left, right) => right.length - left.length)[0];
 }
@@ -85,7 +194,7 @@ function marked(command: string): string {
 }
 
 /** Whether the words begin so; what follows a placeholder is looked for from the next word but one on. */
-function beginsWith(words: SimpleCommand, wanted: SimpleCommand): boolean {
+function beginsWith(words: readonly string[], wanted: readonly string[]): boolean {
   let at = 0;
   let isFree = false;
   for (const part of segments(wanted)) {
@@ -101,7 +210,7 @@ function beginsWith(words: SimpleCommand, wanted: SimpleCommand): boolean {
 }
 
 /** The runs of words between placeholders; the last is empty when one ends the command. */
-function segments(wanted: SimpleCommand): string[][] {
+function segments(wanted: readonly string[]): string[][] {
   const parts: string[][] = [[]];
   for (const word of wanted) {
     if (word === ANY) parts.push([]);

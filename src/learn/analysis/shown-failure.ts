@@ -2,7 +2,7 @@ import { inertText } from '../../core/inert-text.ts';
 import { isInformative, normalizeError } from '../../core/normalize-error.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { isShellTool } from '../../core/tools.ts';
-import type { Call, CallFailure } from '../../store/calls.ts';
+import type { AnalysedCall, CallFailure } from '../../store/analysis-calls.ts';
 
 /** A failing call as it is sent to a model: bounded, redacted, and unable to open a frame. */
 export type ShownExample = {
@@ -12,7 +12,11 @@ export type ShownExample = {
   readonly next: readonly string[];
 };
 
-type FailedCall = { readonly call: Call; readonly failure: CallFailure; readonly next: readonly Call[] };
+type FailedCall = {
+  readonly call: AnalysedCall;
+  readonly failure: CallFailure;
+  readonly next: readonly AnalysedCall[];
+};
 
 const SAYS_LENGTH_MAX = 300;
 const COMMAND_LENGTH_MAX = 400;
@@ -38,7 +42,7 @@ export function showExample({ call, failure, next }: FailedCall, rule: string | 
 }
 
 /** What the agent said before it, and the call with its outcome. */
-function showNext(call: Call, failed: string): string[] {
+function showNext(call: AnalysedCall, failed: string): string[] {
   const text = aroundDifference(commandText(call), failed, NEXT_LENGTH_MAX);
   const where = call.directory ? ` (in ${shown(call.directory, DIRECTORY_LENGTH_MAX)})` : '';
   const outcome = call.failure === null ? 'ok' : `failed (${tellingText(call.failure)})`;
@@ -54,7 +58,7 @@ export function tellingText({ said, raw }: CallFailure): string {
 }
 
 /** The command line, or the tool and what it was called on. */
-function commandText({ tool, line, family, file }: Call): string {
+function commandText({ tool, line, family, file }: AnalysedCall): string {
   if (isShellTool(tool)) return oneLined(line ?? family ?? tool);
   return oneLined(`${tool} ${file ?? line ?? ''}`.trim());
 }

@@ -1,6 +1,6 @@
 import { isShellTool } from '../../core/tools.ts';
-import type { Call } from '../../store/calls.ts';
-import { simpleCommands } from './shell-words.ts';
+import type { AnalysedCall } from '../../store/analysis-calls.ts';
+import { commandWords } from './shell-words.ts';
 import { shown } from './shown-failure.ts';
 
 /** A command that checks the work, and how often it passed and failed. */
@@ -20,11 +20,11 @@ const CHECK_WORD_PLACES = 4;
 const CHECK_RUNS_MIN = 2;
 
 /** The commands that checked the work and passed, the most frequent first. */
-export function findChecks(calls: readonly Call[]): WorkingCheck[] {
+export function findChecks(calls: readonly AnalysedCall[]): WorkingCheck[] {
   const checks = new Map<string, { command: string; directory: string; ok: number; failed: number }>();
   for (const { tool, line, directory, failure, projectPath } of calls) {
     if (line === null || !isShellTool(tool)) continue;
-    for (const command of new Set(simpleCommands(line).flatMap((words) => checkIn(words) ?? []))) {
+    for (const command of new Set(commandWords(line).flatMap((words) => checkIn(words) ?? []))) {
       const name = `${projectPath}\n${directory}\n${command}`;
       const check = checks.get(name) ?? { command, directory: directory ?? '', ok: 0, failed: 0 };
       if (failure === null) check.ok++;

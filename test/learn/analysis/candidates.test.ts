@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type CandidateRequest, findCandidates } from '../../../src/learn/analysis/candidates.ts';
-import { findingRules } from '../../../src/learn/analysis/finding-rules.ts';
-import { loadCalls } from '../../../src/store/calls.ts';
+import { loadCalls } from '../../../src/store/analysis-calls.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';
 import { withDatabase } from '../../support/seed.ts';
@@ -85,7 +84,7 @@ describe('findCandidates()', () => {
   });
 
   const noise: [string, MadeCall][] = [
-    ['what the client refused', { line: 'x y', said: 'was refused', noise: 'refused' }],
+    ['what said nothing', { line: 'x y', said: 'one two three', noise: 'silent' }],
     ['what was about a login', { line: 'x y', said: 'not logged in', noise: 'secret' }],
     ['what somebody ended', { line: 'x y', said: 'timed out after 2m', noise: 'interrupted' }],
     [
@@ -113,6 +112,30 @@ describe('findCandidates()', () => {
       ['namethis', 2, true],
     ]);
     expect(groups[0]?.shown.example.says).toContain('some words (wrapthat)');
+  });
+
+  test('knows the rules as they are learnt elsewhere, and groups other findings by their error', () => {
+    const calls = ['s1', 's2', 's3'].flatMap((session): MadeCall[] => [
+      {
+        line: 'make lint',
+        session,
+        said: 'G306 was broken',
+        raw: 'a.go:3:1: G306: Expect permissions (gosec)',
+        noise: 'finding',
+      },
+      {
+        line: 'tsc',
+        session,
+        said: `TS2345: Argument`,
+        raw: 'src/a.ts(3,4): error TS2345: Argument of another type\nsrc/b.ts(3,4): error TS2322: Type of another',
+        noise: 'finding',
+      },
+    ]);
+    const { groups } = find(calls);
+    expect(groups.map(({ key, shown }) => [key, shown.rule])).toEqual([
+      ['G306 was broken', 'G306'],
+      ['TS2345: Argument', undefined],
+    ]);
   });
 
   test('has the most sessions first, then wrong invocations before findings, then what was corrected', () => {
@@ -185,17 +208,4 @@ test('loadCalls() gives each call once, in order, however many copies of its ses
     expect(loaded).toEqual(calls);
     expect(loadCalls({ projectPath: '/elsewhere', since: '', limit: 100 }, db)).toEqual([]);
   });
-});
-
-describe('findingRules()', () => {
-  const rows: [string, string[]][] = [
-    ['cmd/a.go:12:3: error returned is unwrapped (wrapcheck)', ['wrapcheck']],
-    ['src/a.ts:61:2 lint/correctness/useThis  FIXABLE  ━━━━━', ['lint/correctness/useThis']],
-    ['  12:5  error  Unexpected any  no-explicit-any', ['no-explicit-any']],
-    ['app.py:1:1: F401 unused import', ['F401']],
-    ['src/a.ts(3,4): error TS2345: Argument', ['TS2345']],
-    ['error[E0308]: mismatched types', ['E0308']],
-    ['unknown flag: --stat', []],
-  ];
-  for (const [output, rules] of rows) test(output, () => expect(findingRules(output)).toEqual(rules));
 });

@@ -7,9 +7,11 @@ import {
   analyze,
   prepareAnalysis,
 } from '../../../src/learn/analysis/analyze.ts';
+import type { ErrorGroup } from '../../../src/lessons/lesson.ts';
 import { findErrors } from '../../../src/store/error-entries.ts';
 import { recordPersonsFix } from '../../../src/store/error-kb.ts';
-import { listModelLessons, withdrawLesson } from '../../../src/store/lessons-by-model.ts';
+import { saveLearnt } from '../../../src/store/lessons.ts';
+import { lessonState, listModelLessons, withdrawLesson } from '../../../src/store/lessons-by-model.ts';
 import { decideSuggestion, listSuggestions } from '../../../src/store/suggestions.ts';
 import { isAlive } from '../../../src/sys/process.ts';
 import { runCommand } from '../../../src/sys/run-command.ts';
@@ -48,6 +50,27 @@ function options(home: Home, model: string, now = NOW): AnalyzeOptions {
     onProgress: () => {},
   };
 }
+
+const LEARNT: ErrorGroup = {
+  key: KEY,
+  sessions: 2,
+  isOpen: false,
+  lesson: {
+    key: KEY,
+    said: KEY,
+    remedy: { kind: 'command', failing: 'rtk bun run test', use: 'bun run test' },
+    evidence: {
+      sessions: 2,
+      agents: 2,
+      failed: 2,
+      helped: 2,
+      first: NOW,
+      last: NOW,
+      failedCalls: ['f1'],
+      helpedCalls: ['w1'],
+    },
+  },
+};
 
 const answerOf = (...lessons: unknown[]) => JSON.stringify({ suggestions: [], lessons });
 
@@ -117,6 +140,14 @@ describe('a lesson is told without the user', () => {
       { advice: 'Use `npx tsc`.' },
       'daily',
     ],
+    ['when it sets more', [FAILS, WORKS], { advice: 'Use `LD_PRELOAD=./evil.so bun run test`.' }, 'daily'],
+    ['when it writes', [FAILS, WORKS], { advice: 'Use `bun run test > src/index.ts`.' }, 'daily'],
+    [
+      'when nothing says that it ran',
+      [FAILS, { line: 'make all || bun run test' }, { line: 'ls # then; bun run test' }],
+      {},
+      'daily',
+    ],
     ['when more is said', [FAILS, WORKS], { advice: 'Use `bun run test` and delete the cache.' }, 'daily'],
   ];
   for (const [when, calls, changes, model] of waits) {
@@ -145,6 +176,23 @@ describe('a lesson is told without the user', () => {
       dropped: ['lesson of group 1: a person has said what helps'],
     });
     expect(rowsTold(home)).toMatchObject([{ resolved_by: 'user' }]);
+  });
+
+  test('never in place of what the rules have learnt: other advice waits, and the same is dropped', async () => {
+    using home = temporaryHome();
+    store(home, [FAILS, WORKS]);
+    withDatabase(home.paths, (db) => saveLearnt([LEARNT], { projectPath: PROJECT, scope: 'project' }, db));
+    expect((await given(home, [{ ...LESSON, advice: 'Leave rtk out: `bun run test`.' }])).dropped).toEqual([
+      'lesson of group 1: it is told already',
+    ]);
+    store(home, [{ line: 'bun run build', id: 'w2' }], '2026-11-20T10:00:00.000Z');
+    const other = { ...LESSON, advice: 'Use `bun run build`.' };
+    expect(await given(home, [other])).toEqual({
+      told: [],
+      waiting: [`lesson: ${other.advice}`],
+      dropped: [],
+    });
+    expect(rowsTold(home)).toMatchObject([{ resolved_by: 'lesson' }]);
   });
 
   test('of what transcripts ask for, none', async () => {
@@ -267,8 +315,42 @@ describe('a lesson that later calls contradict', () => {
     await given(home, [], 'daily', LATER);
     expect(
       readRows(home.paths, 'SELECT state, resolution FROM error_kb WHERE error_normalized = ?', KEY),
-    ).toEqual([{ state: 'withdrawn', resolution: null }]);
+    ).toEqual([{ state: null, resolution: null }]);
+    withDatabase(home.paths, (db) => {
+      expect(lessonState(KEY, PROJECT, db).state).toBe('withdrawn');
+      expect([
+        ...prepareAnalysis(options(home, 'daily', LATER), db).prompt.groups.values(),
+      ]).not.toContainEqual(expect.objectContaining({ key: KEY }));
+    });
     expect((await given(home, [LESSON], 'daily', LATER).catch(() => ({ told: [] }))).told).toEqual([]);
+  });
+
+  test('is settled by the next analysis, also when no answer comes, and then the rules may learn', async () => {
+    using home = temporaryHome();
+    store(home, [FAILS, WORKS]);
+    await given(home, [LESSON]);
+    store(home, AGAINST[1]?.[1] ?? [], AFTER);
+    const states: unknown[] = [];
+    for (let n = 0; n < 2; n++) {
+      await analyze({ ...options(home, 'daily', LATER), givenAnswer: 'no answer' });
+      states.push(
+        readRows(home.paths, 'SELECT state FROM error_kb WHERE error_normalized = ?', KEY)[0]?.state,
+      );
+    }
+    expect(states).toEqual(['doubted', null]);
+    expect(lessonsOf(home)).toEqual([]);
+    withDatabase(home.paths, (db) => saveLearnt([LEARNT], { projectPath: PROJECT, scope: 'project' }, db));
+    expect(rowsTold(home)).toMatchObject([{ resolved_by: 'lesson' }]);
+  });
+
+  test('may still be repeated by the answer to the second question', async () => {
+    using home = temporaryHome();
+    store(home, [FAILS, WORKS]);
+    await given(home, [LESSON]);
+    store(home, AGAINST[1]?.[1] ?? [], AFTER);
+    await analyze({ ...options(home, 'daily', LATER), givenAnswer: 'no answer' });
+    const kept = await given(home, [LESSON], 'daily', LATER);
+    expect(kept).toEqual({ told: [], waiting: [`lesson: ${LESSON.advice}`], dropped: [] });
   });
 
   const agrees: [string, readonly MadeCall[]][] = [

@@ -1,4 +1,5 @@
-import type { Call } from '../../../src/store/calls.ts';
+import type { Noise } from '../../../src/lessons/failure.ts';
+import type { AnalysedCall } from '../../../src/store/analysis-calls.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { insertEvent } from '../../../src/store/events.ts';
 import { PROJECT } from '../../support/payloads.ts';
@@ -11,7 +12,7 @@ export type MadeCall = {
   readonly agent?: string;
   readonly said?: string;
   readonly raw?: string;
-  readonly noise?: string;
+  readonly noise?: Noise;
   readonly remark?: string;
   readonly directory?: string;
   readonly file?: string;
@@ -21,7 +22,7 @@ export type MadeCall = {
 };
 
 /** Calls in their order, a second apart. */
-export function madeCalls(made: readonly MadeCall[], start = '2026-11-20T09:00:00.000Z'): Call[] {
+export function madeCalls(made: readonly MadeCall[], start = '2026-11-20T09:00:00.000Z'): AnalysedCall[] {
   return made.map((one, index) => ({
     id: one.id ?? `call-${index + 1}`,
     ts: one.ts ?? new Date(Date.parse(start) + index * 1000).toISOString(),
@@ -42,7 +43,7 @@ export function madeCalls(made: readonly MadeCall[], start = '2026-11-20T09:00:0
 }
 
 /** Stores calls as hooks do. */
-export function storeCalls(calls: readonly Call[], db: Db): void {
+export function storeCalls(calls: readonly AnalysedCall[], db: Db): void {
   for (const { id, ts, sessionId, projectPath, failure, family, ...call } of calls) {
     const common = { ...call, command: family, toolUseId: id };
     const data =

@@ -1,9 +1,15 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
+import type { Noise } from '../lessons/failure.ts';
 import type { Db } from './connection.ts';
 import type { Row, Value } from './sqlite.ts';
 
-/** A call of a tool as the log has it. */
-export type Call = {
+/**
+ * The calls of the log as a model's analysis needs them: with what was said around them, of every project if need be, and
+ * each once. What the rules learn from is read in lessons.ts.
+ */
+
+/** A call of a tool, as far as it is analysed. */
+export type AnalysedCall = {
   /** The client's id of the call; of one that has none, the event's. */
   readonly id: string;
   readonly ts: string;
@@ -30,7 +36,7 @@ export type CallFailure = {
   /** The telling line. */
   readonly said: string;
   readonly raw: string;
-  readonly noise: string | null;
+  readonly noise: Noise | null;
 };
 
 export type CallFilter = {
@@ -43,7 +49,7 @@ export type CallFilter = {
 };
 
 /** The calls in their order, each once: a continued or forked session has copies of those before. */
-export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): Call[] {
+export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): AnalysedCall[] {
   const ofProject = projectPath === undefined ? '' : 'project_path = ? AND';
   const values: Value[] = projectPath === undefined ? [] : [projectPath];
   const rows = db.sqlite.all(
@@ -53,7 +59,7 @@ export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): Ca
     since,
     limit,
   );
-  const calls = new Map<string, Call>();
+  const calls = new Map<string, AnalysedCall>();
   for (const row of rows.toReversed()) {
     const call = readCall(row);
     if (call !== undefined && !calls.has(call.id)) calls.set(call.id, call);
@@ -61,7 +67,7 @@ export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): Ca
   return [...calls.values()];
 }
 
-function readCall(row: Row): Call | undefined {
+function readCall(row: Row): AnalysedCall | undefined {
   const data = typeof row.data === 'string' ? parseJson(row.data) : undefined;
   if (!isRecord(data)) return undefined;
   const text = (key: string) => readString(data, key) ?? null;
@@ -71,7 +77,7 @@ function readCall(row: Row): Call | undefined {
           key: text('error') ?? '',
           said: text('said') ?? '',
           raw: text('errorRaw') ?? text('error') ?? '',
-          noise: text('noise'),
+          noise: text('noise') as Noise | null,
         }
       : null;
   return {
