@@ -316,7 +316,9 @@ function fixer(failure: FailedShell, later: readonly Shell[]): Observation | und
     }
     for (const command of call.commands) {
       const isKnown = call.worked.includes(command);
-      if (isKnown && siblingScript(culprit, command)) {
+      // A script that repairs repairs what a check has found, and in the same place.
+      const isSibling = failure.outcome.noise !== null && command.place === culprit.place;
+      if (isKnown && isSibling && siblingScript(culprit, command)) {
         return fixerBy(failure, call, { culprit, command, isSure: isRepaired(failure, culprit, later) });
       }
       const [first] = helpers;
