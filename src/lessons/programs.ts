@@ -121,6 +121,7 @@ const WELL_KNOWN = new Set(
 const RUNNERS =
   /^(?:(?:npx|bunx|uvx|env|time|timeout|nice|xargs)|(?:uv|poetry|pipenv|pdm|rye|hatch|mise) (?:run|exec|x)|(?:bundle|pnpm|npm|yarn|bun) (?:exec|x|dlx)|python3? -m)(?: -\S+| \d+\w?)*(?= |$)/;
 
+/** Returns true if every developer knows the program, or the one that it runs (`npx eslint`): its words may be told. */
 export function isWellKnown(command: SimpleCommand): boolean {
   const program = programOf(command);
   const text = textOf(command).replace(/^\S+/, program);

@@ -121,7 +121,7 @@ function readResult(result: Json, entry: Json, { owner, calls, results }: Result
     tool_input: call.input,
     tool_use_id: id,
     remark: call.remark,
-    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+    ...(movesTheShell(call) && call.cwd !== undefined ? { cwd: call.cwd } : {}),
   };
   const response =
     results.length === 1 && isRecord(entry.toolUseResult)
@@ -139,6 +139,14 @@ function readResult(result: Json, entry: Json, { owner, calls, results }: Result
     ? { hook_event_name: 'PostToolBatch', tool_calls: [{ ...payload, tool_response: text }] }
     : { ...payload, hook_event_name: 'PostToolUseFailure', error: text };
   return happenings(entry, owner, [failure]);
+}
+
+/**
+ * Returns true for a command that changes the shell's directory: the entry of its result says where that stands after
+ * it. For others this entry is the one to trust; that of the call may be older than the call before it.
+ */
+function movesTheShell(call: Call): boolean {
+  return /\b(?:cd|pushd|popd)\b/.test(readString(call.input, 'command') ?? '');
 }
 
 /** Sub-agents' transcripts have only the text of a result. */
