@@ -402,13 +402,9 @@ function databaseOf(home: string): string {
 const ROWS = {
   events:
     'SELECT type, ts, session_id, project, project_path, data FROM events ORDER BY ts, session_id, type, data',
-  error_kb: `SELECT ts, error_normalized, error_raw, resolution, resolved_by, tool_sequence, use_count, last_used,
+  error_kb: `SELECT ts, error_normalized, error_raw, said, resolution, resolved_by, state, sessions, use_count, last_used,
     project_path, seen_count, shown_count FROM error_kb ORDER BY error_normalized, project_path`,
-  open_errors: `SELECT ts, session_id, agent_id, project_path, tool, error_normalized, error_raw, command, file,
-    mentioned_files FROM open_errors ORDER BY ts, session_id, error_normalized`,
-  error_files: `SELECT f.project_path, f.file, k.error_normalized FROM error_files AS f
-    JOIN error_kb AS k ON k.id = f.kb_id ORDER BY 1, 2, 3`,
-  imports: 'SELECT path, bytes_done, head FROM imports ORDER BY path',
+  imports: 'SELECT path, bytes_done, bytes_seen FROM imports ORDER BY path',
 };
 
 /** A digest of each table's rows, without the ids that depend on the order of writing. */

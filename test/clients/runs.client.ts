@@ -246,7 +246,8 @@ for (const name of CLIENT_NAMES) {
     });
 
     if (name === 'claude') {
-      test('is announced by a hook to the session whose shell started it', async () => {
+      test('is announced by the hook of the next call to the session whose shell started it', async () => {
+        await program('install', '--hooks=per-call', '--client-version', '2.1.328');
         const spawn = `'${paths().binary}' subagents spawn --wait --label hooked '${TASK}'`;
         const asked = await talk('start it in the shell', {
           requester: [call({ name: 'Bash', input: { command: spawn, description: 'x', timeout: 120_000 } })],
