@@ -35,7 +35,8 @@ function play(steps: readonly Step[], home: string, language: string): void {
       `${pc.dim(`${elapsedMs.toFixed(1).padStart(5)} ms`)}  ${event.hook_event_name.padEnd(19)} ${told}`,
     );
     if (stdout !== '') show(stdout);
-    else if (told.endsWith(':')) throw new Error(`Cannot show the demo: ${event.hook_event_name} said nothing`);
+    else if (told.endsWith(':'))
+      throw new Error(`Cannot show the demo: ${event.hook_event_name} said nothing`);
   }
 }
 
