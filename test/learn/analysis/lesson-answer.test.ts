@@ -144,9 +144,6 @@ describe('isPlainAdvice()', () => {
       'vitest takes no --grep; use `vitest run -t …`.',
       { failingLines: ['vitest run --grep=x src'], said: 'Unknown option --grep' },
     ],
-    // The examples of the prompt.
-    ['no npm here: use `pnpm test`', { failingLines: ['npm test'] }],
-    ['when docker fails, run `make up` first', { failingLines: ['docker compose exec db psql'] }],
   ];
   for (const [advice, changes] of told)
     test(`is "${advice}"`, () => expect(plain(advice, changes)).toBe(true));
