@@ -231,12 +231,19 @@ function withinLength(words: readonly string[]): string {
   return text;
 }
 
-/** A word as it is told; in a path what does not explain itself is left out by itself. */
+/**
+ * A word as it is told; in a path what does not explain itself is left out by itself. Quotes stay where the shell would
+ * do something with what they hold.
+ */
 function toldWord(word: string): string {
-  const line = (isPath(unquoted(word)) ? unquoted(word).split('/').map(toldSegment).join('/') : word).replace(
-    /\s+/g,
-    ' ',
-  );
+  const value = unquoted(word);
+  if (!isPath(value)) return shortened(word.replace(/\s+/g, ' '));
+  const path = shortened(value.split('/').map(toldSegment).join('/').replace(/\s+/g, ' '));
+  const [quote = ''] = /^["'](?=.*["']$)/s.exec(word) ?? [];
+  return /[?*[\](){}&;<>|!\s]/.test(path) ? `${quote}${path}${quote}` : path;
+}
+
+function shortened(line: string): string {
   return line.length <= WORD_LENGTH_MAX ? line : `${line.slice(0, WORD_LENGTH_MAX - 1)}${GAP}`;
 }
 

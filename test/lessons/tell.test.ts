@@ -47,6 +47,8 @@ describe('a command as others read it', () => {
     ['git commit -m "use tiger as password"', 'git commit -m …'],
     ['cat /home/anna/notes.txt', 'cat …'],
     ['cat api/v1/2048/items.json', 'cat api/v1/…/items.json'],
+    ["cat 'app/[locale]/page.tsx'", "cat 'app/[locale]/page.tsx'"],
+    ['eslint src/*.ts', 'eslint src/*.ts'],
     ['"$TOOL" run', undefined],
     [`echo ${'word '.repeat(40)}`, 'echo word …'],
   ];
@@ -54,10 +56,23 @@ describe('a command as others read it', () => {
 });
 
 describe('two commands as others read them', () => {
+  test('with the quotes without which the shell would take them for something else', () => {
+    const [failing, use] = [
+      'gh api repos/acme/shop/pulls?state=open',
+      'gh api "repos/acme/shop/pulls?state=open"',
+    ];
+    expect(quotePair(command(failing), command(use))?.use).toBe(use);
+  });
+
   const cases: [failing: string, use: string, told: [string, string] | undefined][] = [
     ['gh pr view 12 --stat', 'gh pr view 12 --files', ['gh pr view … --stat', 'gh pr view … --files']],
     ['cat -A a.txt', 'cat -vet a.txt', ['cat -A a.txt', 'cat -vet a.txt']],
     ['make tests', 'make test', ['make tests', 'make test']],
+    [
+      'cat app/[id]/page.tsx',
+      "cat 'app/[id]/page.tsx'",
+      ['cat app/[id]/page.tsx', "cat 'app/[id]/page.tsx'"],
+    ],
     ['docker-compose up -d', 'docker compose up -d', ['docker-compose up -d', 'docker compose up -d']],
     ['celery worker -A proj', 'celery -A proj worker', ['celery worker -A proj', 'celery -A proj worker']],
     ['mysql -u root -ptiger', 'mysql -u root -phorse', undefined],
