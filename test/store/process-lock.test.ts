@@ -19,7 +19,8 @@ test('tryProcessLock() gives it when the process that had it was killed', async 
   using home = temporaryHome();
   const file = `${home.path}/x.lock`;
   const script = `const { tryProcessLock } = await import(${JSON.stringify(MODULE)});
-    console.log(tryProcessLock(${JSON.stringify(file)}) === undefined ? 'no' : 'held'); setInterval(() => {}, 1000);`;
+    globalThis.release = tryProcessLock(${JSON.stringify(file)});
+    console.log(globalThis.release === undefined ? 'no' : 'held'); setInterval(() => {}, 1000);`;
   const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'ignore' });
   try {
     const { value } = await child.stdout.getReader().read();
