@@ -70,9 +70,8 @@ const LIMITS: readonly Limit[] = [
   { name: 'SubagentStart, large', against: 'SubagentStart, small', most: 1.15 },
   { name: 'PostToolUse, small', against: 'empty program', most: 2.5 },
   { name: 'PostToolUse, large', against: 'empty program', most: 2.5 },
-  // It reads the command and what that printed, and looks for the lesson.
-  { name: 'PostToolUseFailure, small', against: 'empty program', most: 4 },
-  { name: 'PostToolUseFailure, large', against: 'empty program', most: 4 },
+  { name: 'PostToolUseFailure, small', against: 'empty program', most: 2.5 },
+  { name: 'PostToolUseFailure, large', against: 'empty program', most: 2.5 },
   { name: 'SubagentStart, large', against: 'node -e 0', most: 1 },
   { name: 'PostToolUse, large', against: 'node -e 0', most: 1 },
 ];
