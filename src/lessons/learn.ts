@@ -29,6 +29,8 @@ type Shell = LoggedCall & {
   readonly commands: readonly Placed[];
   /** Of the commands those that are known to have worked. */
   readonly worked: readonly Placed[];
+  /** The command that failed; undefined also where nobody knows which, or where it ran: that is no matter of the project. */
+  readonly culprit: Placed | undefined;
 };
 /** A command and where it ran, relative to the project. */
 type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
@@ -63,13 +65,12 @@ export function learn(log: readonly (LoggedCall | LoggedPrompt)[], root: string)
   const streams = streamsOf(log, root);
   const shells = streams.flatMap((stream) => stream.filter(isShell));
   const tally = tallyOf(shells);
-  const observations = streams.flatMap((stream) => observe(stream));
+  const observations = Map.groupBy(streams.flatMap(observe), ({ failure }) => failure.outcome.key);
   const groups = Map.groupBy(shells.filter(isFailed), ({ outcome }) => outcome.key);
   const rules = rulesOf(shells);
   return [...groups].map(([key, failures]) => {
-    const own = observations.filter(({ failure }) => failure.outcome.key === key);
     const lesson =
-      lessonOf(key, failures, own, tally) ??
+      lessonOf(key, failures, observations.get(key) ?? [], tally) ??
       acrossSessions(key, failures, shells, tally) ??
       lintLesson(key, failures, rules) ??
       null;
@@ -102,7 +103,14 @@ function withCommands(call: LoggedCall, line: string, root: string): Shell {
     return { ...command, place, shape: shapeOf(command, place) };
   });
   const isKnown = ({ isCertain, place }: Placed) => isCertain && place !== UNKNOWN;
-  return { ...call, commands, worked: call.outcome.kind === 'worked' ? commands.filter(isKnown) : [] };
+  const worked = call.outcome.kind === 'worked' ? commands.filter(isKnown) : [];
+  return { ...call, commands, worked, culprit: culpritAmong(commands, call.outcome) };
+}
+
+function culpritAmong(commands: readonly Placed[], outcome: Outcome): Placed | undefined {
+  if (outcome.kind !== 'failed') return undefined;
+  const culprit = culpritOf(commands, outcome.said, outcome.noise);
+  return culprit === undefined || isOutside(culprit.place) ? undefined : culprit;
 }
 
 function isShell(entry: Shell | LoggedCall | LoggedPrompt): entry is Shell {
@@ -167,7 +175,7 @@ function tallyOf(shells: readonly Shell[]): Tally {
   };
   for (const call of shells) {
     if (isFailed(call)) {
-      const culprit = culpritIn(call);
+      const { culprit } = call;
       if (culprit === undefined) continue;
       const count = countOf(culprit.shape);
       // A check that finds something has understood its call.
@@ -182,12 +190,6 @@ function tallyOf(shells: readonly Shell[]): Tally {
     }
   }
   return tally;
-}
-
-/** Undefined also where it ran outside the project or nobody knows where: that is no matter of the project. */
-function culpritIn(call: FailedShell): Placed | undefined {
-  const culprit = culpritOf(call.commands, call.outcome.said, call.outcome.noise);
-  return culprit === undefined || isOutside(culprit.place) ? undefined : culprit;
 }
 
 /** What helped in one agent's work. */
@@ -217,7 +219,7 @@ function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]
 
 /** The same thing said in another way, which was accepted. */
 function correction(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
-  const culprit = culpritIn(failure);
+  const { culprit } = failure;
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   // What works again as it was, was no wrong call.
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
@@ -296,7 +298,7 @@ function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string
 function acceptedIn(helper: Shell, failure: FailedShell): readonly Placed[] {
   if (!isFailed(helper)) return helper.worked.filter(({ place }) => !isOutside(place));
   const isUnderstood = helper.outcome.key !== failure.outcome.key && helper.outcome.noise === 'finding';
-  const culprit = isUnderstood ? culpritIn(helper) : undefined;
+  const culprit = isUnderstood ? helper.culprit : undefined;
   return culprit === undefined ? [] : [culprit];
 }
 
@@ -306,7 +308,7 @@ function hasVariable({ words }: SimpleCommand): boolean {
 
 /** What made the very same command work again, or its script's own sibling that repairs. */
 function fixer(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
-  const culprit = culpritIn(failure);
+  const { culprit } = failure;
   if (culprit === undefined) return undefined;
   const helpers: { call: Shell; command: Placed; isKnown: boolean }[] = [];
   for (const call of later) {
@@ -407,7 +409,7 @@ function isWorthTelling(
 
 /** The failing command worked after it had failed, at least as often. */
 function worksByNow(failures: readonly FailedShell[], tally: Tally): boolean {
-  const shapes = new Set(failures.map((failure) => culpritIn(failure)?.shape ?? ''));
+  const shapes = new Set(failures.map((failure) => failure.culprit?.shape ?? ''));
   let worked = 0;
   for (const shape of shapes) {
     const count = tally.get(shape);
@@ -432,7 +434,7 @@ function acrossSessions(
   tally: Tally,
 ): Lesson | undefined {
   const newest = failures.at(-1);
-  const culprit = newest && culpritIn(newest);
+  const culprit = newest?.culprit;
   if (newest === undefined || culprit === undefined || hasVariable(culprit)) return undefined;
   if (newest.outcome.noise !== null || worksByNow(failures, tally)) return undefined;
   const isAlike = (command: Placed) => command.place === culprit.place && differsInOneWord(culprit, command);
@@ -483,7 +485,7 @@ type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; 
 function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
   const rules = new Map<string, RuleUse>();
   for (const call of shells) {
-    if (!isFailed(call) || call.outcome.noise !== 'finding' || culpritIn(call) === undefined) continue;
+    if (!isFailed(call) || call.outcome.noise !== 'finding' || call.culprit === undefined) continue;
     for (const finding of findingsIn(call.outcome.text)) {
       const { rule, message } = finding;
       if (!isOwnRule(rule) || isOfSecrets(finding)) continue;
@@ -513,7 +515,7 @@ function lintLesson(
 
 function isOpen(failures: readonly FailedShell[], tally: Tally): boolean {
   const newest = failures.at(-1);
-  const shape = newest && culpritIn(newest)?.shape;
+  const shape = newest?.culprit?.shape;
   const count = shape === undefined ? undefined : tally.get(shape);
   return count === undefined || count.lastWorked <= (newest?.ts ?? '');
 }
