@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { fingerprint } from '../../core/fingerprint.ts';
 import { type Environment, type StatePaths, statePaths } from '../../core/state-paths.ts';
-import { projectAt } from '../../hooks/project.ts';
 import { isEnabled, loadConfig } from '../../store/config.ts';
 import type { Db } from '../../store/connection.ts';
 import { logHookFailure } from '../../store/hook-log.ts';
@@ -11,11 +10,9 @@ import { sqliteErrorCode } from '../../store/sqlite.ts';
 import { writeDatabase } from '../../store/use-database.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { learnProject, learnSession } from '../learn.ts';
-import { PastContexts } from './past-context.ts';
+import { readSession } from './read-session.ts';
 import { ReadingBudget } from './reading-budget.ts';
-import { LOOK_BACK_BYTES, SessionImport } from './session-import.ts';
 import { findSession, type TranscriptSession } from './transcript-files.ts';
-import { takingTurns } from './turns.ts';
 
 const PRIVATE_UMASK = 0o077;
 
@@ -90,26 +87,8 @@ function describe(session: TranscriptSession | undefined): string {
 }
 
 function read(session: TranscriptSession, main: string, { paths, env }: World, db: Db): void {
-  const now = new Date();
-  const reading = new SessionImport(
-    {
-      contexts: new PastContexts({
-        config: loadConfig(paths),
-        env,
-        projectAt: (directory) => projectAt(directory, env),
-      }),
-      paths,
-      now: () => now,
-      inTurn: takingTurns(),
-      budget: new ReadingBudget(),
-      lookBackBytes: LOOK_BACK_BYTES,
-    },
-    db,
-  );
-  reading.take(session);
-  reading.write();
+  const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
+  const { projects } = readSession(session, how, db);
   const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
-  for (const project of reading.projects) {
-    learnSession(project, sessionId, db);
-  }
+  for (const project of projects) learnSession(project, sessionId, db);
 }

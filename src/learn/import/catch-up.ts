@@ -7,7 +7,6 @@ import {
   type HookRun,
 } from '../../hooks/invocation.ts';
 import { projectAt } from '../../hooks/project.ts';
-import { loadConfig } from '../../store/config.ts';
 import type { Db } from '../../store/connection.ts';
 import { progressInDatabase, readPlace } from '../../store/imports.ts';
 import { noteUnread, type UnreadReason } from '../../store/unread-note.ts';
@@ -15,11 +14,9 @@ import type { FoundFile } from '../../sys/find-files.ts';
 import { pathExists } from '../../sys/runtime-bun.ts';
 import { learnSession } from '../learn.ts';
 import type { MergedTranscripts } from './merge-transcripts.ts';
-import { PastContexts } from './past-context.ts';
+import { type ReadSession, readSession } from './read-session.ts';
 import { ReadingBudget } from './reading-budget.ts';
-import { LOOK_BACK_BYTES, SessionImport } from './session-import.ts';
 import { findSession, type TranscriptFile, type TranscriptSession } from './transcript-files.ts';
-import { takingTurns } from './turns.ts';
 
 /** What a hook reads of the session's transcripts before it does its own work. */
 
@@ -114,13 +111,7 @@ function take(session: TranscriptSession, taking: Taking): CaughtUp {
 /** Whoever somebody waits for leaves the learning to the reader when reading and writing have taken so long. */
 const LEARNING_BEGINS_MS = 60;
 
-type Found = {
-  readonly transcripts: MergedTranscripts | undefined;
-  /** Of which something was recorded. */
-  readonly projects: ReadonlySet<string>;
-};
-
-function learn({ projects }: Found, { run, db }: Taking): void {
+function learn({ projects }: ReadSession, { run, db }: Taking): void {
   for (const project of projects) attempt(run, () => learnSession(project, run.event.sessionId, db));
 }
 
@@ -128,32 +119,12 @@ function budgetFor(bytes: number, deadlineMs: number): ReadingBudget {
   return new ReadingBudget({ bytes, deadlineMs });
 }
 
-/** Records what these files have; gives what was read. */
 function read(
   session: TranscriptSession,
   budget: ReadingBudget,
-  { run, limits: { isThorough }, db }: Taking,
-): Found {
-  const { env, paths, now } = run;
-  const contexts = new PastContexts({
-    config: loadConfig(paths),
-    env,
-    projectAt: (directory) => projectAt(directory, env),
-  });
-  const reading = new SessionImport(
-    {
-      contexts,
-      paths,
-      now: () => now,
-      inTurn: isThorough ? takingTurns() : (work) => work(),
-      budget,
-      lookBackBytes: isThorough ? LOOK_BACK_BYTES : 0,
-    },
-    db,
-  );
-  const transcripts = reading.take(session);
-  reading.write();
-  return { transcripts, projects: reading.projects };
+  { run: { paths, env, now }, limits: { isThorough }, db }: Taking,
+): ReadSession {
+  return readSession(session, { paths, env, now, budget, isThorough }, db);
 }
 
 function remarkOf(event: HookEvent, transcripts: MergedTranscripts | undefined): string | undefined {
