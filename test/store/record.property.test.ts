@@ -33,12 +33,15 @@ const NOISES = [null, 'unclear', 'finding', 'client'];
 const COMMANDS = ['npm test', 'npm test -- src/a.test.ts', 'npm run build', 'npm test | tail', 'ls', ''];
 const FILES = ['src/a.ts', 'src/b.ts'];
 
+/** Further apart than the moments that count as one, so that only equal ones do. */
+const STEP_S = 3;
+
 const where = fc
   .record({
     session: fc.constantFrom('s1', 's2'),
     agent: fc.constantFrom(null, 'a1', 'a2'),
     projectPath: fc.constantFrom('/home/dev/shop', '/home/dev/bank', null),
-    ts: fc.nat(1000).map(time),
+    ts: fc.nat(1000).map((steps) => time(steps * STEP_S)),
     id: fc.constantFrom(undefined, 'c1', 'c2', 'c3'),
   })
   .map(({ id, ...rest }) => (id === undefined ? rest : { ...rest, id }));
@@ -60,17 +63,24 @@ const recording: fc.Arbitrary<Recording> = fc.oneof(
 );
 const step = fc.record({ recording, isSpooled: fc.boolean() });
 
-/** Each call once, by the rule in words and without a database. */
-function calls(recordings: readonly Recording[]): Recording[] {
+/** Each call, prompt and end of a sub-agent once, by the rule in words and without a database. */
+function distinct(recordings: readonly Recording[]): Recording[] {
   const known = new Set<string>();
   return recordings.filter((one) => {
-    const id =
-      one.kind === 'tool-errors' ? one.errors[0]?.toolUseId : one.kind === 'tool-use' && one.toolUseId;
-    if (!id) return true;
+    const id = identify(one);
+    if (id === null) return true;
     const isNew = !known.has(id);
     known.add(id);
     return isNew;
   });
+}
+
+function identify(one: Recording): string | null {
+  if (one.kind === 'tool-errors') return one.errors[0]?.toolUseId ?? null;
+  if (one.kind === 'tool-use') return one.toolUseId;
+  const { sessionId, agentId, ts } = one.at;
+  if (one.kind === 'prompt') return JSON.stringify([sessionId, ts, one.text]);
+  return one.kind === 'subagent-stop' ? JSON.stringify([sessionId, ts, agentId]) : null;
 }
 
 /** How often each error of each project was seen that somebody else may meet, too. */
@@ -88,7 +98,7 @@ function seen(recordings: readonly Recording[]): Record<string, number> {
 }
 
 function checkInvariants(db: Db, recordings: readonly Recording[]): void {
-  const kept = calls(recordings);
+  const kept = distinct(recordings);
   expect(count(db, 'events')).toBe(kept.length);
   const rows = db.sqlite.all('SELECT error_normalized, project_path, seen_count, resolution FROM error_kb');
   expect(
