@@ -29,18 +29,15 @@ const PERSONS_SESSIONS = 2;
 export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
   const lessons: StoredLesson[] = [];
   if (!db.isOwn) return lessons;
-  for (const path of spellings) {
-    readLessons(path, "= 'user'", lessons, db);
-    readLessons(path, "IN ('lesson', 'model')", lessons, db);
-  }
+  for (const path of spellings) readLessons(path, lessons, db);
   return lessons;
 }
 
-function readLessons(path: string, by: string, lessons: StoredLesson[], db: Db): void {
+function readLessons(path: string, lessons: StoredLesson[], db: Db): void {
   const rows = db.sqlite.all(
     `SELECT error_normalized, said, resolution, resolved_by, sessions FROM error_kb
-       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by ${by}
-       ORDER BY sessions DESC, last_used DESC LIMIT ?`,
+       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
+       ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC LIMIT ?`,
     path,
     LESSONS_MAX,
   );

@@ -45,8 +45,8 @@ ALTER TABLE error_kb ADD COLUMN state TEXT;
 ALTER TABLE error_kb ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE error_kb ADD COLUMN evidence JSON;
 -- What a project has to tell: SubagentStart reads nothing else of the table.
-CREATE INDEX idx_error_kb_told ON error_kb(project_path, sessions DESC, last_used DESC)
-  WHERE typeof(resolution) = 'text';
+CREATE INDEX idx_error_kb_told ON error_kb(project_path, resolved_by = 'user' DESC, sessions DESC, last_used DESC)
+  WHERE typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model');
 
 -- Calls as earlier versions kept them teach nothing. Where their transcripts are still there, they are read again.
 DELETE FROM events WHERE type IN ('tool_use', 'tool_error')
