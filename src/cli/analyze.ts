@@ -44,8 +44,8 @@ const EXAMPLES = `
 Nothing is sent before you call this (or switch lessons.model or analysisOnSessionEnd on), and what is sent is what
 --dry-run prints: failing calls with what the agent did next, your prompts and the order of tools of some days, without
 secrets, without file contents. The client runs without tools, in an empty directory, with
-every hook off. Its answer is a list of suggestions and lessons; none of them does anything before you apply it, but for
-lessons whose commands ran here with success, where lessons.model is "daily".
+every hook off. Its answer is a list of suggestions and lessons; none of them does anything before you apply it, but
+for commands of lessons that ran here with success: agents are told these where lessons.model is "daily".
 
 Examples:
   $ self-generation analyze --dry-run            print what would leave this machine, send nothing
@@ -228,8 +228,8 @@ function printDone(
   if (answer.errorPatterns.length > 0) print('\nRecurring errors');
   for (const { count, pattern } of answer.errorPatterns) print(`  ${count} × ${oneLine(pattern)}`);
   if (told.length > 0)
-    print('\nLessons that agents are told from now on ("self-generation errors" lists them)');
-  for (const advice of told) print(`  ${oneLine(advice)}`);
+    print('\nCommands that agents are told from now on ("self-generation errors" lists them)');
+  for (const commands of told) print(`  ${oneLine(commands)}`);
   print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
   for (const { id, type, status, summary, text } of suggestions) {
     const shown = type === 'lesson' ? `${summary}: ${text}` : summary;

@@ -20,7 +20,7 @@ const WORDS: readonly (readonly [key: string, expected: string, description: str
   [
     'lessons.model',
     '"off", "suggest" or "daily"',
-    "whether a model is asked at a session's end, once a day, what failing calls teach: never, with lessons that wait for you, or also telling agents at once those whose commands ran here with success",
+    "whether a model is asked at a session's end, once a day, what failing calls teach: never, with lessons that wait for you, or also telling agents at once their commands that ran here with success",
   ],
   [
     'analysisOnSessionEnd',

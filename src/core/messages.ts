@@ -9,7 +9,6 @@ export type Messages = typeof KOREAN;
 const KOREAN = {
   recentErrors: '이 프로젝트의 최근 에러 패턴:',
   fix: '해결:',
-  byModel: '모델이 학습',
   lintRules: '이 프로젝트의 린트 규칙:',
   useInstead: (use: string, failing: string) =>
     withinFix(`\`${use}\` 사용`, failing === '' ? '' : ` (\`${failing}\` 대신)`),
@@ -19,6 +18,7 @@ const KOREAN = {
     `${directory === '' ? '프로젝트 루트' : `\`${directory}\``}에서 \`${use}\` 실행`,
   runFirst: (use: string, failing: string) =>
     withinFix(`\`${use}\` 실행`, failing === '' ? '' : ` (\`${failing}\`가 실패하면)`),
+  workedHere: (commands: string) => `여기서 성공함(모델이 학습): ${commands}`,
   lintRule: (rule: string, message: string) => `이 프로젝트의 린트 규칙: ${withRule(message, rule)}`,
   rules: '적용할 프로젝트 규칙:',
 };
@@ -26,7 +26,6 @@ const KOREAN = {
 const ENGLISH: Messages = {
   recentErrors: 'Recent errors in this project:',
   fix: 'Fix:',
-  byModel: 'learnt by a model',
   lintRules: 'Lint rules of this project:',
   useInstead: (use, failing) =>
     withinFix(`use \`${use}\``, failing === '' ? '' : ` instead of \`${failing}\``),
@@ -36,6 +35,7 @@ const ENGLISH: Messages = {
     `run \`${use}\` in ${directory === '' ? 'the root of the project' : `\`${directory}\``}`,
   runFirst: (use, failing) =>
     withinFix(`run \`${use}\``, failing === '' ? '' : ` when \`${failing}\` fails so`),
+  workedHere: (commands) => `worked here (learnt by a model): ${commands}`,
   lintRule: (rule, message) => `lint rule of this project: ${withRule(message, rule)}`,
   rules: 'Rules of this project:',
 };

@@ -37,6 +37,8 @@ function remedyText(remedy: Json, messages: Messages): string | undefined {
       return use && messages.runIn(use, readString(remedy, 'directory') ?? '');
     case 'fixer':
       return use && messages.runFirst(use, failing ?? '');
+    case 'ran':
+      return messages.workedHere(readString(remedy, 'summary') ?? '');
     case 'lint':
       return messages.lintRule(readString(remedy, 'rule') ?? '', readString(remedy, 'message') ?? '');
     default:

@@ -86,11 +86,10 @@ function gather(context: HookContext, task: string, db: Db, keep: Keep): Section
 }
 
 /** One line, or two: what happened and what to do; of lint rules all in one. */
-function lessonItem({ said, tool, fix, byModel }: ToldLesson, { messages, clean }: Reading): string {
+function lessonItem({ said, tool, fix }: ToldLesson, { messages, clean }: Reading): string {
   const text = inertText(clean(said), ERROR_LENGTH_MAX);
-  const mark = byModel ? ` (${messages.byModel})` : '';
-  if (fix === '') return `- ${text}${mark}`;
-  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})\n  ${messages.fix} ${quotedFix(clean(fix))}${mark}`;
+  if (fix === '') return `- ${text}`;
+  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})\n  ${messages.fix} ${quotedFix(clean(fix))}`;
 }
 
 type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };

@@ -24,7 +24,6 @@ export type ToldLesson = {
   readonly tool: string;
   /** Empty where `said` is all. */
   readonly fix: string;
-  readonly byModel: boolean;
 };
 
 const WORD_LENGTH_MIN = 4;
@@ -44,7 +43,7 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
   const single: ToldLesson[] = [];
   const rules: string[] = [];
   for (const lesson of stored) {
-    const { said, tool, remedy, byModel, key, isWhole } = lesson;
+    const { said, tool, remedy, key, isWhole } = lesson;
     const fix = resolutionText(remedy, messages);
     if (!keep(said) || !keep(fix)) continue;
     if (lesson.rule !== undefined) {
@@ -53,13 +52,12 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
     }
     const list = lesson.sessions > 1 ? several : single;
     if (hasFix(several, fix) || hasFix(single, fix)) continue;
-    list.push(isWhole ? { key, said: fix, tool, fix: '', byModel } : { key, said, tool, fix, byModel });
+    list.push(isWhole ? { key, said: fix, tool, fix: '' } : { key, said, tool, fix });
   }
   const told: ToldLesson[] = [];
   for (const lesson of several) if (told.length < Math.min(most, BEFORE_LINT)) told.push(lesson);
   const lint = lintLine(rules, messages.lintRules);
-  if (lint !== '' && told.length < most)
-    told.push({ key: '', said: lint, tool: '', fix: '', byModel: false });
+  if (lint !== '' && told.length < most) told.push({ key: '', said: lint, tool: '', fix: '' });
   for (const lesson of several) if (told.length < most && !told.includes(lesson)) told.push(lesson);
   for (const lesson of single) if (told.length < most) told.push(lesson);
   return told;

@@ -13,6 +13,7 @@ type LessonRow = {
   readonly key: string;
   /** Empty: of no project. */
   readonly projectPath: string;
+  /** Of the model alone nothing but commands that ran here, each in backticks. */
   readonly advice: string;
   readonly kind: string;
   readonly confidence: number;
@@ -37,7 +38,8 @@ export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
   const isTold = typeof row?.resolution === 'string';
   if (isTold && (row?.resolved_by === 'user' || (row?.resolved_by === 'lesson' && by === 'model')))
     return false;
-  const resolution = JSON.stringify({ kind: 'model', summary: advice, confidence, resolvedBy: 'model' });
+  const kind = by === 'model' ? 'ran' : 'model';
+  const resolution = JSON.stringify({ kind, summary: advice, confidence, resolvedBy: 'model' });
   const known = readEvidence(row?.evidence);
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, project_path, sessions, seen_count, last_used, resolution, resolved_by,

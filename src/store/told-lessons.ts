@@ -16,7 +16,6 @@ export type StoredLesson = {
   /** A linter's rule in words; undefined for other lessons. */
   readonly rule: string | undefined;
   readonly sessions: number;
-  readonly byModel: boolean;
 };
 
 const LESSONS_MAX = 24;
@@ -54,7 +53,6 @@ function readLessons(path: string, lessons: StoredLesson[], db: Db): void {
       isWhole: isRecord(remedy) && remedy.kind === 'model',
       rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
       sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
-      byModel: resolved_by === 'model',
     });
   }
 }

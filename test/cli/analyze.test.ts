@@ -306,13 +306,14 @@ describe('analyze --answer', () => {
     expect(listed.stdout).toContain('Use `npm run test` here.');
   });
 
-  test('says which lessons are told at once, where the user wants that', async () => {
+  test('says which commands are told at once, and proposes the lesson, where the user wants that', async () => {
     using home = temporaryHome();
     shop(home);
     writeFileSync(home.paths.config, JSON.stringify({ lessons: { model: 'daily' } }));
     const { stdout } = await answer(home, { suggestions: [], lessons: [LESSON] });
-    expect(stdout).toContain('Lessons that agents are told from now on');
-    expect(stdout).toContain('No suggestions.');
+    expect(stdout).toContain('Commands that agents are told from now on');
+    expect(stdout).toMatch(/list(?:s|ed).*\n {2}`npm run test`\n/);
+    expect(stdout).toMatch(/\[lesson\] What helps when "npm tests" fails: Use `npm run test` here\./);
   });
 
   test('gives 1 for an answer that is none, and for a file that is not there', async () => {

@@ -10,6 +10,8 @@ import { callHere } from './call.ts';
 const errors = (home: Home, words: readonly string[]) =>
   callHere(errorsCommand, words, { env: { HOME: home.path }, cwd: PROJECT });
 
+const COMMANDS = '`npm run test`';
+
 /** A home in which agents are told a model's lesson. */
 function telling(): { home: Home; id: string } {
   const home = temporaryHome();
@@ -20,7 +22,7 @@ function telling(): { home: Home; id: string } {
         key: LESSON_ERROR,
         said: LESSON_ERROR,
         projectPath: PROJECT,
-        advice: LESSON.advice,
+        advice: COMMANDS,
         kind,
         confidence,
         evidence,
@@ -40,7 +42,10 @@ describe('errors withdraw', () => {
     using _ = home;
     expect((await errors(home, ['show', id])).stdout).toContain('written by a model');
     const { code, stdout } = await errors(home, ['withdraw', id]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`Withdrawn: ${LESSON.advice}. `)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(`Withdrawn: worked here (learnt by a model): ${COMMANDS}. `),
+    ]);
     expect(readRows(home.paths, 'SELECT resolution, resolved_by, state, evidence FROM error_kb')).toEqual([
       {
         resolution: null,
@@ -57,7 +62,7 @@ describe('errors withdraw', () => {
     expect(JSON.parse((await errors(home, ['withdraw', id, '--json'])).stdout)).toEqual({
       kind: 'withdrawn',
       id: Number(id),
-      fix: LESSON.advice,
+      fix: `worked here (learnt by a model): ${COMMANDS}`,
     });
   });
 

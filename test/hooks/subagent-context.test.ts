@@ -249,8 +249,13 @@ describe('decideSubagentStart() and lessons', () => {
 
   test('marks what a model has learnt', () => {
     using home = temporaryHome();
-    seedFixes(home.paths, [lesson('one', 2, { resolvedBy: 'model' })]);
-    expect(contextIn(home)?.split('\n')).toEqual([ERRORS, ...lines('one', ' (모델이 학습)')]);
+    const resolution = { kind: 'ran', summary: '`make one`' };
+    seedFixes(home.paths, [lesson('one', 2, { resolvedBy: 'model', resolution })]);
+    expect(contextIn(home)?.split('\n')).toEqual([
+      ERRORS,
+      '- one failed (Bash)',
+      '  해결: "여기서 성공함(모델이 학습): `make one`"',
+    ]);
   });
 
   test('tells lint rules in a line without tool and fix', () => {

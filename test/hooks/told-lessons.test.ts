@@ -53,14 +53,12 @@ describe('toldLessons()', () => {
         said: 'one failed',
         tool: 'Bash',
         fix: 'use `make one` instead of `make old`',
-        byModel: false,
       },
       {
         key: 'key of two',
         said: 'two failed',
         tool: 'PowerShell',
         fix: 'use `make new` instead of `make old`',
-        byModel: false,
       },
     ]);
   });
@@ -131,7 +129,7 @@ describe('toldLessons()', () => {
     const all = ['one failed', 'two failed', rules, 'three failed', 'single failed'];
     expect(said(told(home))).toEqual(all);
     for (let most = 0; most <= 5; most++) expect(said(told(home, { most }))).toEqual(all.slice(0, most));
-    expect(told(home)[2]).toEqual({ key: '', said: rules, tool: '', fix: '', byModel: false });
+    expect(told(home)[2]).toEqual({ key: '', said: rules, tool: '', fix: '' });
   });
 
   test('gives lint rules before what a single session has shown', () => {
@@ -174,18 +172,24 @@ describe('toldLessons()', () => {
     expect(said(told(home))).toEqual(['many failed', 'other failed']);
   });
 
-  test('marks what a model has learnt', () => {
+  test('gives the commands of a model with their mark, and its words where a person stands for them', () => {
     using home = temporaryHome();
+    const summary = '`make it`';
     seedFixes(home.paths, [
-      lesson('model', 3, { resolvedBy: 'model' }),
-      lesson('log', 2),
-      lesson('person', 2, { resolvedBy: 'user' }),
+      lesson('ran', 3, { resolvedBy: 'model', resolution: { kind: 'ran', summary } }),
+      lesson('applied', 2, { resolvedBy: 'user', resolution: { kind: 'model', summary: 'Use `make it`.' } }),
     ]);
-    expect(told(home).map(({ said, byModel }) => [said, byModel])).toEqual([
-      ['model failed', true],
-      ['person failed', false],
-      ['log failed', false],
+    expect(told(home).map(({ said, fix }) => [said, fix])).toEqual([
+      ['ran failed', 'worked here (learnt by a model): `make it`'],
+      ['Use `make it`.', ''],
     ]);
+  });
+
+  test('gives what a person wrote first, however much else there is', () => {
+    using home = temporaryHome();
+    const others = Array.from({ length: 40 }, (_, index) => lesson(`other-${index}`, 2));
+    seedFixes(home.paths, [...others, lesson('person', 1, { resolvedBy: 'user' })]);
+    expect(told(home).map(({ said }) => said)[0]).toBe('person failed');
   });
 
   test('gives nothing of other projects, of none, without remedy, or learnt by an earlier version', () => {

@@ -57,7 +57,7 @@ export type AnalyzeOutcome =
       readonly kind: 'done';
       readonly answer: StoredAnswer['answer'];
       readonly suggestions: readonly Suggestion[];
-      /** Lessons that agents are told from now on, without anybody's word. */
+      /** Commands of lessons that agents are told from now on, without anybody's word. */
       readonly told: readonly string[];
       /** The same was asked before, so nothing was sent. */
       readonly isCached: boolean;

@@ -15,14 +15,14 @@ import {
 import { listSuggestions } from '../../store/suggestions.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { Contradiction } from './contradictions.ts';
-import { isPlainAdvice, type ModelLesson } from './lesson-answer.ts';
+import { commandsAlone, type ModelLesson } from './lesson-answer.ts';
 import { callsCommand, provesCommand, quotedCommands, tellingWord } from './shell-words.ts';
 
 /** What becomes of the lessons of an answer. */
 export type KeptLessons = {
   /** Those that wait for the user, each with the project that it is about. */
   readonly proposed: readonly { readonly proposal: Proposal; readonly projectPath: string }[];
-  /** Those that agents are told from now on. */
+  /** The commands that agents are told from now on. */
   readonly told: readonly string[];
   readonly refused: readonly string[];
 };
@@ -41,7 +41,7 @@ const WORDS_MAX = 3;
 /** Before the other suggestions: as many times as it happened, a lesson is worth. */
 const PRIORITY_MAX = 10;
 
-/** Stores the lessons that may be told, proposes the others, and decides on those that were in doubt. */
+/** Proposes the lessons, tells the commands of those that may be told before that, and decides on those that were in doubt. */
 export function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db): KeptLessons {
   const proposed: { proposal: Proposal; projectPath: string }[] = [];
   const told: string[] = [];
@@ -60,10 +60,10 @@ export function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, d
     }
     const evidence = evidenceOf(lesson, db);
     const { key, projectPath, said } = group;
-    const saved = { ...lesson, key, projectPath, said, evidence, ts: keeping.ts, by: 'model' } as const;
-    if (keeping.mode === 'daily' && isProven(lesson, evidence, db) && saveModelLesson(saved, db)) {
-      told.push(advice);
-    } else proposed.push({ proposal: proposalOf(lesson, evidence), projectPath: group.projectPath });
+    const commands = keeping.mode === 'daily' && isProven(lesson, evidence, db) ? commandsAlone(advice) : '';
+    const saved = { ...lesson, advice: commands, key, projectPath, said, evidence, ts: keeping.ts } as const;
+    if (commands !== '' && saveModelLesson({ ...saved, by: 'model' }, db)) told.push(commands);
+    proposed.push({ proposal: proposalOf(lesson, evidence), projectPath });
   }
   return { proposed, told, refused };
 }
@@ -105,23 +105,24 @@ function objectionTo({ group, advice }: ModelLesson, db: Db): string | undefined
   return earlier && `one is ${earlier.status === 'shown' ? 'new' : earlier.status} already (${earlier.id})`;
 }
 
-/** In the same words, or by the same command. */
+/** In the same words, or by the same commands. */
 function isSame(resolution: string, advice: string): boolean {
   const parsed = parseJson(resolution);
-  const use = isRecord(parsed) && parsed.kind === 'command' ? readString(parsed, 'use') : undefined;
+  const remedy = isRecord(parsed) ? parsed : {};
+  const use = remedy.kind === 'command' ? readString(remedy, 'use') : undefined;
+  const known = use === undefined ? quotedCommands(readString(remedy, 'summary') ?? '') : [use];
   const commands = quotedCommands(advice);
   return (
     resolutionText(resolution) === advice ||
-    (commands.length > 0 && commands.every((command) => command === use))
+    (commands.length > 0 && commands.every((command) => known.includes(command)))
   );
 }
 
 /** Confident, nothing but commands that ran here with success, and neither contradicted nor beside a lesson of the rules. */
-function isProven({ advice, confidence, group }: ModelLesson, { ran }: LessonEvidence, db: Db): boolean {
+function isProven({ confidence, group }: ModelLesson, { ran }: LessonEvidence, db: Db): boolean {
   return (
     confidence >= CONFIDENCE_MIN &&
     ran.length > 0 &&
-    isPlainAdvice(advice, group) &&
     !group.keys.some((key) => wasDoubted(key, group.projectPath, db)) &&
     !group.keys.some((key) => lessonState(key, group.projectPath, db).state === 'learnt')
   );

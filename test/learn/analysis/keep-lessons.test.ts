@@ -99,13 +99,17 @@ describe('a lesson is told without the user', () => {
   test('when the model is sure, and everything that it quotes ran here with success', async () => {
     using home = temporaryHome();
     store(home, [FAILS, WORKS]);
-    expect(await given(home, [LESSON])).toEqual({ told: [LESSON.advice], waiting: [], dropped: [] });
+    expect(await given(home, [LESSON])).toEqual({
+      told: ['`bun run test`'],
+      waiting: [`lesson: ${LESSON.advice}`],
+      dropped: [],
+    });
     const [row, ...others] = rowsTold(home);
     expect(others).toEqual([]);
     expect(row).toMatchObject({ key: KEY, resolved_by: 'model', state: null });
     expect(JSON.parse(String(row?.resolution))).toEqual({
-      kind: 'model',
-      summary: LESSON.advice,
+      kind: 'ran',
+      summary: '`bun run test`',
       confidence: 0.9,
       resolvedBy: 'model',
     });
@@ -118,9 +122,7 @@ describe('a lesson is told without the user', () => {
   test('when what stands for a placeholder is one word or more', async () => {
     using home = temporaryHome();
     store(home, [{ ...FAILS, line: 'gh pr diff 104 --stat' }, { line: 'gh pr diff 104 --name-only' }]);
-    expect((await given(home, [placeholder])).told).toEqual([
-      'There is no --stat: use `gh pr diff … --name-only`.',
-    ]);
+    expect((await given(home, [placeholder])).told).toEqual(['`gh pr diff … --name-only`']);
   });
 
   const waits: [string, readonly MadeCall[], object, string][] = [

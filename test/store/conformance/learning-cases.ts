@@ -258,7 +258,7 @@ const SAVE_CASES: readonly Case[] = [
         },
       );
       const [told] = readToldLessons([SHOP], db);
-      assert.deepEqual([told?.key, told?.sessions, told?.byModel], [PORT, 2, false]);
+      assert.deepEqual([told?.key, told?.sessions], [PORT, 2]);
       assert.deepEqual(readToldLessons(['/home/dev/bank'], db), []);
     },
   },
