@@ -145,8 +145,9 @@ describe('hooks that are killed', () => {
     if (isLocked) await runHookProcess(prompt('first'), { home: home.path });
     const lock = isLocked ? new Database(home.paths.database) : undefined;
     lock?.run('BEGIN IMMEDIATE');
-    // A locked database makes a hook wait 400 ms before it goes to the spool; that part is what is looked at then.
-    const range = isLocked ? { from: 395, to: 395 + 2 * durationMs } : { from: 0, to: 1.5 * durationMs };
+    // A locked database makes a hook wait 400 ms, and as long again as SQLite sleeps between two looks, before it goes to
+    // the spool; that part is what is looked at then.
+    const range = isLocked ? { from: 395, to: 550 + 2 * durationMs } : { from: 0, to: 1.5 * durationMs };
     for (let round = 0; round < KILLS; round++) {
       const before = storedIds(home);
       const delayMs = round === 0 ? 0 : range.from + Math.random() * (range.to - range.from);

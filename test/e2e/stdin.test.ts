@@ -197,7 +197,8 @@ describe('generated payloads', () => {
       for (const { answers, events, rows } of reports) {
         expect(events).toBeGreaterThan(perWorker / 2);
         expect(answers).toBeGreaterThan(perWorker / 50);
-        expect(rows).toBeGreaterThan(perWorker / 5);
+        // How many depends on how fast it is: equal prompts of one moment are one.
+        expect(rows).toBeGreaterThan(perWorker / 20);
       }
     },
     TIMEOUT_MS,
