@@ -118,10 +118,18 @@ function isSame(resolution: string, advice: string): boolean {
   );
 }
 
-/** Confident, nothing but commands that ran here with success, and neither contradicted nor beside a lesson of the rules. */
-function isProven({ confidence, group }: ModelLesson, { ran }: LessonEvidence, db: Db): boolean {
+/** Of the others the words say what to do, and the commands alone would say something else. */
+const IN_COMMANDS: ReadonlySet<ModelLesson['kind']> = new Set(['command', 'environment', 'directory', 'order']);
+
+/**
+ * Confident, about a call and not about what a check found in the work, nothing but commands that ran here with success, and
+ * neither contradicted nor beside a lesson of the rules.
+ */
+function isProven({ confidence, group, kind }: ModelLesson, { ran }: LessonEvidence, db: Db): boolean {
   return (
     confidence >= CONFIDENCE_MIN &&
+    IN_COMMANDS.has(kind) &&
+    !group.isFinding &&
     ran.length > 0 &&
     !group.keys.some((key) => wasDoubted(key, group.projectPath, db)) &&
     !group.keys.some((key) => lessonState(key, group.projectPath, db).state === 'learnt')

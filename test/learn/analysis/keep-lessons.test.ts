@@ -150,6 +150,8 @@ describe('a lesson is told without the user', () => {
       {},
       'daily',
     ],
+    ['when the words are the lesson', [FAILS, WORKS], { kind: 'cause' }, 'daily'],
+    ['when a check found it in the work', [{ ...FAILS, noise: 'finding' }, WORKS], {}, 'daily'],
     ['when more is said', [FAILS, WORKS], { advice: 'Use `bun run test` and delete the cache.' }, 'daily'],
   ];
   for (const [when, calls, changes, model] of waits) {
