@@ -119,7 +119,12 @@ function isSame(resolution: string, advice: string): boolean {
 }
 
 /** Of the others the words say what to do, and the commands alone would say something else. */
-const IN_COMMANDS: ReadonlySet<ModelLesson['kind']> = new Set(['command', 'environment', 'directory', 'order']);
+const IN_COMMANDS: ReadonlySet<ModelLesson['kind']> = new Set([
+  'command',
+  'environment',
+  'directory',
+  'order',
+]);
 
 /**
  * Confident, about a call and not about what a check found in the work, nothing but commands that ran here with success, and
