@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { HOOKS } from '../../src/core/hook-names.ts';
 import {
+  appliedEntry,
   type Invocation,
   type Owner,
   recogniseEntry,
-  scriptEntry,
   wantedEntry,
 } from '../../src/setup/hook-command.ts';
 
@@ -46,20 +46,29 @@ describe('recogniseEntry()', () => {
     ['an open quote', { command: `'${BINARY} hook prompt-logger` }, undefined],
     ['another type', { type: 'prompt', command: BINARY, args: ['hook', 'prompt-logger'] }, undefined],
     ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
-    ['a script, exec form', { command: BINARY, args: ['hook', 'script', SCRIPT] }, `script ${SCRIPT}`],
-    ['a script, shell form', { command: `'${BINARY}' hook script ${SCRIPT}` }, `script ${SCRIPT}`],
-    ['a script without an id', { command: BINARY, args: ['hook', 'script'] }, undefined],
     [
-      'a script whose id leads elsewhere',
-      { command: BINARY, args: ['hook', 'script', '../s123'] },
+      'an applied hook, exec form',
+      { command: BINARY, args: ['hook', 'applied', SCRIPT] },
+      `applied ${SCRIPT}`,
+    ],
+    ['an applied hook, shell form', { command: `'${BINARY}' hook applied ${SCRIPT}` }, `applied ${SCRIPT}`],
+    ['one of an earlier version', { command: BINARY, args: ['hook', 'script', SCRIPT] }, `applied ${SCRIPT}`],
+    ['an applied hook without an id', { command: BINARY, args: ['hook', 'applied'] }, undefined],
+    [
+      'an applied hook whose id leads elsewhere',
+      { command: BINARY, args: ['hook', 'applied', '../s123'] },
       undefined,
     ],
     [
-      'a script with more arguments',
-      { command: BINARY, args: ['hook', 'script', SCRIPT, SCRIPT] },
+      'an applied hook with more arguments',
+      { command: BINARY, args: ['hook', 'applied', SCRIPT, SCRIPT] },
       undefined,
     ],
-    ['a script of another binary', { command: '/usr/bin/x', args: ['hook', 'script', SCRIPT] }, undefined],
+    [
+      'an applied hook of another binary',
+      { command: '/usr/bin/x', args: ['hook', 'applied', SCRIPT] },
+      undefined,
+    ],
     ['predecessor', { command: `node ${HOME}/.self-generation/hooks/prompt-logger.mjs` }, old],
     ['predecessor with $HOME', { command: 'node "$HOME"/.self-generation/hooks/prompt-logger.mjs' }, old],
     [
@@ -75,7 +84,9 @@ describe('recogniseEntry()', () => {
   for (const [name, found, expected] of rows) {
     test(`says ${expected ?? 'foreign'} to ${name}`, () => {
       const result = recogniseEntry({ type: 'command', ...found }, OWNER);
-      expect(result && `${result.kind} ${result.kind === 'script' ? result.id : result.name}`).toBe(expected);
+      expect(result && `${result.kind} ${result.kind === 'applied' ? result.id : result.name}`).toBe(
+        expected,
+      );
     });
   }
 
@@ -111,8 +122,8 @@ describe('wantedEntry()', () => {
         const found = recogniseEntry(wantedEntry(hook, invocation), owner);
         expect(found).toEqual({ kind: 'ours', name: hook.name });
       }
-      const script = recogniseEntry(scriptEntry(SCRIPT, 10, invocation), owner);
-      expect(script).toEqual({ kind: 'script', id: SCRIPT });
+      const script = recogniseEntry(appliedEntry(SCRIPT, 10, invocation), owner);
+      expect(script).toEqual({ kind: 'applied', id: SCRIPT });
     });
   }
 });

@@ -4,13 +4,13 @@ import { parse, parseTree } from 'jsonc-parser';
 import { HOOKS, type HookRegistration, hooksIn } from '../../src/core/hook-names.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
+  type AppliedRegistration,
   inspectHooks,
-  isScript,
+  isApplied,
   type RegisterResult,
   type Registration,
+  registerApplied,
   registerHooks,
-  registerScript,
-  type ScriptRegistration,
   unregisterHooks,
 } from '../../src/setup/settings-file.ts';
 
@@ -308,29 +308,29 @@ describe('inspectHooks()', () => {
   });
 });
 
-const SCRIPT: ScriptRegistration = {
+const SCRIPT: AppliedRegistration = {
   id: 's0a1b2c3d4',
   event: 'UserPromptSubmit',
   timeoutSeconds: 10,
 };
 
-describe('registerScript()', () => {
+describe('registerApplied()', () => {
   const withScript = (text: string, script = SCRIPT, changes: Partial<Registration> = {}) => {
-    const result = registerScript(text, script, registration(changes));
+    const result = registerApplied(text, script, registration(changes));
     if (result.kind !== 'edited') throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
-    expect(registerScript(result.text, script, registration(changes)).kind).toBe('unchanged');
+    expect(registerApplied(result.text, script, registration(changes)).kind).toBe('unchanged');
     return result.text;
   };
   const last = (text: string) => (hooksOf(text).UserPromptSubmit as unknown[]).at(-1);
 
   test('adds one group, in the form of our own hook of that event', () => {
-    const script = { type: 'command', command: BINARY, args: ['hook', 'script', SCRIPT.id], timeout: 10 };
+    const script = { type: 'command', command: BINARY, args: ['hook', 'applied', SCRIPT.id], timeout: 10 };
     expect(last(withScript(edited('{}')))).toEqual({ hooks: [script] });
     expect(last(withScript(edited('{}'), { ...SCRIPT, matcher: 'a|b' }))).toEqual({
       matcher: 'a|b',
       hooks: [script],
     });
-    const shell = { type: 'command', command: `'${BINARY}' hook script ${SCRIPT.id}`, timeout: 10 };
+    const shell = { type: 'command', command: `'${BINARY}' hook applied ${SCRIPT.id}`, timeout: 10 };
     expect(last(withScript(edited('{}', { form: 'shell' })))).toEqual({ hooks: [shell] });
   });
 
@@ -338,9 +338,9 @@ describe('registerScript()', () => {
     const before = edited('\uFEFF{ // mine\r\n\t"model": "opus",\r\n}\r\n');
     const text = withScript(before);
     expect(text).toStartWith('\uFEFF{ // mine\r\n\t"model": "opus"');
-    const isOwn = (found: unknown) => isScript(found, SCRIPT.id, registration());
+    const isOwn = (found: unknown) => isApplied(found, SCRIPT.id, registration());
     expect(unregisterHooks(text, isOwn)).toEqual({ kind: 'edited', text: before });
-    expect(unregisterHooks(text, (found) => isScript(found, 's000000000', registration())).kind).toBe(
+    expect(unregisterHooks(text, (found) => isApplied(found, 's000000000', registration())).kind).toBe(
       'unchanged',
     );
   });
@@ -349,7 +349,7 @@ describe('registerScript()', () => {
     const text = withScript(edited('{}'));
     expect(registerHooks(text, registration()).kind).toBe('unchanged');
     const shell = edited(text, { form: 'shell' });
-    expect(JSON.stringify(hooksOf(shell))).toContain(`"script","${SCRIPT.id}"`);
+    expect(JSON.stringify(hooksOf(shell))).toContain(`"applied","${SCRIPT.id}"`);
     expect(inspectHooks(text, registration())).toMatchObject({
       entries: [{ event: 'UserPromptSubmit', kind: 'ours', name: 'prompt-logger' }],
     });
@@ -357,11 +357,11 @@ describe('registerScript()', () => {
   });
 
   test('registers for an event that every client knows although no hook of ours stands there', () => {
-    const text = registerScript(edited('{}'), { ...SCRIPT, event: 'PostToolUse' }, registration());
+    const text = registerApplied(edited('{}'), { ...SCRIPT, event: 'PostToolUse' }, registration());
     expect(text.kind === 'edited' && hooksOf(text.text).PostToolUse).toHaveLength(1);
   });
 
-  const refused: [string, string, ScriptRegistration, string][] = [
+  const refused: [string, string, AppliedRegistration, string][] = [
     ['no hook of ours', '{"hooks": {"UserPromptSubmit": []}}', SCRIPT, 'no hook of ours stands under'],
     ['an empty file', '', SCRIPT, 'no hook of ours'],
     [
@@ -381,7 +381,7 @@ describe('registerScript()', () => {
   ];
   for (const [name, text, script, reason] of refused) {
     test(`refuses ${name}`, () => {
-      const result = registerScript(text, script, registration());
+      const result = registerApplied(text, script, registration());
       expect(result.kind === 'refused' && result.reason).toContain(reason);
     });
   }
