@@ -10,7 +10,7 @@ import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/
 import { withdrawLesson } from '../store/lessons-by-model.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
-import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, objectionToAgent, withState } from './context.ts';
+import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
 import { notFound, printJson, readErrors } from './error-access.ts';
 import { toldOf } from './error-report.ts';
 
@@ -57,13 +57,6 @@ export function resolve(
       context.stderr(`warning: the text was cut to ${FIX_LENGTH_MAX} characters\n`);
     if (agents.reason !== null) context.stderr(`warning: agents are told ${agents.told}: ${agents.reason}\n`);
   });
-}
-
-/** Says so when it is. */
-function isKeptFromAgent(action: string, words: string, context: CliContext): boolean {
-  const agent = objectionToAgent(words, context);
-  if (agent !== undefined) fail(context, EXIT_FAILED, `${action}: ${agent}`);
-  return agent !== undefined;
 }
 
 function refusal({ error }: ErrorEntry, summary: string): string | undefined {

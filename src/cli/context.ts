@@ -76,6 +76,13 @@ export function objectionToAgent(words: string, context: CliContext): string | u
   return `an agent seems to run this (${mark}), and a person decides what agents are told and may do; run "${PROGRAM} ${words}" in a terminal of your own`;
 }
 
+/** Whether `action` is refused to an agent; says so when it is. */
+export function isKeptFromAgent(action: string, words: string, context: CliContext): boolean {
+  const agent = objectionToAgent(words, context);
+  if (agent !== undefined) fail(context, EXIT_FAILED, `${action}: ${agent}`);
+  return agent !== undefined;
+}
+
 /** `error: Cannot <what>.` on standard error, and the exit code. */
 export function fail(context: CliContext, exitCode: number, what: string): void {
   context.stderr(`error: Cannot ${what}.\n`);

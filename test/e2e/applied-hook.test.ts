@@ -156,7 +156,7 @@ describe('an agent', () => {
   ];
 
   test(
-    'cannot apply, resolve, withdraw or forget, also when it takes the variable away',
+    'cannot apply, resolve, withdraw, forget or set, also when it takes the variable away',
     async () => {
       using home = temporaryHome();
       mkdirSync(`${home.path}/app`);
