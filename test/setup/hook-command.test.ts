@@ -10,7 +10,7 @@ import {
 
 const HOME = '/home/me';
 const BINARY = `${HOME}/.self-generation/hooks/self-generation`;
-const SCRIPT = 's0a1b2c3d4';
+const ID = 's0a1b2c3d4';
 const OWNER: Owner = {
   binaries: [BINARY],
   predecessorDirectories: [`${HOME}/.self-generation/hooks`],
@@ -46,13 +46,9 @@ describe('recogniseEntry()', () => {
     ['an open quote', { command: `'${BINARY} hook prompt-logger` }, undefined],
     ['another type', { type: 'prompt', command: BINARY, args: ['hook', 'prompt-logger'] }, undefined],
     ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
-    [
-      'an applied hook, exec form',
-      { command: BINARY, args: ['hook', 'applied', SCRIPT] },
-      `applied ${SCRIPT}`,
-    ],
-    ['an applied hook, shell form', { command: `'${BINARY}' hook applied ${SCRIPT}` }, `applied ${SCRIPT}`],
-    ['one of an earlier version', { command: BINARY, args: ['hook', 'script', SCRIPT] }, `applied ${SCRIPT}`],
+    ['an applied hook, exec form', { command: BINARY, args: ['hook', 'applied', ID] }, `applied ${ID}`],
+    ['an applied hook, shell form', { command: `'${BINARY}' hook applied ${ID}` }, `applied ${ID}`],
+    ['one of an earlier version', { command: BINARY, args: ['hook', 'script', ID] }, `applied ${ID}`],
     ['an applied hook without an id', { command: BINARY, args: ['hook', 'applied'] }, undefined],
     [
       'an applied hook whose id leads elsewhere',
@@ -61,12 +57,12 @@ describe('recogniseEntry()', () => {
     ],
     [
       'an applied hook with more arguments',
-      { command: BINARY, args: ['hook', 'applied', SCRIPT, SCRIPT] },
+      { command: BINARY, args: ['hook', 'applied', ID, ID] },
       undefined,
     ],
     [
       'an applied hook of another binary',
-      { command: '/usr/bin/x', args: ['hook', 'applied', SCRIPT] },
+      { command: '/usr/bin/x', args: ['hook', 'applied', ID] },
       undefined,
     ],
     ['predecessor', { command: `node ${HOME}/.self-generation/hooks/prompt-logger.mjs` }, old],
@@ -122,8 +118,8 @@ describe('wantedEntry()', () => {
         const found = recogniseEntry(wantedEntry(hook, invocation), owner);
         expect(found).toEqual({ kind: 'ours', name: hook.name });
       }
-      const script = recogniseEntry(appliedEntry(SCRIPT, 10, invocation), owner);
-      expect(script).toEqual({ kind: 'applied', id: SCRIPT });
+      const applied = recogniseEntry(appliedEntry(ID, 10, invocation), owner);
+      expect(applied).toEqual({ kind: 'applied', id: ID });
     });
   }
 });
