@@ -161,7 +161,14 @@ describe('an agent', () => {
       using home = temporaryHome();
       mkdirSync(`${home.path}/app`);
       const { id } = seedSuggestion(home, RULE, { project: 'app', projectPath: `${home.path}/app` });
-      const calls = [`apply ${id} --yes`, 'errors resolve 1 x', 'errors withdraw 1', 'errors forget 1'];
+      const calls = [
+        `apply ${id} --yes`,
+        'config set language en',
+        'config unset language',
+        'errors resolve 1 x',
+        'errors withdraw 1',
+        'errors forget 1',
+      ];
       for (const mark of MARKS) {
         const env = { [mark]: '1', PATH: process.env.PATH ?? '' };
         for (const words of mark === 'CODEX_CI' ? calls : calls.slice(0, 1)) {
