@@ -112,6 +112,13 @@ async function started(): Promise<{ workspace: Workspace; model: ScriptedModel }
     talk: [answer(say('Done.'))],
     delegate: scenarios.foreground(workspace.project).script.main ?? [],
     ...workers(workspace),
+    apply: [
+      answer(useTool('Bash', { command: `${BINARY} apply 1 --yes`, description: 'Apply' })),
+      answer(
+        useTool('Bash', { command: `exec env -i HOME="$HOME" ${BINARY} apply 1 --yes`, description: 'Hide' }),
+      ),
+      answer(say('Not applied.')),
+    ],
     release: [
       answer(useTool('Bash', { command: 'touch published; npm publish', description: 'Publish' })),
       answer(useTool('Read', { file_path: join(workspace.project, 'settings.ini') })),
@@ -221,7 +228,7 @@ suite('the learning loop', () => {
     expect(says((await delegate()).requests, RULE)).toBe(false);
   });
 
-  test('hooks that are applied deny one call and tell of another, until they are taken back', async () => {
+  test('hooks that a person applies, and no agent, deny one call and tell of another until they are taken back', async () => {
     const { workspace, model } = await started();
     await runClientOn(model, workspace, { prompt: scenarios.learn(workspace.project).prompt });
     const file = join(workspace.root, 'answer.json');
@@ -237,6 +244,9 @@ suite('the learning loop', () => {
       return [says(requests, DENIAL), existsSync(published), says(requests, READ_NOTE)];
     };
     expect(await release()).toEqual([false, true, false]);
+    const { requests } = await runClientOn(model, workspace, { prompt: '[[conv:apply]] Apply it.' });
+    expect(says(requests, 'an agent seems to run this (CLAUDECODE is set)')).toBe(true);
+    expect(says(requests, 'an agent seems to run this (claude is running above it)')).toBe(true);
     for (const id of ids) expect((await product(workspace, model, 'apply', id, '--yes')).code).toBe(0);
     expect(await release()).toEqual([true, false, true]);
     for (const id of ids) expect((await product(workspace, model, 'undo', id, '--yes')).code).toBe(0);
