@@ -33,17 +33,17 @@ function processesAbove(pid: number): number[] {
   return above;
 }
 
-const INTERPRETER = /^(?:node|bun|deno)(?:\.exe)?$/;
+const INTERPRETER = /^(?:node|bun|deno)$/;
 
-/** The names by which the process was called: `gemini`, or that of the script in `node /usr/bin/gemini`. */
+/** The names by which the process was called: `codex`, or also that of the script in `node …/bundle/gemini.js`. */
 function programsOf(pid: number): string[] {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    const program = basename(words[0] ?? '');
+    const program = nameOf(words[0] ?? '');
     const script = INTERPRETER.test(program)
       ? words.slice(1).find((word) => !word.startsWith('-'))
       : undefined;
-    return [program, ...(script === undefined ? [] : [basename(script)])];
+    return script === undefined ? [program] : [program, nameOf(script)];
   } catch {
     return []; // It has just ended.
   }
@@ -56,4 +56,8 @@ function isSetIn(pid: number, name: string): boolean {
   } catch {
     return false; // It has just ended, or is another user's.
   }
+}
+
+function nameOf(path: string): string {
+  return basename(path).replace(/\.(?:exe|[cm]?js)$/, '');
 }

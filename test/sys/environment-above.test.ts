@@ -40,7 +40,7 @@ describe('programAbove()', () => {
       writeFileSync(`${directory}/probe.ts`, probe);
       const line = `sh -c 'exec env -i ${process.execPath} ${directory}/probe.ts'; :`;
       writeFileSync(
-        `${directory}/gemini`,
+        `${directory}/gemini.js`,
         `console.log(Bun.spawnSync(["sh", "-c", ${JSON.stringify(line)}]).stdout.toString().trim())`,
       );
       return Bun.spawnSync(start(directory, line), { stderr: 'inherit' }).stdout.toString().trim();
@@ -51,7 +51,7 @@ describe('programAbove()', () => {
 
   test('knows a client by its name, or by that of the script that an interpreter runs', () => {
     expect(askBelow((directory, line) => [`${directory}/codex`, '-c', line])).toBe('codex');
-    expect(askBelow((directory) => [process.execPath, '--smol', `${directory}/gemini`])).toBe('gemini');
+    expect(askBelow((directory) => [process.execPath, '--smol', `${directory}/gemini.js`])).toBe('gemini');
   });
 
   test('takes no word of a command line for a program', () => {
