@@ -27,7 +27,7 @@ export function planRegistration(
 ): SettingsChange | Refusal {
   const { paths, settings } = place;
   const install = 'Run "self-generation install" first';
-  if (!existsSync(paths.binary)) return refused(`there is no "${paths.binary}" for it. ${install}`);
+  if (!existsSync(paths.binary)) return refused(`there is no "${paths.binary}" to answer it. ${install}`);
   const read = readText(settings);
   if (read.kind === 'refused') return read;
   if (read.text === null) return refused(`there is no "${settings}". ${install}`);
