@@ -1,6 +1,7 @@
 import { isRecord, type Json } from './guards.ts';
 import { inertText } from './inert-text.ts';
 import { isInstructionShaped } from './instruction-shape.ts';
+import { redactSecrets } from './redact.ts';
 import { cleanText } from './text.ts';
 import { isFileTool, isShellTool } from './tools.ts';
 
@@ -50,7 +51,13 @@ export function readDeclaration(value: unknown): DeclarationResult {
     return wrong(`text: must be one line of at most ${DECLARED_TEXT_LENGTH_MAX} characters without tags`);
   if (isInstructionShaped(text))
     return wrong('text: reads like an instruction to ignore, fetch, send or destroy');
-  return { kind: 'read', declaration: { event, tools, ...condition, action, text } };
+  const declaration: HookDeclaration = { event, tools, ...condition, action, text };
+  return holdsSecret(declaration) ? wrong('must not hold a secret') : { kind: 'read', declaration };
+}
+
+function holdsSecret({ when = { path: '' }, text }: HookDeclaration): boolean {
+  const condition = 'command' in when ? when.command : when.path;
+  return redactSecrets(text) !== text || redactSecrets(condition) !== condition;
 }
 
 function wrong(reason: string): DeclarationResult {

@@ -1,10 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { unreachable } from '../../core/guards.ts';
-import { describeDeclaration } from '../../core/hook-declaration.ts';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import type { Language } from '../../core/messages.ts';
-import { redactSecrets } from '../../core/redact.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
 import { SUGGESTION_ID } from '../../setup/hook-command.ts';
 import { sha256 } from '../../setup/manifest.ts';
@@ -159,8 +157,6 @@ function planHook(
 ): ApplyPlan {
   const declaration = details.hook;
   if (declaration === undefined) return refused(CONTAINS_CODE);
-  const words = describeDeclaration(declaration);
-  if (redactSecrets(words) !== words) return refused('it contains a secret');
   const registration = {
     id,
     event: declaration.event,

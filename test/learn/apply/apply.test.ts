@@ -477,13 +477,6 @@ describe('a hook', () => {
     }
   });
 
-  test('that another implementation left with a secret in it is refused', async () => {
-    using home = bench();
-    await installHere(home);
-    const hook = { ...HOOK.hook, text: `Use ghp_${'a1B2c3D4e5'.repeat(4)} here.` };
-    expect(reasonOf(plan(home, seedSuggestion(home, { ...HOOK, hook })))).toContain('contains a secret');
-  });
-
   test('is refused where nothing is installed, and for an event that this client may not know', async () => {
     using home = bench();
     const hook = { ...HOOK.hook, event: 'PostToolUseFailure' };
