@@ -165,6 +165,7 @@ describe('an agent', () => {
         `apply ${id} --yes`,
         'config set language en',
         'config unset language',
+        'install --lessons daily',
         'errors resolve 1 x',
         'errors withdraw 1',
         'errors forget 1',
