@@ -35,5 +35,8 @@ if (isCalled('supervise', 3))
   await (await import('./subagents/supervisor/supervise-process.ts')).superviseProcess(words);
 else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
   (await import('./learn/import/catch-up-process.ts')).catchUpProcess(words, process.env);
-else if (isCalled('mcp', 1)) await (await import('./mcp/mcp-process.ts')).mcpProcess();
+else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
+  await (await import('./learn/apply/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
+  process.exit(0);
+} else if (isCalled('mcp', 1)) await (await import('./mcp/mcp-process.ts')).mcpProcess();
 else process.exitCode = await (await import('./cli/run.ts')).runCli(words);

@@ -42,6 +42,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'cli',
     'hooks/error-logger.ts',
     'hooks/others.ts',
+    'learn/apply/applied-hook.ts',
     'learn/import/catch-up-process.ts',
     'learn/import/catch-up.ts',
     'mcp/mcp-process.ts',

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
+import { describeDeclaration, type HookDeclaration } from '../core/hook-declaration.ts';
 import type { Suggestion } from '../core/suggestion.ts';
 import { oneLine } from '../core/text.ts';
 import type { Applied } from '../learn/apply/applied.ts';
 import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
 import { carryOut, listEarlier } from '../learn/apply/decide.ts';
 import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
-import { type Finding, passesAudit } from '../learn/apply/hook-audit.ts';
 import { planLesson } from '../learn/apply/lesson.ts';
 import { locate } from '../setup/place.ts';
 import {
@@ -16,6 +16,7 @@ import {
   EXIT_FAILED,
   fail,
   newCommand,
+  objectionToAgent,
   PROGRAM,
   withState,
 } from './context.ts';
@@ -26,32 +27,21 @@ import { colouredDiff, visible } from './visible.ts';
 type Flags = {
   readonly global?: true;
   readonly yes?: true;
-  readonly enableHook?: true;
   readonly json?: true;
 };
 
-const AUDIT_PASSED =
-  'Audit: found nothing that starts a program, uses the network or makes code out of text. That is a filter and not a ' +
-  'sandbox, so read the code. It may read and change files. Claude Code gets a context and a message of it, no decision.';
-
-/** What the clients set for whatever their agents run. */
-const AGENT_MARKS = ['CLAUDECODE', 'AI_AGENT'];
-
 const EXAMPLES = `
 A rule goes into .claude/CLAUDE.md of its project, between two marks of ours; a skill becomes
-.claude/commands/<name>.md; a hook becomes a script in ~/.self-generation that Claude Code runs. A diff is shown first. A lesson goes into no file: agents
-are told it when its error happens.
-No file of yours is overwritten, and "undo" takes exactly this back.
+.claude/commands/<name>.md; a hook is registered in Claude Code's settings and answered by this program: it tells a text or
+denies a call, and contains no code. A lesson goes into no file: agents are told it when its error happens. A diff is shown
+first. No file of yours is overwritten, and "undo" takes exactly this back.
 
 Examples:
   $ self-generation apply 1                       the first that "self-generation suggestions" lists
-  $ self-generation apply s1a2b --global          into ~/.claude, for all projects
+  $ self-generation apply s1a2b --global          for all projects
   $ self-generation apply 2 --yes                 do not ask
-  $ self-generation apply 3                       of a hook: show its code and what there is to say about it
-  $ self-generation apply 3 --enable-hook         let Claude Code run it; it runs only as long as it stays as shown
 
-A hook is enabled by a person: where CLAUDECODE or AI_AGENT is set, which is what an agent's commands see, --enable-hook is
-refused, also with --yes.
+A person decides: where an agent of Claude Code, Codex, Gemini or OpenCode seems to run this, it is refused, also with --yes.
 
 Exit codes: 0 applied or there already, 1 refused or failed, 2 wrong usage, 3 not found or ambiguous.`;
 
@@ -62,7 +52,6 @@ export function applyCommand(context: CliContext): Command {
     .argument('<ID|N>', 'the beginning of its id, or its number in "suggestions"')
     .option('--global', 'for all projects')
     .option('--yes', 'do not ask')
-    .option('--enable-hook', 'let Claude Code run the code of a suggested hook')
     .option('--json', 'print the outcome as JSON; needs --yes to change anything')
     .addHelpText('after', EXAMPLES)
     .action((word: string, flags: Flags) =>
@@ -90,10 +79,9 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
     earlier: listEarlier(state.paths),
   });
   report.show(plan);
-  if (suggestion.type === 'hook' && !flags.enableHook) return report.notEnabled(plan);
   if (plan.kind === 'refused') return report.refuse(plan.reason);
-  const mark = AGENT_MARKS.find((name) => context.env[name]);
-  if (suggestion.type === 'hook' && mark !== undefined) return report.refuse(byPerson(mark, suggestion));
+  const agent = objectionToAgent(`apply ${suggestion.id}`, context);
+  if (agent !== undefined) return report.refuse(agent);
   if (plan.kind === 'present') return report.present(plan.path, plan.line);
   if (plan.change.files.length > 0 && !(await report.isAgreed())) return;
   const own = plan.applied.scope === 'project' && suggestion.projectPath !== '' ? suggestion : undefined;
@@ -117,6 +105,8 @@ async function applyLesson(
   const plan = planLesson(suggestion);
   report.showLesson();
   if (plan.kind === 'refused') return report.refuse(plan.reason);
+  const agent = objectionToAgent(`apply ${suggestion.id}`, context);
+  if (agent !== undefined) return report.refuse(agent);
   if (!(await report.isAgreed())) return;
   const { project, projectPath } = suggestion;
   const verdict = { kind: 'applied', applied: plan.applied } as const;
@@ -130,11 +120,6 @@ function decidedAlready({ id, status, why }: Suggestion): string | undefined {
   if (status !== 'dismissed') return undefined;
   const reason = why === null ? '' : ` (${oneLine(why)})`;
   return `it was dismissed${reason}; "${PROGRAM} undo ${id}" makes it wait again`;
-}
-
-/** What an agent runs must not decide what code runs in every session. */
-function byPerson(mark: string, { id }: Suggestion): string {
-  return `an agent seems to run this (${mark} is set), and a hook is enabled by a person; run "${PROGRAM} apply ${id} --enable-hook" in a terminal of your own`;
 }
 
 /** Says what happens, to a person as it happens or to a program at the end. */
@@ -153,17 +138,14 @@ class Report {
   /** What would be applied, before anything is asked. */
   show(plan: ApplyPlan): void {
     const { text, details, type } = this.#suggestion;
-    const findings = plan.findings ?? [];
     const diff = plan.kind === 'ready' ? diffOf(plan.change) : '';
     const notes = plan.kind === 'ready' ? plan.notes : [];
-    this.#known = { diff, findings, notes };
+    this.#known = { diff, notes };
     if (this.#flags.json) return;
     this.#heading();
-    if (type === 'hook') this.#hook(details.hookEvent ?? '', details.hookMatcher);
-    if (plan.kind === 'refused' || (type === 'hook' && !this.#flags.enableHook)) this.#text(text, findings);
+    if (type === 'hook') this.#hook(details.hook);
+    if (plan.kind === 'refused' && details.hook === undefined) this.#context.stdout(`${visible(text)}\n\n`);
     else this.#context.stdout(colouredDiff(diff, this.#context));
-    for (const finding of findings) this.#context.stdout(`${this.#finding(finding)}\n`);
-    if (type === 'hook' && passesAudit(findings)) this.#context.stdout(`${AUDIT_PASSED}\n`);
     for (const note of notes) this.#context.stdout(`${note}.\n`);
   }
 
@@ -195,29 +177,12 @@ class Report {
     this.#context.stdout('\n');
   }
 
-  #hook(event: string, matcher: string | undefined): void {
-    const { project } = this.#suggestion;
-    const isEverywhere = this.#flags.global || this.#suggestion.projectPath === '';
-    const place = isEverywhere ? 'in every project' : `in the project ${oneLine(project)}`;
-    const only = matcher === undefined ? '' : ` of ${oneLine(matcher)}`;
-    this.#context.stdout(`Runs at each ${oneLine(event)}${only}, ${place}.\n\n`);
-  }
-
-  #text(text: string, findings: readonly Finding[]): void {
-    const { dim, red } = pc.createColors(this.#context.colour);
-    const forbidden = new Set(findings.flatMap(({ kind, line }) => (kind === 'forbidden' ? [line] : [])));
-    const lines = visible(text)
-      .split('\n')
-      .map((line, index) => {
-        const number = String(index + 1).padStart(4);
-        return `${forbidden.has(index + 1) ? red(number) : dim(number)}  ${line}`;
-      });
-    this.#context.stdout(`${lines.join('\n')}\n\n`);
-  }
-
-  #finding({ kind, line, reason }: Finding): string {
-    const { red, yellow } = pc.createColors(this.#context.colour);
-    return `${kind === 'forbidden' ? red('forbidden') : yellow('note     ')} line ${line}: ${oneLine(reason)}`;
+  #hook(declaration: HookDeclaration | undefined): void {
+    if (declaration === undefined) return;
+    const { project, projectPath } = this.#suggestion;
+    const isEverywhere = this.#flags.global || projectPath === '';
+    const place = isEverywhere ? 'In every project' : `In the project ${oneLine(project)}`;
+    this.#context.stdout(`${place}. ${visible(describeDeclaration(declaration))}\n\n`);
   }
 
   refuse(reason: string): void {
@@ -231,19 +196,6 @@ class Report {
     this.#end('present', { path, line });
     if (this.#flags.json) return;
     this.#context.stdout(`The same rule stands already in line ${line} of ${path}. Nothing was changed.\n`);
-  }
-
-  notEnabled(plan: ApplyPlan): void {
-    const reason = plan.kind === 'refused' ? plan.reason : undefined;
-    this.#end('not-enabled', reason === undefined ? {} : { reason });
-    this.#context.setExitCode(EXIT_FAILED);
-    if (this.#flags.json) return;
-    const again = `"${PROGRAM} apply ${this.#suggestion.id} --enable-hook"`;
-    this.#context.stderr(
-      `Nothing was changed. Read the code first. ${again} writes it to ~/.self-generation/hooks/auto, registers it in ` +
-        `Claude Code's settings, and from then on it runs at each such event, as long as the file stays as it is.\n`,
-    );
-    if (reason !== undefined) this.#context.stderr(`Now that would be refused: ${visible(reason)}.\n`);
   }
 
   /** Whether the user wants it; says so when not. */
@@ -279,15 +231,16 @@ class Report {
   }
 }
 
-function effect(applied: Applied): string {
-  switch (applied.kind) {
+function effect({ kind, path }: Applied): string {
+  switch (kind) {
     case 'skill':
-      return `the command is in ${applied.path}.`;
+      return `the command is in ${path}.`;
     case 'claude_md':
-      return `the rule is in ${applied.path}.`;
+      return `the rule is in ${path}.`;
+    case 'declaration':
     case 'hook':
-      return `${applied.path} is registered for each ${applied.event} of new sessions.`;
+      return `the hook is registered in ${path} for new sessions.`;
     default:
-      return unreachable(applied);
+      return unreachable(kind);
   }
 }

@@ -10,7 +10,7 @@ import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/
 import { withdrawLesson } from '../store/lessons-by-model.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
-import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, withState } from './context.ts';
+import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
 import { notFound, printJson, readErrors } from './error-access.ts';
 import { toldOf } from './error-report.ts';
 
@@ -32,6 +32,7 @@ export function resolve(
   context: CliContext,
 ): Promise<void> {
   return withState(context, `resolve error ${id}`, async ({ paths }) => {
+    if (isKeptFromAgent(`resolve error ${id}`, `errors resolve ${id} …`, context)) return;
     if (flags.stdin && words.length > 0)
       return fail(
         context,
@@ -68,6 +69,7 @@ function refusal({ error }: ErrorEntry, summary: string): string | undefined {
 /** `errors withdraw`: what is told of an error was wrong; it is not told any more, nor proposed again. */
 export function withdraw(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
   return withState(context, `withdraw what is told of error ${id}`, ({ paths }) => {
+    if (isKeptFromAgent(`withdraw what is told of error ${id}`, `errors withdraw ${id}`, context)) return;
     const entry = findEntry(id, paths);
     if (entry === undefined) return notFound(id, context);
     writeDatabase(paths, (db) => withdrawLesson(id, 'user', db));
@@ -84,6 +86,7 @@ export type ForgetFlags = { readonly yes?: true; readonly json?: true };
 /** `errors forget`: deletes an error in every project and never records it again. */
 export function forget(id: number, { yes, json }: ForgetFlags, context: CliContext): Promise<void> {
   return withState(context, `forget error ${id}`, async ({ paths }) => {
+    if (isKeptFromAgent(`forget error ${id}`, `errors forget ${id}`, context)) return;
     const entry = findEntry(id, paths);
     if (entry === undefined) return notFound(id, context);
     if (!yes && !(await isAgreed(entry, json === true, context))) {

@@ -11,6 +11,7 @@ import {
   EXIT_NOT_FOUND,
   EXIT_USAGE,
   fail,
+  isKeptFromAgent,
   NO_HOME,
   newCommand,
 } from './context.ts';
@@ -145,13 +146,14 @@ function set(file: ConfigFile, key: string, text: string, flags: Flags, context:
     fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${expected}${example}`);
     return;
   }
+  if (isKeptFromAgent(`set ${key}`, `config set ${key} …`, context)) return;
   writePath(file.values, key, value);
   save(file);
   print(file.values, key, flags, context);
 }
 
 function unset(file: ConfigFile, key: string, flags: Flags, context: CliContext): void {
-  if (!isKnown(key, context)) return;
+  if (!isKnown(key, context) || isKeptFromAgent(`unset ${key}`, `config unset ${key}`, context)) return;
   const at = key.lastIndexOf('.');
   const holder = at < 0 ? file.values : readPath(file.values, key.slice(0, at));
   if (isRecord(holder) && Object.hasOwn(holder, key.slice(at + 1))) {

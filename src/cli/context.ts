@@ -21,6 +21,8 @@ export type CliContext = {
   readonly isInteractive: boolean;
   /** Asks a question that is answered with yes or no. */
   readonly confirm: (question: string) => Promise<boolean>;
+  /** What shows that an agent runs this and not a person; undefined when nothing does. */
+  readonly agentMark: () => string | undefined;
   readonly setExitCode: (code: number) => void;
   readonly now: () => Date;
   readonly cwd: string;
@@ -65,6 +67,20 @@ export async function withState(
   const paths = statePaths(context.env, context.platform);
   if (paths === undefined) fail(context, EXIT_FAILED, `${action}: ${NO_HOME}`);
   else await act({ paths, config: loadConfig(paths) });
+}
+
+/** Why this is refused to an agent: it must not decide what agents are told, or what they may do. `words`: of the call. */
+export function objectionToAgent(words: string, context: CliContext): string | undefined {
+  const mark = context.agentMark();
+  if (mark === undefined) return undefined;
+  return `an agent seems to run this (${mark}), and a person decides what agents are told and may do; run "${PROGRAM} ${words}" in a terminal of your own`;
+}
+
+/** Whether `action` is refused to an agent; says so when it is. */
+export function isKeptFromAgent(action: string, words: string, context: CliContext): boolean {
+  const agent = objectionToAgent(words, context);
+  if (agent !== undefined) fail(context, EXIT_FAILED, `${action}: ${agent}`);
+  return agent !== undefined;
 }
 
 /** `error: Cannot <what>.` on standard error, and the exit code. */

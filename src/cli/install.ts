@@ -10,7 +10,7 @@ import { type InstallReport, install } from '../setup/install.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
 import type { SetupProblem, SetupStep } from '../setup/steps.ts';
 import { runCommand } from '../sys/run-command.ts';
-import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { type CliContext, EXIT_FAILED, isKeptFromAgent, newCommand } from './context.ts';
 import { lessonCost, lessonQuestion } from './lesson-cost.ts';
 
 type Flags = {
@@ -72,6 +72,8 @@ export function installCommand(context: CliContext): Command {
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
+      const choice = flags.lessons ?? flags.analyse;
+      if (choice !== undefined && isKeptFromAgent('choose what a model does', 'install …', context)) return;
       const lessonsModel = await askForLessons(flags, context);
       const report = await install({
         env: context.env,

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
 import { VERSION } from '../core/version.ts';
+import { agentMark } from '../subagents/requester.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
@@ -94,6 +95,7 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     colour: wantsColour(env, stdout.isTTY === true),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
     confirm: confirmOnTerminal,
+    agentMark: () => agentMark(env),
     setExitCode,
     now: () => new Date(),
     cwd: process.cwd(),

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { describeDeclaration } from '../core/hook-declaration.ts';
 import type { Suggestion } from '../core/suggestion.ts';
 import { oneLine } from '../core/text.ts';
+import { CONTAINS_CODE } from '../learn/apply/apply.ts';
 import { type CliContext, type CliState, newCommand, withState } from './context.ts';
 import { findScope, projectAt, projectHere } from './project.ts';
 import { isWaiting, numbered } from './suggestion-list.ts';
@@ -61,7 +63,7 @@ function print(rows: readonly Row[], { all }: Flags, context: CliContext): void 
 }
 
 function describe(
-  { number, id, type, status, summary, evidence, text, project, why }: Row,
+  { number, id, type, status, summary, evidence, text, details, project, why }: Row,
   { colour }: CliContext,
 ): string {
   const { bold, dim, green, yellow } = pc.createColors(colour);
@@ -71,6 +73,7 @@ function describe(
     `${bold(number === null ? '-' : `${number}.`)} [${type}] ${oneLine(summary)}`,
     `   ${id}  ${paint(status)}  ${dim(oneLine(place))}`,
     ...(type === 'lesson' ? [`   ${oneLine(text)}`] : []),
+    ...(type === 'hook' ? [`   ${details.hook ? describeDeclaration(details.hook) : CONTAINS_CODE}`] : []),
     ...(evidence === '' ? [] : [`   ${dim(oneLine(evidence))}`]),
     ...(why === null ? [] : [`   why: ${oneLine(why)}`]),
   ];

@@ -7,7 +7,15 @@ import { readAppliedLesson, undoLesson } from '../learn/apply/lesson.ts';
 import { planUndo, type UndoPlan } from '../learn/apply/undo.ts';
 import { locate } from '../setup/place.ts';
 import type { Db } from '../store/connection.ts';
-import { type CliContext, type CliState, EXIT_FAILED, fail, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT_FAILED,
+  fail,
+  newCommand,
+  objectionToAgent,
+  withState,
+} from './context.ts';
 import { pickSuggestion } from './suggestion-list.ts';
 import { colouredDiff, visible } from './visible.ts';
 
@@ -53,6 +61,12 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
   if (plan.kind === 'refused') {
     if (!flags.json) fail(context, EXIT_FAILED, `undo ${id}: ${visible(plan.reason)}`);
     end('refused', { reason: plan.reason });
+    return;
+  }
+  const agent = objectionToAgent(`undo ${id}`, context);
+  if (agent !== undefined) {
+    if (!flags.json) fail(context, EXIT_FAILED, `undo ${id}: ${agent}`);
+    end('refused', { reason: agent });
     return;
   }
   const diff = diffOf(plan.change);

@@ -167,7 +167,7 @@ function partName(words: readonly string[]): string | undefined {
 }
 
 /** Drops assignments, wrappers and the wrappers' own options. */
-function withoutPrefix(words: readonly string[]): readonly string[] {
+export function withoutPrefix(words: readonly string[]): readonly string[] {
   let index = 0;
   while (index < words.length) {
     const word = words[index] ?? '';

@@ -1,5 +1,6 @@
 import { fingerprint } from './fingerprint.ts';
 import { isRecord, type Json, readRecord, readString } from './guards.ts';
+import { describeDeclaration, type HookDeclaration, readDeclaration } from './hook-declaration.ts';
 import { cleanText, cutText, oneLine } from './text.ts';
 
 /**
@@ -39,8 +40,10 @@ export type LessonDetails = {
 /** What depends on the type. `errors`: the normalised errors that a rule is to prevent. */
 export type SuggestionDetails = {
   readonly skillName?: string;
+  /** Of a hook; one without contains code, as earlier versions and other implementations proposed it. */
+  readonly hook?: HookDeclaration;
+  /** Of a hook that contains code. */
   readonly hookEvent?: string;
-  readonly hookMatcher?: string;
   readonly errors?: readonly string[];
   /** Prompts, in the user's words, that a skill is for. */
   readonly examples?: readonly string[];
@@ -53,7 +56,7 @@ export type Proposal = {
   /** One line. */
   readonly summary: string;
   readonly evidence: string;
-  /** What would be applied: the rule, the skill's instructions, the hook's code, the advice. */
+  /** What would be applied: the rule, the skill's instructions, the hook in words, the advice. */
   readonly text: string;
   readonly priority: number;
   readonly details: SuggestionDetails;
@@ -122,6 +125,8 @@ function suggestedText(type: SuggestionType, value: Json): string {
   if (type === 'claude_md')
     return line(value, 'rule', RULE_LENGTH_MAX) || line(value, 'summary', RULE_LENGTH_MAX);
   if (type === 'lesson') return line(value, 'advice', RULE_LENGTH_MAX);
+  const declared = type === 'hook' ? readDeclaration(value.hook) : undefined;
+  if (declared?.kind === 'read') return describeDeclaration(declared.declaration);
   const text = type === 'skill' ? readString(value, 'action') : readString(value, 'hookCode');
   return cutText(cleanText(text ?? ''), SUGGESTION_TEXT_LENGTH_MAX);
 }
@@ -129,15 +134,15 @@ function suggestedText(type: SuggestionType, value: Json): string {
 /** The fields that are there; `details` itself is read back with the same function. */
 export function readDetails(value: Json): SuggestionDetails {
   const skillName = line(value, 'skillName', 64);
+  const declared = readDeclaration(value.hook);
   const hookEvent = line(value, 'hookEvent', 64);
-  const hookMatcher = line(value, 'hookMatcher', 200);
   const errors = texts(value.errors, 10, 200);
   const examples = texts(value.examples, 5, 200);
   const lesson = readLessonDetails(value.lesson);
   return {
     ...(skillName && { skillName }),
+    ...(declared.kind === 'read' && { hook: declared.declaration }),
     ...(hookEvent && { hookEvent }),
-    ...(hookMatcher && { hookMatcher }),
     ...(errors.length > 0 && { errors }),
     ...(examples.length > 0 && { examples }),
     ...(lesson && { lesson }),

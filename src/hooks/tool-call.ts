@@ -97,7 +97,7 @@ function toolFile({ tool, input }: Call, project: Project): string | null {
 }
 
 /** A path relative to the project, to the innermost of its worktrees that it lies in; as it is when it lies outside. */
-function withinProject(path: string, { spellings }: Project): string {
+export function withinProject(path: string, { spellings }: Project): string {
   const relatives = spellings.map((root) => relativeFile(path, root));
   return relatives.reduce(
     (left, right) => (right.length < left.length ? right : left),
@@ -163,7 +163,8 @@ function withoutEchoes(text: string, { input }: Call, { line }: CallRecord): str
   return clean;
 }
 
-function filePath(input: Json): string | undefined {
+/** The file that a tool is called on. */
+export function filePath(input: Json): string | undefined {
   return readString(input, 'file_path') ?? readString(input, 'notebook_path');
 }
 

@@ -9,10 +9,8 @@ export type AppliedFile = {
   readonly id: string;
   readonly type: SuggestionType;
   readonly path: string;
-  /** Of a file that is ours as a whole. */
+  /** Of a file that is ours as a whole; of a hook: it is code, which an earlier version wrote. */
   readonly sha256: string | undefined;
-  /** In which a hook is registered. */
-  readonly settings: string | undefined;
 };
 
 /** What is applied at present. Throws what SQLite throws. */
@@ -22,8 +20,6 @@ export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
     const record = isRecord(applied) ? applied : {};
     const path = readString(record, 'path');
     if (path === undefined) return [];
-    return [
-      { id, type, path, sha256: readString(record, 'sha256'), settings: readString(record, 'settings') },
-    ];
+    return [{ id, type, path, sha256: readString(record, 'sha256') }];
   });
 }

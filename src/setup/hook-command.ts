@@ -25,12 +25,12 @@ export type Invocation = {
 /** One of the product's own hooks, in today's form or as the predecessor registered it. */
 export type RecognisedHook = { readonly kind: 'ours' | 'predecessor'; readonly name: HookName };
 /** A hook that the user applied from a suggestion; the id is the suggestion's. */
-export type RecognisedScript = { readonly kind: 'script'; readonly id: string };
-export type Recognised = RecognisedHook | RecognisedScript;
+export type RecognisedApplied = { readonly kind: 'applied'; readonly id: string };
+export type Recognised = RecognisedHook | RecognisedApplied;
 
 /** What a suggestion's id looks like: nothing that means something in a path or to a shell. */
-export const SCRIPT_ID = /^s[0-9a-z]{9,11}$/;
-/** The names of the scripts in their directory. */
+export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;
+/** The names of the scripts that earlier versions wrote for hooks that contain code. */
 export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
 
 /**
@@ -47,8 +47,8 @@ export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undef
   if (first === 'hook' && owner.binaries.some((binary) => samePath(binary, program))) {
     const name = words.length === 3 ? known(second) : undefined;
     if (name !== undefined) return { kind: 'ours', name };
-    const isScript = words.length === 4 && second === 'script' && SCRIPT_ID.test(third);
-    if (isScript) return { kind: 'script', id: third };
+    const isApplied = second === 'applied' || second === 'script'; // As earlier versions called it.
+    if (words.length === 4 && isApplied && SUGGESTION_ID.test(third)) return { kind: 'applied', id: third };
   }
   const [, directory, script] = /^(.*)[\\/]([a-z-]+)\.mjs$/.exec(words.slice(1).join(' ')) ?? [];
   const scriptName = program === 'node' && directory !== undefined ? known(script) : undefined;
@@ -102,9 +102,9 @@ export function wantedEntry(
   return hook.isAsync && invocation.knowsAsync ? { ...entry, async: true } : entry;
 }
 
-/** The entry that runs the script of this suggestion. */
-export function scriptEntry(id: string, timeoutSeconds: number, invocation: Invocation): Json {
-  return entryOf(['hook', 'script', id], timeoutSeconds, invocation);
+/** The entry by which the applied hook of this suggestion is asked. */
+export function appliedEntry(id: string, timeoutSeconds: number, invocation: Invocation): Json {
+  return entryOf(['hook', 'applied', id], timeoutSeconds, invocation);
 }
 
 /** `args`: words that no shell would take apart. */

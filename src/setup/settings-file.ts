@@ -3,11 +3,11 @@ import { isRecord, type Json } from '../core/guards.ts';
 import type { HookEventName, HookRegistration } from '../core/hook-names.ts';
 import { isKnownToAll } from './client-version.ts';
 import {
+  appliedEntry,
   type Invocation,
   type Owner,
   type RecognisedHook,
   recogniseEntry,
-  scriptEntry,
   wantedEntry,
 } from './hook-command.ts';
 import { BOM, parseDocument, reparse } from './json-document.ts';
@@ -106,8 +106,8 @@ export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolea
   throw new Error(`Cannot unregister hooks: more than ${STEPS_MAX} edits`);
 }
 
-/** The script of an applied suggestion, as the client is to run it. */
-export type ScriptRegistration = {
+/** The hook of an applied suggestion, as the client is to ask it. */
+export type AppliedRegistration = {
   readonly id: string;
   readonly event: HookEventName;
   readonly matcher?: string;
@@ -115,41 +115,39 @@ export type ScriptRegistration = {
 };
 
 /**
- * The settings text with one more entry, which runs this script, in the form that our own hooks have. Of an event that not
+ * The settings text with one more entry, for this applied hook, in the form that our own hooks have. Of an event that not
  * every client knows there has to be a hook of ours: a client that does not know it would ignore the whole file. Never
  * throws on bad text.
  */
-export function registerScript(
+export function registerApplied(
   text: string,
-  script: ScriptRegistration,
+  hook: AppliedRegistration,
   owner: Owner & Pick<Invocation, 'binary'>,
 ): RegisterResult {
   const bom = text.startsWith(BOM) ? BOM : '';
   const parsed = parseDocument(text.slice(bom.length).trim() === '' ? '{}' : text.slice(bom.length));
   if (parsed.kind === 'refused') return parsed;
-  const objection = objectionTo(parsed, [script]);
+  const objection = objectionTo(parsed, [hook]);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
   const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
   const model =
-    ours.find(({ event }) => event === script.event) ?? (isKnownToAll(script.event) ? ours[0] : undefined);
-  if (model === undefined)
-    return { kind: 'refused', reason: `no hook of ours stands under "${script.event}"` };
+    ours.find(({ event }) => event === hook.event) ?? (isKnownToAll(hook.event) ? ours[0] : undefined);
+  if (model === undefined) return { kind: 'refused', reason: `no hook of ours stands under "${hook.event}"` };
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
-  const wanted = scriptEntry(script.id, script.timeoutSeconds, { ...owner, form });
-  const standing = entriesOf(parsed.root).filter(({ node }) => isScript(jsonOf(node), script.id, owner));
+  const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
+  const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
   const notes = isDisabled(parsed) ? [{ kind: 'hooks-disabled' } as const] : [];
-  if (standing.length === 0)
-    return { kind: 'edited', text: bom + appendGroup(parsed, script, wanted), notes };
-  const isSame = standing.every(({ event, group }) => event === script.event && matcherFits(group, script));
+  if (standing.length === 0) return { kind: 'edited', text: bom + appendGroup(parsed, hook, wanted), notes };
+  const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
   return isSame
     ? { kind: 'unchanged', notes }
     : { kind: 'refused', reason: 'it is registered already, for something else' };
 }
 
-/** Whether an entry runs the script of this suggestion. */
-export function isScript(entry: unknown, id: string, owner: Owner): boolean {
+/** Whether an entry is that of this suggestion. */
+export function isApplied(entry: unknown, id: string, owner: Owner): boolean {
   const found = recogniseEntry(entry, owner);
-  return found?.kind === 'script' && found.id === id;
+  return found?.kind === 'applied' && found.id === id;
 }
 
 /** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
@@ -277,7 +275,7 @@ function entriesOf(root: Node): Entry[] {
 function ownEntries(root: Node, owner: Owner): OwnEntry[] {
   return entriesOf(root).flatMap((entry) => {
     const recognised = recogniseEntry(jsonOf(entry.node), owner);
-    return recognised === undefined || recognised.kind === 'script' ? [] : [{ ...entry, ...recognised }];
+    return recognised === undefined || recognised.kind === 'applied' ? [] : [{ ...entry, ...recognised }];
   });
 }
 

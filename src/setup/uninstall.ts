@@ -134,7 +134,7 @@ function planOne(record: { path: string } & Partial<SettingsRecord>, owner: Owne
   // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
   const isOurs = (entry: unknown) => {
     const kind = recogniseEntry(entry, owner)?.kind;
-    return kind === 'ours' || kind === 'script' || (purge && kind === 'predecessor');
+    return kind === 'ours' || kind === 'applied' || (purge && kind === 'predecessor');
   };
   return planUndo(record, (text) => unregisterHooks(text, isOurs));
 }

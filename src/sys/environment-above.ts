@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { statOf } from './process-identity.ts';
 
 /** A chain of processes that is longer runs in a circle. */
@@ -9,13 +10,43 @@ const LEVELS_MAX = 64;
  * the system does not tell.
  */
 export function isSetAbove(name: string, pid: number = process.pid): boolean {
-  if (process.platform !== 'linux') return false;
+  return processesAbove(pid).some((parent) => isSetIn(parent, name));
+}
+
+/**
+ * The first of these programs that a process above this one runs, itself or by an interpreter: what a shell starts last
+ * takes the shell's place, and its environment with it. Undefined where the system does not tell.
+ */
+export function programAbove(names: readonly string[], pid: number = process.pid): string | undefined {
+  const running = processesAbove(pid).flatMap(programsOf);
+  return names.find((name) => running.includes(name));
+}
+
+function processesAbove(pid: number): number[] {
+  const above: number[] = [];
+  if (process.platform !== 'linux') return above;
   let parent = statOf(pid)?.parent ?? 0;
-  for (let level = 0; level < LEVELS_MAX && parent > 1; level++) {
-    if (isSetIn(parent, name)) return true;
+  while (above.length < LEVELS_MAX && parent > 1) {
+    above.push(parent);
     parent = statOf(parent)?.parent ?? 0;
   }
-  return false;
+  return above;
+}
+
+const INTERPRETER = /^(?:node|bun|deno)$/;
+
+/** The names by which the process was called: `codex`, or also that of the script in `node …/bundle/gemini.js`. */
+function programsOf(pid: number): string[] {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    const program = nameOf(words[0] ?? '');
+    const script = INTERPRETER.test(program)
+      ? words.slice(1).find((word) => !word.startsWith('-'))
+      : undefined;
+    return script === undefined ? [program] : [program, nameOf(script)];
+  } catch {
+    return []; // It has just ended.
+  }
 }
 
 function isSetIn(pid: number, name: string): boolean {
@@ -25,4 +56,8 @@ function isSetIn(pid: number, name: string): boolean {
   } catch {
     return false; // It has just ended, or is another user's.
   }
+}
+
+function nameOf(path: string): string {
+  return basename(path).replace(/\.(?:exe|[cm]?js)$/, '');
 }

@@ -41,6 +41,7 @@ export async function callHere(
     colour: false,
     isInteractive: false,
     confirm: async () => false,
+    agentMark: () => undefined,
     setExitCode: (given) => {
       code = given;
     },

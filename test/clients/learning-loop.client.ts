@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord, type Json, parseJson, readString } from '../../src/core/guards.ts';
 import {
@@ -10,6 +10,7 @@ import {
   say,
   startScriptedModel,
   type Turn,
+  useTool,
 } from '../../src/setup/scripted-model.ts';
 import { runProblems, textsOf } from './checks.ts';
 import {
@@ -34,6 +35,18 @@ const BINARY =
 const RULE = 'Set a port in settings.ini before the tests are run.';
 const REFUSED_RULE = 'Run the linter before every single edit.';
 const INSTRUCTIONS = 'Run the deployment script for staging.';
+const DENIAL = 'CI publishes: push a tag.';
+const READ_NOTE = 'The port is set for each machine in settings.local.ini.';
+const HOOKS = [
+  {
+    event: 'PreToolUse',
+    tools: ['Bash'],
+    when: { command: 'npm publish' },
+    action: 'deny',
+    text: DENIAL,
+  },
+  { event: 'PreToolUse', tools: ['Read'], when: { path: '*.ini' }, action: 'tell', text: READ_NOTE },
+];
 const PROMPTS = [
   'Deploy to staging.',
   'Deploy the branch to staging.',
@@ -99,6 +112,18 @@ async function started(): Promise<{ workspace: Workspace; model: ScriptedModel }
     talk: [answer(say('Done.'))],
     delegate: scenarios.foreground(workspace.project).script.main ?? [],
     ...workers(workspace),
+    apply: [
+      answer(useTool('Bash', { command: `${BINARY} apply 1 --yes`, description: 'Apply' })),
+      answer(
+        useTool('Bash', { command: `exec env -i HOME="$HOME" ${BINARY} apply 1 --yes`, description: 'Hide' }),
+      ),
+      answer(say('Not applied.')),
+    ],
+    release: [
+      answer(useTool('Bash', { command: 'touch published; npm publish', description: 'Publish' })),
+      answer(useTool('Read', { file_path: join(workspace.project, 'settings.ini') })),
+      answer(say('Not published.')),
+    ],
   };
   const model = await startScriptedModel({ script, auxiliary: proposals });
   ended.push(model.stop);
@@ -201,6 +226,31 @@ suite('the learning loop', () => {
     expect((await product(workspace, model, 'undo', rule, '--yes')).code).toBe(0);
     expect(existsSync(file)).toBe(false);
     expect(says((await delegate()).requests, RULE)).toBe(false);
+  });
+
+  test('hooks that a person applies, and no agent, deny one call and tell of another until they are taken back', async () => {
+    const { workspace, model } = await started();
+    await runClientOn(model, workspace, { prompt: scenarios.learn(workspace.project).prompt });
+    const file = join(workspace.root, 'answer.json');
+    const suggestions = HOOKS.map((hook) => ({ type: 'hook', summary: 'A hook', hook }));
+    await writeFile(file, JSON.stringify({ suggestions }));
+    const analysed = await product(workspace, model, 'analyze', '--answer', file, '--json');
+    const ids = suggestionIds(analysed.stdout);
+    expect(ids).toHaveLength(2);
+    const published = join(workspace.project, 'published');
+    const release = async () => {
+      await rm(published, { force: true });
+      const { requests } = await runClientOn(model, workspace, { prompt: '[[conv:release]] Release it.' });
+      return [says(requests, DENIAL), existsSync(published), says(requests, READ_NOTE)];
+    };
+    expect(await release()).toEqual([false, true, false]);
+    const { requests } = await runClientOn(model, workspace, { prompt: '[[conv:apply]] Apply it.' });
+    expect(says(requests, 'an agent seems to run this (CLAUDECODE is set)')).toBe(true);
+    expect(says(requests, 'an agent seems to run this (claude is running above it)')).toBe(true);
+    for (const id of ids) expect((await product(workspace, model, 'apply', id, '--yes')).code).toBe(0);
+    expect(await release()).toEqual([true, false, true]);
+    for (const id of ids) expect((await product(workspace, model, 'undo', id, '--yes')).code).toBe(0);
+    expect(await release()).toEqual([false, true, false]);
   });
 
   test('the end of a session starts an analysis when the user said so, and that does not start another', async () => {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { HOOKS } from '../../src/core/hook-names.ts';
 import {
+  appliedEntry,
   type Invocation,
   type Owner,
   recogniseEntry,
-  scriptEntry,
   wantedEntry,
 } from '../../src/setup/hook-command.ts';
 
 const HOME = '/home/me';
 const BINARY = `${HOME}/.self-generation/hooks/self-generation`;
-const SCRIPT = 's0a1b2c3d4';
+const ID = 's0a1b2c3d4';
 const OWNER: Owner = {
   binaries: [BINARY],
   predecessorDirectories: [`${HOME}/.self-generation/hooks`],
@@ -46,20 +46,25 @@ describe('recogniseEntry()', () => {
     ['an open quote', { command: `'${BINARY} hook prompt-logger` }, undefined],
     ['another type', { type: 'prompt', command: BINARY, args: ['hook', 'prompt-logger'] }, undefined],
     ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
-    ['a script, exec form', { command: BINARY, args: ['hook', 'script', SCRIPT] }, `script ${SCRIPT}`],
-    ['a script, shell form', { command: `'${BINARY}' hook script ${SCRIPT}` }, `script ${SCRIPT}`],
-    ['a script without an id', { command: BINARY, args: ['hook', 'script'] }, undefined],
+    ['an applied hook, exec form', { command: BINARY, args: ['hook', 'applied', ID] }, `applied ${ID}`],
+    ['an applied hook, shell form', { command: `'${BINARY}' hook applied ${ID}` }, `applied ${ID}`],
+    ['one of an earlier version', { command: BINARY, args: ['hook', 'script', ID] }, `applied ${ID}`],
+    ['an applied hook without an id', { command: BINARY, args: ['hook', 'applied'] }, undefined],
     [
-      'a script whose id leads elsewhere',
-      { command: BINARY, args: ['hook', 'script', '../s123'] },
+      'an applied hook whose id leads elsewhere',
+      { command: BINARY, args: ['hook', 'applied', '../s123'] },
       undefined,
     ],
     [
-      'a script with more arguments',
-      { command: BINARY, args: ['hook', 'script', SCRIPT, SCRIPT] },
+      'an applied hook with more arguments',
+      { command: BINARY, args: ['hook', 'applied', ID, ID] },
       undefined,
     ],
-    ['a script of another binary', { command: '/usr/bin/x', args: ['hook', 'script', SCRIPT] }, undefined],
+    [
+      'an applied hook of another binary',
+      { command: '/usr/bin/x', args: ['hook', 'applied', ID] },
+      undefined,
+    ],
     ['predecessor', { command: `node ${HOME}/.self-generation/hooks/prompt-logger.mjs` }, old],
     ['predecessor with $HOME', { command: 'node "$HOME"/.self-generation/hooks/prompt-logger.mjs' }, old],
     [
@@ -75,7 +80,9 @@ describe('recogniseEntry()', () => {
   for (const [name, found, expected] of rows) {
     test(`says ${expected ?? 'foreign'} to ${name}`, () => {
       const result = recogniseEntry({ type: 'command', ...found }, OWNER);
-      expect(result && `${result.kind} ${result.kind === 'script' ? result.id : result.name}`).toBe(expected);
+      expect(result && `${result.kind} ${result.kind === 'applied' ? result.id : result.name}`).toBe(
+        expected,
+      );
     });
   }
 
@@ -111,8 +118,8 @@ describe('wantedEntry()', () => {
         const found = recogniseEntry(wantedEntry(hook, invocation), owner);
         expect(found).toEqual({ kind: 'ours', name: hook.name });
       }
-      const script = recogniseEntry(scriptEntry(SCRIPT, 10, invocation), owner);
-      expect(script).toEqual({ kind: 'script', id: SCRIPT });
+      const applied = recogniseEntry(appliedEntry(ID, 10, invocation), owner);
+      expect(applied).toEqual({ kind: 'applied', id: ID });
     });
   }
 });

@@ -416,6 +416,7 @@ describe('installCommand()', () => {
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),
       progress: () => {},
+      agentMark: () => undefined,
       setExitCode: (code) => codes.push(code),
     };
     try {

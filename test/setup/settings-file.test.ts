@@ -4,13 +4,13 @@ import { parse, parseTree } from 'jsonc-parser';
 import { HOOKS, type HookRegistration, hooksIn } from '../../src/core/hook-names.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
+  type AppliedRegistration,
   inspectHooks,
-  isScript,
+  isApplied,
   type RegisterResult,
   type Registration,
+  registerApplied,
   registerHooks,
-  registerScript,
-  type ScriptRegistration,
   unregisterHooks,
 } from '../../src/setup/settings-file.ts';
 
@@ -308,80 +308,80 @@ describe('inspectHooks()', () => {
   });
 });
 
-const SCRIPT: ScriptRegistration = {
+const APPLIED: AppliedRegistration = {
   id: 's0a1b2c3d4',
   event: 'UserPromptSubmit',
   timeoutSeconds: 10,
 };
 
-describe('registerScript()', () => {
-  const withScript = (text: string, script = SCRIPT, changes: Partial<Registration> = {}) => {
-    const result = registerScript(text, script, registration(changes));
+describe('registerApplied()', () => {
+  const withApplied = (text: string, hook = APPLIED, changes: Partial<Registration> = {}) => {
+    const result = registerApplied(text, hook, registration(changes));
     if (result.kind !== 'edited') throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
-    expect(registerScript(result.text, script, registration(changes)).kind).toBe('unchanged');
+    expect(registerApplied(result.text, hook, registration(changes)).kind).toBe('unchanged');
     return result.text;
   };
   const last = (text: string) => (hooksOf(text).UserPromptSubmit as unknown[]).at(-1);
 
   test('adds one group, in the form of our own hook of that event', () => {
-    const script = { type: 'command', command: BINARY, args: ['hook', 'script', SCRIPT.id], timeout: 10 };
-    expect(last(withScript(edited('{}')))).toEqual({ hooks: [script] });
-    expect(last(withScript(edited('{}'), { ...SCRIPT, matcher: 'a|b' }))).toEqual({
+    const entry = { type: 'command', command: BINARY, args: ['hook', 'applied', APPLIED.id], timeout: 10 };
+    expect(last(withApplied(edited('{}')))).toEqual({ hooks: [entry] });
+    expect(last(withApplied(edited('{}'), { ...APPLIED, matcher: 'a|b' }))).toEqual({
       matcher: 'a|b',
-      hooks: [script],
+      hooks: [entry],
     });
-    const shell = { type: 'command', command: `'${BINARY}' hook script ${SCRIPT.id}`, timeout: 10 };
-    expect(last(withScript(edited('{}', { form: 'shell' })))).toEqual({ hooks: [shell] });
+    const shell = { type: 'command', command: `'${BINARY}' hook applied ${APPLIED.id}`, timeout: 10 };
+    expect(last(withApplied(edited('{}', { form: 'shell' })))).toEqual({ hooks: [shell] });
   });
 
   test('keeps the mark at the beginning, comments and line ends, and goes without a trace', () => {
     const before = edited('\uFEFF{ // mine\r\n\t"model": "opus",\r\n}\r\n');
-    const text = withScript(before);
+    const text = withApplied(before);
     expect(text).toStartWith('\uFEFF{ // mine\r\n\t"model": "opus"');
-    const isOwn = (found: unknown) => isScript(found, SCRIPT.id, registration());
+    const isOwn = (found: unknown) => isApplied(found, APPLIED.id, registration());
     expect(unregisterHooks(text, isOwn)).toEqual({ kind: 'edited', text: before });
-    expect(unregisterHooks(text, (found) => isScript(found, 's000000000', registration())).kind).toBe(
+    expect(unregisterHooks(text, (found) => isApplied(found, 's000000000', registration())).kind).toBe(
       'unchanged',
     );
   });
 
   test('is not touched when the hooks are registered again, moved or taken out', () => {
-    const text = withScript(edited('{}'));
+    const text = withApplied(edited('{}'));
     expect(registerHooks(text, registration()).kind).toBe('unchanged');
     const shell = edited(text, { form: 'shell' });
-    expect(JSON.stringify(hooksOf(shell))).toContain(`"script","${SCRIPT.id}"`);
+    expect(JSON.stringify(hooksOf(shell))).toContain(`"applied","${APPLIED.id}"`);
     expect(inspectHooks(text, registration())).toMatchObject({
       entries: [{ event: 'UserPromptSubmit', kind: 'ours', name: 'prompt-logger' }],
     });
-    expect(JSON.stringify(hooksOf(unregistered(text)))).toContain(SCRIPT.id);
+    expect(JSON.stringify(hooksOf(unregistered(text)))).toContain(APPLIED.id);
   });
 
   test('registers for an event that every client knows although no hook of ours stands there', () => {
-    const text = registerScript(edited('{}'), { ...SCRIPT, event: 'PostToolUse' }, registration());
+    const text = registerApplied(edited('{}'), { ...APPLIED, event: 'PostToolUse' }, registration());
     expect(text.kind === 'edited' && hooksOf(text.text).PostToolUse).toHaveLength(1);
   });
 
-  const refused: [string, string, ScriptRegistration, string][] = [
-    ['no hook of ours', '{"hooks": {"UserPromptSubmit": []}}', SCRIPT, 'no hook of ours stands under'],
-    ['an empty file', '', SCRIPT, 'no hook of ours'],
+  const refused: [string, string, AppliedRegistration, string][] = [
+    ['no hook of ours', '{"hooks": {"UserPromptSubmit": []}}', APPLIED, 'no hook of ours stands under'],
+    ['an empty file', '', APPLIED, 'no hook of ours'],
     [
       'no hook of ours under an event that not every client knows',
       edited('{}'),
-      { ...SCRIPT, event: 'PostToolBatch' },
+      { ...APPLIED, event: 'PostToolBatch' },
       'under "PostToolBatch"',
     ],
-    ['broken JSON', '{', SCRIPT, 'not valid JSON'],
-    ['hooks that are no object', '{"hooks": 5}', SCRIPT, 'is not an object'],
+    ['broken JSON', '{', APPLIED, 'not valid JSON'],
+    ['hooks that are no object', '{"hooks": 5}', APPLIED, 'is not an object'],
     [
-      'the same script under another event',
-      withScript(edited('{}', { hooks: [...FIRST, ...GUIDE] })),
-      { ...SCRIPT, event: 'PreToolUse' },
+      'the same hook under another event',
+      withApplied(edited('{}', { hooks: [...FIRST, ...GUIDE] })),
+      { ...APPLIED, event: 'PreToolUse' },
       'for something else',
     ],
   ];
-  for (const [name, text, script, reason] of refused) {
+  for (const [name, text, hook, reason] of refused) {
     test(`refuses ${name}`, () => {
-      const result = registerScript(text, script, registration());
+      const result = registerApplied(text, hook, registration());
       expect(result.kind === 'refused' && result.reason).toContain(reason);
     });
   }

@@ -66,6 +66,7 @@ async function call(...words: string[]) {
     stdout: (text) => stdout.push(text),
     stderr: (text) => stderr.push(text),
     progress: () => {},
+    agentMark: () => undefined,
     setExitCode: (code) => codes.push(code),
   };
   await uninstallCommand(context).parseAsync(words, { from: 'user' });

@@ -353,6 +353,7 @@ describe('uninstallCommand()', () => {
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),
       progress: () => {},
+      agentMark: () => undefined,
       setExitCode: (code) => codes.push(code),
     };
     try {

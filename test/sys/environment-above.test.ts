@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { isSetAbove } from '../../src/sys/environment-above.ts';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isSetAbove, programAbove } from '../../src/sys/environment-above.ts';
 
 const PROBE = `
   import { isSetAbove } from '${import.meta.dir}/../../src/sys/environment-above.ts';
@@ -25,5 +27,37 @@ describe('isSetAbove()', () => {
 
   test('is false for a process that there is not', () => {
     expect(isSetAbove('PATH', 2 ** 22 + 1)).toBe(false);
+  });
+});
+
+describe('programAbove()', () => {
+  /** What a process says that has nothing in its environment, below these words; the last `sh` gives it its place. */
+  function askBelow(start: (directory: string, line: string) => string[]): string {
+    const directory = mkdtempSync(`${tmpdir()}/above-`);
+    try {
+      symlinkSync('/bin/sh', `${directory}/codex`);
+      const probe = `import { programAbove } from "${import.meta.dir}/../../src/sys/environment-above.ts"; console.log(programAbove(["gemini", "codex"]));`;
+      writeFileSync(`${directory}/probe.ts`, probe);
+      const line = `sh -c 'exec env -i ${process.execPath} ${directory}/probe.ts'; :`;
+      writeFileSync(
+        `${directory}/gemini.js`,
+        `console.log(Bun.spawnSync(["sh", "-c", ${JSON.stringify(line)}]).stdout.toString().trim())`,
+      );
+      return Bun.spawnSync(start(directory, line), { stderr: 'inherit' }).stdout.toString().trim();
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  }
+
+  test('knows a client by its name, or by that of the script that an interpreter runs', () => {
+    expect(askBelow((directory, line) => [`${directory}/codex`, '-c', line])).toBe('codex');
+    expect(askBelow((directory) => [process.execPath, '--smol', `${directory}/gemini.js`])).toBe('gemini');
+  });
+
+  test('takes no word of a command line for a program', () => {
+    expect(askBelow((_, line) => ['sh', '-c', `: codex gemini; ${line}`, 'codex', 'gemini'])).toBe(
+      'undefined',
+    );
+    expect(programAbove(['codex'], 2 ** 22 + 1)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HOOKS } from '../../core/hook-names.ts';
+import { readDeclaration } from '../../core/hook-declaration.ts';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../../core/suggestion.ts';
@@ -75,9 +75,12 @@ const SUGGESTION = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('hook'),
     ...COMMON,
-    hookEvent: z.enum(HOOKS.map((hook) => hook.event)),
-    hookMatcher: z.string().max(200).optional(),
-    hookCode: required(SUGGESTION_TEXT_LENGTH_MAX),
+    hook: z.unknown().transform((value, context) => {
+      const read = readDeclaration(value);
+      if (read.kind === 'read') return read.declaration;
+      context.addIssue({ code: 'custom', message: read.reason });
+      return z.NEVER;
+    }),
   }),
 ]);
 const DOCUMENT = z.object({

@@ -1,4 +1,5 @@
 import { ANALYSIS_MARK } from '../../core/analysis-mark.ts';
+import { DECLARED_TEXT_LENGTH_MAX } from '../../core/hook-declaration.ts';
 import { inertText } from '../../core/inert-text.ts';
 import type { Language } from '../../core/messages.ts';
 import { cutText } from '../../core/text.ts';
@@ -239,7 +240,7 @@ Do this:
 4. For each pattern that is worth it, one suggestion:
    - "skill": a custom slash command for a task that the user keeps describing anew
    - "claude_md": one rule, one sentence, that prevents a recurring error or states a convention of this project
-   - "hook": a small script for something that must happen at every such event; only when nothing else would do
+   - "hook": something to be told at certain calls of a tool, or a reason to deny them; only when nothing else would do
 
 ${LESSON_TASK}
 
@@ -279,13 +280,14 @@ const CLOSING = `Answer with one JSON object and nothing else:
   "suggestions": [
     {"type": "claude_md", "summary": "one line", "evidence": "what in the log shows it", "priority": 1, "rule": "one sentence", "groups": [3]},
     {"type": "skill", "summary": "one line", "evidence": "", "priority": 2, "skillName": "lower-case-name", "action": "what the command tells the agent to do, in Markdown", "examples": ["a prompt of the user that it is for"]},
-    {"type": "hook", "summary": "one line", "evidence": "", "priority": 3, "hookEvent": "PostToolUse", "hookMatcher": "Edit|Write", "hookCode": "a JavaScript module"}
+    {"type": "hook", "summary": "one line", "evidence": "", "priority": 3, "hook": {"event": "PreToolUse", "tools": ["Bash"], "when": {"command": "npm publish"}, "action": "deny", "text": "what to do instead, one line"}}
   ],
   "lessons": [{"group": 3, "advice": "at most ${ADVICE_LENGTH_MAX} characters, one line", "kind": "command|environment|directory|order|cause|convention", "confidence": 0.9}]
 }
-"hookCode" reads the event's JSON from standard input and may print one JSON document. It imports nothing but node:fs,
-node:path, node:os, node:url, node:util and node:process, starts no program, opens no connection, makes no code from text,
-and decides nothing about permissions; other code is refused. Of what it prints only hookSpecificOutput.additionalContext and
-systemMessage reach the client.
+A "hook" is a declaration and has no code. "event" is PreToolUse, PostToolUse or PostToolUseFailure; "tools" are whole names
+of tools. "when" can be left out; it is {"command": "the first words of a command, without quotes"} for Bash, or {"path":
+"src/generated/**"} for Read, Edit, Write and NotebookEdit: a path inside the project, where "*" stands for any name and "**"
+for any directories. "action" is "tell", or with PreToolUse "deny". "text" is one line of at most ${DECLARED_TEXT_LENGTH_MAX} characters
+without tags: what is told, or why the call is denied and what to do instead.
 "priority" is a number, the highest first to be read. "groups" names the "group" of failures that the rule is to prevent; a
 lesson's "group" is one number that stands in the log.`;

@@ -54,8 +54,7 @@ export function keepAnswer(answer: AnalysisAnswer, keeper: Keeper, db: Db): Stor
 /** In the shape that analysis_cache has always had. */
 function cached(proposal: AnalysisAnswer['proposals'][number], id: string, key: AnalysisKey) {
   const { type, summary, evidence, priority, text, details } = proposal;
-  const content =
-    type === 'claude_md' ? { rule: text } : type === 'skill' ? { action: text } : { hookCode: text };
+  const content = type === 'claude_md' ? { rule: text } : type === 'skill' ? { action: text } : {};
   const project = key.projectPath === null ? null : key.project;
   return { type, id, summary, evidence, priority, project, ...content, ...details };
 }

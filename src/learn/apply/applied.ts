@@ -1,39 +1,36 @@
 import { z } from 'zod';
-import { HOOKS } from '../../core/hook-names.ts';
 
-/**
- * What apply did, as it is kept with the suggestion: everything that undo needs, and by which a hook's code is known to
- * be what the user was shown.
- */
+/** What apply did, as it is kept with the suggestion: everything that undo needs, and what a hook does when it is asked. */
 const COMMON = {
   scope: z.enum(['project', 'global']),
   /** The file that was written. */
   path: z.string(),
-  /** Below which it has to stay. */
-  root: z.string(),
   /** Directories that were made for it, outermost first. */
   directories: z.array(z.string()),
 };
+/** Of a file below which directory it has to stay. */
+const FILE = { ...COMMON, root: z.string() };
 
 const APPLIED = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('skill'), ...COMMON, sha256: z.string() }),
+  z.object({ kind: z.literal('skill'), ...FILE, sha256: z.string() }),
   z.object({
     kind: z.literal('claude_md'),
-    ...COMMON,
+    ...FILE,
     rule: z.string(),
     /** There was no such file before. */
     createdFile: z.boolean(),
   }),
+  /** `path`: the settings in which it is registered. */
   z.object({
-    kind: z.literal('hook'),
+    kind: z.literal('declaration'),
     ...COMMON,
-    sha256: z.string(),
-    event: z.enum(HOOKS.map((hook) => hook.event)),
-    matcher: z.string().optional(),
-    settings: z.string(),
+    /** Read again each time that it is asked: a later version may know better what must not be said. */
+    declaration: z.unknown(),
     /** Empty: in every project. */
     projectPath: z.string(),
   }),
+  /** A script that an earlier version wrote and registered. Nothing runs it any more. */
+  z.object({ kind: z.literal('hook'), ...FILE, sha256: z.string(), settings: z.string() }),
 ]);
 
 export type Applied = z.infer<typeof APPLIED>;

@@ -1,14 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { unreachable } from '../../core/guards.ts';
-import { HOOKS } from '../../core/hook-names.ts';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import type { Language } from '../../core/messages.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
-import { SCRIPT_ID } from '../../setup/hook-command.ts';
+import { SUGGESTION_ID } from '../../setup/hook-command.ts';
 import { sha256 } from '../../setup/manifest.ts';
 import type { Place } from '../../setup/place.ts';
-import { realPath } from '../../sys/atomic-file.ts';
 import type { Applied } from './applied.ts';
 import {
   type Base,
@@ -19,10 +17,8 @@ import {
   type Target,
 } from './apply-target.ts';
 import { type Change, type FileChange, NO_CHANGE, readText } from './file-change.ts';
-import { auditHookCode, type Finding, passesAudit } from './hook-audit.ts';
-import { SCRIPT_TIMEOUT_SECONDS, scriptPath, scriptText } from './hook-script.ts';
+import { planRegistration } from './hook-settings.ts';
 import { insertRule, objectionToRule, RULES_HEADINGS } from './rule-block.ts';
-import { planRegistration } from './script-settings.ts';
 import { objectionToSkill, skillFile, skillNameOf } from './skill-file.ts';
 
 export type ApplyRequest = BaseRequest & {
@@ -41,21 +37,23 @@ type Ready = {
   readonly notes: readonly string[];
 };
 
-/** What applying a suggestion comes to. Nothing has been changed. `findings`: of a hook's code. */
-export type ApplyPlan = (
+/** What applying a suggestion comes to. Nothing has been changed. */
+export type ApplyPlan =
   | Ready
   /** Somebody else wrote the same rule already: nothing is applied, and nothing recorded. */
   | { readonly kind: 'present'; readonly path: string; readonly line: number }
-  | Refusal
-) & { readonly findings?: readonly Finding[] };
+  | Refusal;
 
 const PROJECT_MODES = { file: 0o644, directory: 0o755 };
 const PRIVATE_MODES = { file: 0o600, directory: 0o700 };
 const NAMES_MAX = 10_000;
+const HOOK_TIMEOUT_SECONDS = 5;
+/** Of a hook that an earlier version or another implementation proposed. */
+export const CONTAINS_CODE = 'it contains code, and no code that a model wrote is run';
 
 /** Plans what `apply` does: reads what is there, changes nothing. Never throws for what stands in a suggestion. */
 export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
-  if (!SCRIPT_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
+  if (!SUGGESTION_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
   if (suggestion.type === 'hook') return planHook(suggestion, request);
   if (suggestion.type === 'lesson') return refused('a lesson goes into no file');
   const base = findBase(suggestion, request);
@@ -152,69 +150,34 @@ function planRule(suggestion: Suggestion, base: Base, { language, earlier }: App
   return ready(changeOf(base, file, target.missing), applied);
 }
 
-function planHook(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
-  const findings = auditHookCode(suggestion.text);
-  const plan = passesAudit(findings)
-    ? planScript(suggestion, request)
-    : refused('its code has no place in a hook');
-  return { ...plan, findings };
-}
-
-/** A script of our own, and an entry in the client's settings that runs it. */
-function planScript(
-  { id, details, text, projectPath }: Suggestion,
-  { place, platform, scope, earlier }: ApplyRequest,
-): Ready | Refusal {
-  const event = HOOKS.find((hook) => hook.event === details.hookEvent)?.event;
-  if (event === undefined) return refused(`the event "${details.hookEvent ?? ''}" is none that we know`);
-  const matcher = details.hookMatcher === undefined ? {} : { matcher: details.hookMatcher };
-  if (!isExpression(matcher.matcher ?? ''))
-    return refused(`its matcher "${matcher.matcher}" is no regular expression`);
-  const root = realPath(place.paths.home);
-  const target = findTarget(root, scriptPath(id, place.paths));
-  if (target.kind === 'refused') return target;
-  const script = scriptText(id, text);
-  const standing = readText(target.path);
-  if (standing.kind === 'refused') return standing;
-  if (standing.text !== null && standing.text !== script)
-    return refused(`"${target.path}" exists with other code; remove it first`);
-  const registration = { id, event, timeoutSeconds: SCRIPT_TIMEOUT_SECONDS, ...matcher };
+/** An entry in the client's settings by which our program is asked; what it says then is kept with the verdict. */
+function planHook(
+  { id, details, projectPath }: Suggestion,
+  { place, platform, scope }: ApplyRequest,
+): ApplyPlan {
+  const declaration = details.hook;
+  if (declaration === undefined) return refused(CONTAINS_CODE);
+  const registration = {
+    id,
+    event: declaration.event,
+    matcher: declaration.tools.join('|'),
+    timeoutSeconds: HOOK_TIMEOUT_SECONDS,
+  };
   const settings = planRegistration(registration, place, platform);
   if (settings.kind === 'refused') return settings;
-  const mode = PRIVATE_MODES.file;
-  const own = { path: target.path, before: standing.text, after: script, mode, isShown: true };
-  const change: Change = {
-    files: standing.text === script ? settings.files : [own, ...settings.files],
-    makes: target.missing,
-    removes: [],
-    directoryMode: PRIVATE_MODES.directory,
-  };
   const isEverywhere = scope === 'global' || projectPath === '';
   const notes = settings.isDisabled
     ? [`"disableAllHooks" is true in "${place.settings}": no hook runs until you remove that line`]
     : [];
   const applied: Applied = {
-    kind: 'hook',
+    kind: 'declaration',
     scope: isEverywhere ? 'global' : 'project',
-    path: target.path,
-    root,
-    directories: madeFor(target, earlier),
-    sha256: sha256(script),
-    event,
-    ...matcher,
-    settings: place.settings,
+    path: place.settings,
+    directories: [],
+    declaration,
     projectPath: isEverywhere ? '' : projectPath,
   };
-  return ready(change, applied, notes);
-}
-
-function isExpression(text: string): boolean {
-  try {
-    new RegExp(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return ready({ ...NO_CHANGE, files: settings.files }, applied, notes);
 }
 
 function ready(change: Change, applied: Applied, notes: readonly string[] = []): Ready {

@@ -5,8 +5,8 @@ import type { Place } from '../../setup/place.ts';
 import { type Applied, type AppliedOf, readApplied } from './applied.ts';
 import { findTarget, type Refusal } from './apply-target.ts';
 import { type Change, type FileChange, NO_CHANGE, readText } from './file-change.ts';
+import { planRemoval } from './hook-settings.ts';
 import { removeRule } from './rule-block.ts';
-import { planRemoval } from './script-settings.ts';
 
 /** What taking a verdict back comes to. Nothing has been changed. */
 export type UndoPlan =
@@ -26,6 +26,7 @@ export function planUndo(suggestion: Suggestion, request: UndoRequest): UndoPlan
   if (suggestion.status !== 'applied') return refused('it waits for your decision');
   const applied = readApplied(suggestion.applied);
   if (applied === undefined) return refused('what was done is not recorded; take it back by hand');
+  if (applied.kind === 'declaration') return undoDeclaration(suggestion.id, applied, request);
   const target = findTarget(applied.root, applied.path);
   if (target.kind === 'refused') return target;
   if (target.path !== applied.path) return refused(`"${applied.path}" leads to "${target.path}" by now`);
@@ -35,7 +36,7 @@ export function planUndo(suggestion: Suggestion, request: UndoRequest): UndoPlan
     case 'claude_md':
       return undoRule(applied, request.others);
     case 'hook':
-      return undoHook(suggestion.id, applied, request);
+      return undoScript(suggestion.id, applied, request);
     default:
       return unreachable(applied);
   }
@@ -75,7 +76,19 @@ function undoRule(applied: AppliedOf<'claude_md'>, others: readonly Applied[]): 
   return ready(changeOf([file], applied));
 }
 
-function undoHook(id: string, applied: AppliedOf<'hook'>, { place, platform }: UndoRequest): UndoPlan {
+function undoDeclaration(
+  id: string,
+  applied: AppliedOf<'declaration'>,
+  { place, platform }: UndoRequest,
+): UndoPlan {
+  const settings = planRemoval(id, { ...place, settings: applied.path }, platform);
+  if (settings.kind === 'refused') return settings;
+  if (settings.files.length === 0) return gone(applied, `It is registered no more in "${applied.path}"`);
+  return ready(changeOf(settings.files, applied));
+}
+
+/** What an earlier version applied. */
+function undoScript(id: string, applied: AppliedOf<'hook'>, { place, platform }: UndoRequest): UndoPlan {
   const script = planFileRemoval(applied);
   if (script.kind === 'refused') return script;
   const settings = planRemoval(id, { ...place, settings: applied.settings }, platform);

@@ -17,12 +17,14 @@ import { type ApplyPlan, type ApplyRequest, planApply } from '../../../src/learn
 import { carryOut, listApplied, listEarlier } from '../../../src/learn/apply/decide.ts';
 import { planUndo, type UndoPlan, type UndoRequest } from '../../../src/learn/apply/undo.ts';
 import { checkApplied } from '../../../src/setup/check-applied.ts';
+import { sha256 } from '../../../src/setup/manifest.ts';
 import { locate } from '../../../src/setup/place.ts';
 import { uninstall } from '../../../src/setup/uninstall.ts';
 import { type Home, readEvents, temporaryHome } from '../../support/home.ts';
 import { runProgram } from '../../support/hook-process.ts';
 import { withDatabase } from '../../support/seed.ts';
 import {
+  CODE_HOOK,
   feedbackOf,
   forgeSuggestion,
   HOOK,
@@ -343,34 +345,32 @@ describe('a hook', () => {
       hooks: Record<string, unknown>[];
     }[];
 
-  test('becomes a private script and one entry, and goes again', async () => {
+  test('becomes one entry and no code, and goes again', async () => {
     using home = bench();
     home.put('.claude/settings.json', SETTINGS);
     await installHere(home);
     const suggestion = seedSuggestion(home, HOOK, own(home));
     const before = treeBelow(home.path);
     apply(home, suggestion);
-    const script = `${home.paths.scripts}/${suggestion.id}.mjs`;
-    expect(statSync(script).mode & 0o777).toBe(0o600);
-    expect(statSync(home.paths.scripts).mode & 0o777).toBe(0o700);
-    expect(read(script)).toEndWith(HOOK.hookCode);
+    expect(existsSync(home.paths.scripts)).toBe(false);
     expect(entriesIn(home, 'PreToolUse').at(-1)).toEqual({
       matcher: 'Edit|Write',
       hooks: [
         {
           type: 'command',
           command: home.paths.binary,
-          args: ['hook', 'script', suggestion.id],
-          timeout: 10,
+          args: ['hook', 'applied', suggestion.id],
+          timeout: 5,
         },
       ],
     });
     expect(read(settingsOf(home))).toStartWith('{\n  "model": "opus", // mine\n  "permissions": {},');
-    expect(storedSuggestion(home, suggestion.id).applied).toMatchObject({
-      kind: 'hook',
+    expect(storedSuggestion(home, suggestion.id).applied).toEqual({
+      kind: 'declaration',
       scope: 'project',
-      event: 'PreToolUse',
-      matcher: 'Edit|Write',
+      path: settingsOf(home),
+      directories: [],
+      declaration: HOOK.hook,
       projectPath: home.app,
     });
     undo(home, suggestion);
@@ -378,17 +378,17 @@ describe('a hook', () => {
     for (const [name, what] of Object.entries(after)) {
       if (!/backups|self-gen\.db/.test(name)) expect(`${name} ${what}`).toBe(`${name} ${before[name]}`);
     }
-    expect(existsSync(home.paths.scripts)).toBe(false);
   });
 
   test('has the form that our own hooks have', async () => {
     using home = bench();
     await installHere(home, '2.1.100');
-    const suggestion = seedSuggestion(home, { ...HOOK, hookMatcher: undefined });
+    const suggestion = seedSuggestion(home, HOOK);
     apply(home, suggestion);
     expect(entriesIn(home, 'PreToolUse').at(-1)).toEqual({
+      matcher: 'Edit|Write',
       hooks: [
-        { type: 'command', command: `'${home.paths.binary}' hook script ${suggestion.id}`, timeout: 10 },
+        { type: 'command', command: `'${home.paths.binary}' hook applied ${suggestion.id}`, timeout: 5 },
       ],
     });
     expect(storedSuggestion(home, suggestion.id).applied).toMatchObject({ scope: 'global', projectPath: '' });
@@ -404,7 +404,6 @@ describe('a hook', () => {
     const applied = read(settingsOf(home));
     await installHere(home);
     expect(read(settingsOf(home))).toBe(applied);
-    expect(existsSync(`${home.paths.scripts}/${suggestion.id}.mjs`)).toBe(true);
     const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
     expect(report.kind).toBe('done');
     rmSync(`${home.path}/dist`, { recursive: true });
@@ -425,18 +424,10 @@ describe('a hook', () => {
     expect(look()).toEqual([]);
     apply(home, suggestion);
     expect(look()).toEqual(['ok 1 hook as applied']);
-    const script = `${home.paths.scripts}/${suggestion.id}.mjs`;
-    const code = read(script);
-    writeFileSync(script, 'mine');
-    expect(look()).toEqual([
-      `warning ${suggestion.id} does not run: ${script} is not as it was when it was applied`,
-    ]);
     uninstall({ env, platform: 'linux', purge: false, dryRun: false });
     await installHere(home);
-    expect(look()).toEqual([`warning ${suggestion.id} does not run: ${script} is gone`]);
-    home.put(`.self-generation/hooks/auto/${suggestion.id}.mjs`, code);
     expect(look()).toEqual([
-      `warning ${suggestion.id} does not run: it is not registered in ${settingsOf(home)}`,
+      `warning ${suggestion.id} does nothing: it is not registered in ${settingsOf(home)}`,
     ]);
     undo(home, suggestion);
     apply(home, storedSuggestion(home, suggestion.id));
@@ -449,7 +440,7 @@ describe('a hook', () => {
     using home = bench();
     await installHere(home);
     for (const answer of [HOOK, RULE, SKILL]) apply(home, seedSuggestion(home, answer, own(home)));
-    const [rule, skill] = listApplied(home.paths).filter(({ kind }) => kind !== 'hook');
+    const [rule, skill] = listApplied(home.paths).filter(({ kind }) => kind !== 'declaration');
     const purge = (dryRun: boolean) => {
       const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: true, dryRun });
       return report.kind === 'done' ? report.warnings : [];
@@ -478,38 +469,81 @@ describe('a hook', () => {
     expect(existsSync(home.paths.hooks)).toBe(false);
   });
 
-  const refused: [string, object, string][] = [
-    ['an event that we do not know', { hookEvent: 'Nightly' }, 'the event "Nightly"'],
-    ['no event', { hookEvent: undefined }, 'the event ""'],
-    ['a matcher that is none', { hookMatcher: '(' }, 'no regular expression'],
-    ['forbidden code', { hookCode: "eval('1')" }, 'no place in a hook'],
-  ];
-  for (const [name, changes, reason] of refused) {
-    test(`with ${name} is refused`, async () => {
-      using home = bench();
-      await installHere(home);
-      expect(reasonOf(plan(home, seedSuggestion(home, { ...HOOK, ...changes })))).toContain(reason);
-    });
-  }
+  test('that contains code is refused, also when a declaration in it is wrong', async () => {
+    using home = bench();
+    await installHere(home);
+    for (const answer of [CODE_HOOK, { ...CODE_HOOK, hook: { ...HOOK.hook, run: 'id' } }]) {
+      expect(reasonOf(plan(home, seedSuggestion(home, answer)))).toContain('contains code');
+    }
+  });
 
   test('is refused where nothing is installed, and for an event that this client may not know', async () => {
     using home = bench();
-    const suggestion = seedSuggestion(home, { ...HOOK, hookEvent: 'PostToolBatch' });
+    const hook = { ...HOOK.hook, event: 'PostToolUseFailure' };
+    const suggestion = seedSuggestion(home, { ...HOOK, hook });
     expect(reasonOf(plan(home, suggestion))).toContain('install" first');
-    await installHere(home, '2.1.100');
-    expect(reasonOf(plan(home, suggestion))).toContain('no hook of ours stands under "PostToolBatch"');
+    await installHere(home, '2.0.10');
+    expect(reasonOf(plan(home, suggestion))).toContain('no hook of ours stands under "PostToolUseFailure"');
     writeFileSync(settingsOf(home), '{ "hooks": ');
     expect(reasonOf(plan(home, suggestion))).toContain('not valid JSON');
     rmSync(settingsOf(home));
     expect(reasonOf(plan(home, suggestion))).toContain('there is no');
   });
+});
 
-  test('does not replace a script that is there already', async () => {
+/** A hook as an earlier version applied it: a script of ours, and the entry that ran it. */
+async function applyAsBefore(home: Bench): Promise<{ id: string; script: string }> {
+  await installHere(home);
+  const { id } = seedSuggestion(home, CODE_HOOK, own(home));
+  const script = home.put(`.self-generation/hooks/auto/${id}.mjs`, CODE_HOOK.hookCode);
+  const settings = `${home.path}/.claude/settings.json`;
+  const entry = { type: 'command', command: home.paths.binary, args: ['hook', 'script', id], timeout: 10 };
+  const parsed = parse(read(settings));
+  parsed.hooks.PreToolUse.push({ matcher: 'Edit|Write', hooks: [entry] });
+  writeFileSync(settings, JSON.stringify(parsed));
+  const record = {
+    kind: 'hook',
+    scope: 'project',
+    path: script,
+    root: home.path,
+    directories: [home.paths.scripts],
+    sha256: sha256(CODE_HOOK.hookCode),
+    event: 'PreToolUse',
+    settings,
+    projectPath: home.app,
+  };
+  withDatabase(home.paths, (db) =>
+    db.sqlite.run("UPDATE suggestions SET status = 'applied', applied = ?", JSON.stringify(record)),
+  );
+  return { id, script };
+}
+
+describe('a script of an earlier version', () => {
+  test('is named by doctor, and undo removes it with its entry', async () => {
     using home = bench();
-    await installHere(home);
-    const suggestion = seedSuggestion(home, HOOK);
-    home.put(`.self-generation/hooks/auto/${suggestion.id}.mjs`, 'mine');
-    expect(reasonOf(plan(home, suggestion))).toContain('exists with other code');
+    const { id, script } = await applyAsBefore(home);
+    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([
+      {
+        name: 'applied hooks',
+        status: 'warning',
+        detail: `${id} does nothing: ${script} is code that a model wrote, which is run no more`,
+        remedy: `Run: self-generation undo ${id}`,
+      },
+    ]);
+    undo(home, storedSuggestion(home, id));
+    expect(existsSync(home.paths.scripts)).toBe(false);
+    expect(read(`${home.path}/.claude/settings.json`)).not.toContain(id);
+    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([]);
+  });
+
+  test('stays when it was edited, and goes with uninstall all the same', async () => {
+    using home = bench();
+    const { id, script } = await applyAsBefore(home);
+    writeFileSync(script, 'mine');
+    expect(reasonOf(undoPlan(home, storedSuggestion(home, id)))).toContain('was changed since');
+    uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    expect(existsSync(script)).toBe(false);
+    expect(existsSync(`${home.path}/.claude/settings.json`)).toBe(false);
   });
 });
 
@@ -521,15 +555,6 @@ describe('undo', () => {
     const path = `${home.app}/.claude/commands/release-it.md`;
     writeFileSync(path, `${read(path)}mine\n`);
     expect(reasonOf(undoPlan(home, suggestion))).toContain('was changed since; remove it, or');
-  });
-
-  test('leaves a script that was edited, and its entry', async () => {
-    using home = bench();
-    await installHere(home);
-    const suggestion = seedSuggestion(home, HOOK, own(home));
-    apply(home, suggestion);
-    writeFileSync(`${home.paths.scripts}/${suggestion.id}.mjs`, 'mine');
-    expect(reasonOf(undoPlan(home, suggestion))).toContain('was changed since');
   });
 
   test('takes what is gone already for taken back', () => {
@@ -637,7 +662,6 @@ describe('carryOut()', () => {
       const before = userTree(home);
       expect(() => apply(home, suggestion)).toThrow('disk full');
       expect(userTree(home)).toEqual(before);
-      expect(existsSync(home.paths.scripts)).toBe(false);
       expect(storedSuggestion(home, suggestion.id).status).toBe('new');
     }
     expect(feedbackOf(home)).toEqual([]);

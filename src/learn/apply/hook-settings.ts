@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { type Manifest, manifestText, readManifest, sha256 } from '../../setup/manifest.ts';
 import { ownerOf, type Place } from '../../setup/place.ts';
 import {
-  isScript,
+  type AppliedRegistration,
+  isApplied,
   type RegisterResult,
-  registerScript,
-  type ScriptRegistration,
+  registerApplied,
   unregisterHooks,
 } from '../../setup/settings-file.ts';
 import type { Refusal } from './apply-target.ts';
@@ -19,28 +19,28 @@ export type SettingsChange = {
   readonly isDisabled: boolean;
 };
 
-/** One more entry, which runs a script. Needs our own hooks there: they show what this client understands. */
+/** One more entry, for an applied hook. Needs our own hooks there: they show what this client understands. */
 export function planRegistration(
-  script: ScriptRegistration,
+  hook: AppliedRegistration,
   place: Place,
   platform: string,
 ): SettingsChange | Refusal {
   const { paths, settings } = place;
   const install = 'Run "self-generation install" first';
-  if (!existsSync(paths.binary)) return refused(`there is no "${paths.binary}" to run it. ${install}`);
+  if (!existsSync(paths.binary)) return refused(`there is no "${paths.binary}" to answer it. ${install}`);
   const read = readText(settings);
   if (read.kind === 'refused') return read;
   if (read.text === null) return refused(`there is no "${settings}". ${install}`);
   const manifest = manifestOf(place);
   const owner = { ...ownerOf(place, platform, manifest?.binary), binary: paths.binary };
-  const result: RegisterResult = registerScript(read.text, script, owner);
+  const result: RegisterResult = registerApplied(read.text, hook, owner);
   if (result.kind === 'refused') return refused(`${settings}: ${result.reason}. ${install}`);
   const isDisabled = result.notes.some(({ kind }) => kind === 'hooks-disabled');
   const after = result.kind === 'edited' ? result.text : read.text;
   return { kind: 'planned', files: filesOf(place, manifest, read.text, after), isDisabled };
 }
 
-/** The entry that runs this script goes, wherever it stands; without one nothing is changed. */
+/** The entry of this applied hook goes, wherever it stands; without one nothing is changed. */
 export function planRemoval(
   id: string,
   place: Place,
@@ -51,7 +51,7 @@ export function planRemoval(
   if (read.text === null) return { kind: 'planned', files: [] };
   const manifest = manifestOf(place);
   const owner = ownerOf(place, platform, manifest?.binary);
-  const result = unregisterHooks(read.text, (entry) => isScript(entry, id, owner));
+  const result = unregisterHooks(read.text, (entry) => isApplied(entry, id, owner));
   if (result.kind === 'refused') return refused(`${place.settings}: ${result.reason}`);
   const after = result.kind === 'unchanged' ? read.text : result.text;
   return { kind: 'planned', files: filesOf(place, manifest, read.text, after) };
