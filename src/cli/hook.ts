@@ -39,11 +39,28 @@ export function hookCommand(context: CliContext): Command {
 }
 
 async function runScript(id: string, context: CliContext): Promise<void> {
-  const { env, platform, cwd, executablePath } = context;
+  const { env, platform, executablePath } = context;
   const paths = statePaths(env, platform);
   if (paths === undefined) return; // Without a home nothing is applied, and there is no log to say so in.
-  const request = { id, env, paths, now: context.now(), cwd, executablePath, run: runCommand };
+  const request = {
+    id,
+    env,
+    paths,
+    now: context.now(),
+    cwd: directoryFor(context),
+    executablePath,
+    run: runCommand,
+  };
   const { stdout, stderr } = await runHookScript(request);
   if (stdout !== '') context.stdout(stdout);
   if (stderr !== '') context.stderr(stderr);
+}
+
+/** A hook is run although the directory of its session has been removed. */
+function directoryFor(context: CliContext): string {
+  try {
+    return context.cwd;
+  } catch {
+    return '/';
+  }
 }

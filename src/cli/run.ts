@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
 import { VERSION } from '../core/version.ts';
+import { currentDirectory } from '../sys/process.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
@@ -96,7 +97,9 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     confirm: confirmOnTerminal,
     setExitCode,
     now: () => new Date(),
-    cwd: process.cwd(),
+    get cwd() {
+      return currentDirectory();
+    },
   };
 }
 
