@@ -35,6 +35,9 @@ export async function compile(entrypoint: string, outfile: string): Promise<void
       autoloadPackageJson: false,
       // A hook ends before compiled machine code could pay: the compiler's threads only take time from it.
       jitPolicy: 20,
+      // Bun ends before our code runs where the working directory has been removed, as a worktree is under a session, unless
+      // it was told to change to another one. This one is where it stands; without /proc a compiled program does not run.
+      execArgv: process.platform === 'linux' ? ['--cwd=/proc/self/cwd'] : [],
     },
     define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
   });

@@ -15,7 +15,6 @@ import {
   prepareAnalysis,
 } from '../learn/analysis/analyze.ts';
 import { writeDatabase } from '../store/use-database.ts';
-import { isAlive } from '../sys/process.ts';
 import { runCommand } from '../sys/run-command.ts';
 import {
   type CliContext,
@@ -102,8 +101,6 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
     trigger: flags.sessionEnd ? 'session-end' : 'command',
     ...(givenAnswer === undefined ? {} : { givenAnswer: givenAnswer.text }),
     now: context.now,
-    pid: process.pid,
-    isAlive,
     run: runCommand,
     signal: interrupt.signal,
     onProgress: (what) => (flags.json ? undefined : context.progress(what)),

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
 import { VERSION } from '../core/version.ts';
 import { agentMark } from '../subagents/requester.ts';
+import { currentDirectory } from '../sys/process.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
@@ -98,7 +99,9 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     agentMark: () => agentMark(env),
     setExitCode,
     now: () => new Date(),
-    cwd: process.cwd(),
+    get cwd() {
+      return currentDirectory();
+    },
   };
 }
 

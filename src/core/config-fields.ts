@@ -1,4 +1,12 @@
-import { type Config, type ConfigProblem, FIELDS, readConfig, readPath, writePath } from './config.ts';
+import {
+  type Config,
+  type ConfigProblem,
+  FIELDS,
+  NO_SUCH_SETTING,
+  readConfig,
+  readPath,
+  writePath,
+} from './config.ts';
 import { isRecord, type Json } from './guards.ts';
 import { takeRunSettings } from './runs/read-run-settings.ts';
 import { RUN_FIELDS, readRunField } from './runs/run-settings-fields.ts';
@@ -108,13 +116,14 @@ function reportUnknown(source: Json, section: string, problems: ConfigProblem[])
     const found = source[name];
     let isSetting = false;
     let isSection = false;
-    for (const field of CONFIG_FIELDS) {
+    // A dot in a name leads nowhere: what stands there is not read.
+    for (const field of name.includes('.') ? [] : CONFIG_FIELDS) {
       isSetting ||= field.key === key;
       isSection ||= field.key.startsWith(`${key}.`);
     }
     if (isSection && isRecord(found)) reportUnknown(found, `${key}.`, problems);
     else if (isSection)
       problems.push({ key, found, message: 'expected an object; its settings have defaults' });
-    else if (!isSetting) problems.push({ key, found, message: 'no such setting; it has no effect' });
+    else if (!isSetting) problems.push({ key, found, message: NO_SUCH_SETTING });
   }
 }

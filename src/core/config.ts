@@ -25,6 +25,8 @@ export type Config = {
 /** A field that was not taken as it stands: where, what was found, what is used instead. */
 export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };
 
+export const NO_SUCH_SETTING = 'no such setting; it has no effect';
+
 type Field = {
   readonly key: string;
   readonly default: unknown;

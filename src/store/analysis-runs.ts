@@ -1,3 +1,4 @@
+import type { ProcessIdentity } from '../core/runs/turn.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
@@ -23,7 +24,8 @@ export type AnalysisRun = {
 
 export type RunRequest = {
   readonly ts: string;
-  readonly pid: number;
+  /** Who holds the lock as long as it lives. */
+  readonly process: ProcessIdentity;
   readonly trigger: AnalysisRun['trigger'];
   readonly project: string;
   readonly projectPath: string;
@@ -42,15 +44,13 @@ export type RunLimits = {
   readonly budgetSince: string;
   readonly budgetUsd: number;
   readonly runsMax: number;
-  readonly isAlive: (pid: number) => boolean;
+  /** Whether this very process has certainly ended. */
+  readonly isGone: (process: ProcessIdentity) => boolean;
   /** The most that this run is granted; without it, all that is left of the budget. */
   readonly grantUsdMax?: number;
   /** Whether this very process lives. Without it, no client outlives its run. */
-  readonly isClientAlive?: (client: RunClient) => boolean;
+  readonly isClientAlive?: (client: ProcessIdentity) => boolean;
 };
-
-/** The process that a run has started, told from a later one with the same id by its start. */
-export type RunClient = { readonly pid: number; readonly started: string };
 
 export type RunClaim =
   | {
@@ -84,7 +84,7 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
       `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model, budget_usd)
        VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)`,
       request.ts,
-      request.pid,
+      textOf(request.process),
       request.trigger,
       request.project,
       request.projectPath,
@@ -137,7 +137,7 @@ function spentSince(since: string, db: Db): { runs: number; spentUsd: number; as
 }
 
 /** The clients that runs which are no longer running may have left behind; where the start is unknown, none. */
-export function abandonedClients(limits: RunLimits, db: Db): RunClient[] {
+export function abandonedClients(limits: RunLimits, db: Db): ProcessIdentity[] {
   return runningRows(db)
     .filter((row) => isStale(row, limits))
     .flatMap((row) => clientOf(row) ?? []);
@@ -164,16 +164,34 @@ function runningRows(db: Db): Row[] {
   );
 }
 
-function isStale({ ts, pid }: Row, { staleBefore, isAlive }: RunLimits): boolean {
-  return String(ts) < staleBefore || !isAlive(Number(pid));
+function isStale(row: Row, { staleBefore, isGone }: RunLimits): boolean {
+  const holder = identityIn(String(row.pid));
+  return String(row.ts) < staleBefore || (holder !== undefined && isGone(holder));
 }
 
-function clientOf({ client_pid: pid, client_started: started }: Row): RunClient | undefined {
-  return typeof pid === 'number' && typeof started === 'string' ? { pid, started } : undefined;
+function clientOf({ client_pid: pid, client_started: started }: Row): ProcessIdentity | undefined {
+  return typeof started === 'string' ? identityIn(`${pid} ${started}`) : undefined;
 }
 
-/** Enters that the run's client was started. `started` is null where the system does not tell. */
-export function enterClient(id: number, pid: number, started: string | null, db: Db): void {
+/** An id alone is that of any later process as well, so its start goes with it. */
+function textOf({ pid, ...process }: ProcessIdentity): string {
+  return `${pid} ${startedText(process)}`;
+}
+
+function startedText({ boot, start }: Omit<ProcessIdentity, 'pid'>): string {
+  return `${boot} ${start}`;
+}
+
+/** Undefined for an id alone, as earlier versions wrote it: of such a process nothing is known. */
+function identityIn(text: string): ProcessIdentity | undefined {
+  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), boot, start };
+}
+
+/** Enters that the run's client was started. `client` is undefined when it has ended already. */
+export function enterClient(id: number, pid: number, client: ProcessIdentity | undefined, db: Db): void {
+  // Where the system does not say when a process started, nobody is to end it by its id.
+  const started = client === undefined || client.start === '' ? null : startedText(client);
   db.sqlite.run('UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?', pid, started, id);
 }
 

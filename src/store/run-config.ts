@@ -1,9 +1,10 @@
 import { pathExists, readTextFile } from '#runtime';
-import type { ConfigProblem } from '../core/config.ts';
+import { type ConfigProblem, NO_SUCH_SETTING } from '../core/config.ts';
 import { parseConfig } from '../core/config-fields.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import { readRunSettings } from '../core/runs/read-run-settings.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
+import { inAscii } from '../core/runs/tool-policy.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 
 /** The settings as far as a new run may rely on them. `warnings`: what is wrong and does not matter that much. */
@@ -13,8 +14,12 @@ export type RunConfig =
 
 /** What keeps a run within bounds: a mistake there must not mean that there are none. */
 const BOUNDS = ['tools.subagents', 'agents.list', 'budget'];
+/** Settings of another implementation, which are none here and bound nothing. */
+const OF_OTHERS = ['dbPath', 'embedding'];
 /** Where the settings of runs stand. */
 const SECTIONS = ['agents', 'tools', 'announce', 'budget', 'models'];
+/** A single tool that is denied or allowed. */
+const TOOL_ENTRY = /\.tools\.(?:deny|allow)\[/;
 const WARNINGS_MAX = 3;
 const ADVICE = 'Correct it: "self-generation doctor" and "self-generation config" say what is wrong';
 
@@ -32,12 +37,21 @@ export function loadRunConfig(paths: StatePaths): RunConfig {
   if (!isRecord(document)) {
     return { kind: 'refused', error: `the settings "${paths.config}" are not a JSON object. ${ADVICE}` };
   }
-  const problems = parseConfig(document).problems.filter(({ key }) => isIn(key, SECTIONS));
-  const [first, ...more] = problems.filter(({ key }) => isIn(key, BOUNDS) || BOUNDS.some(below(key)));
+  const { isStrict } = readRunSettings(document).settings.tools;
+  const problems = parseConfig(document).problems.filter((one) => isIn(one.key, SECTIONS) || mayBeBound(one));
+  const [first, ...more] = problems.filter((one) => {
+    if (TOOL_ENTRY.test(one.key)) return isStrict;
+    return isIn(one.key, BOUNDS) || BOUNDS.some(below(one.key)) || (isStrict && mayBeBound(one));
+  });
   if (first === undefined) return usable(document, problems);
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
   const error = `the settings do not say what a sub-agent may do: ${inWords(first)}${others}. ${ADVICE}`;
   return { kind: 'refused', error };
+}
+
+/** A name that is no setting, wherever it stands, may be a bound that is misspelt or in the wrong place. */
+function mayBeBound({ key, message }: ConfigProblem): boolean {
+  return message === NO_SUCH_SETTING && !isIn(key, OF_OTHERS);
 }
 
 function usable(document: unknown, problems: readonly ConfigProblem[]): RunConfig {
@@ -50,7 +64,7 @@ function usable(document: unknown, problems: readonly ConfigProblem[]): RunConfi
 /** Without what would be used instead. */
 function inWords({ key, message }: ConfigProblem): string {
   const end = message.lastIndexOf('; ');
-  return `${key}: ${end < 0 ? message : message.slice(0, end)}`;
+  return `${inAscii(key)}: ${end < 0 ? message : message.slice(0, end)}`;
 }
 
 function isIn(key: string, sections: readonly string[]): boolean {

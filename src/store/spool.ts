@@ -12,6 +12,8 @@ import type { Db } from './connection.ts';
 const FILES_TAKEN_MAX = 200;
 const FILES_WAITING_MAX = 10_000;
 const DRAFT_AGE_MAX_MS = 60_000;
+/** Each takes a few hundredths of a millisecond. */
+const ATTEMPTS_MAX = 1000;
 
 /** Whether recordings wait for a writer. */
 export function isSpoolWaiting(paths: StatePaths): boolean {
@@ -23,7 +25,7 @@ export function spool(recordings: readonly Recording[], paths: StatePaths, nowMs
   const fs = process.getBuiltinModule('node:fs');
   const name = `${String(nowMs).padStart(14, '0')}-${process.pid}-${Math.random().toString(36).slice(2, 10)}.json`;
   const text = JSON.stringify(recordings);
-  for (let attempt = 0; ; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       fs.mkdirSync(paths.spool, { recursive: true, mode: 0o700 });
       if (fs.readdirSync(paths.spool).length >= FILES_WAITING_MAX) {
@@ -34,9 +36,10 @@ export function spool(recordings: readonly Recording[], paths: StatePaths, nowMs
       fs.renameSync(draft, `${paths.spool}/${name}`);
       return;
     } catch (error) {
-      // A writer that has emptied the folder removes it: then it is made again.
-      const isGone = error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOENT';
-      if (!isGone || attempt >= 3) throw error;
+      // A writer that has emptied the folder removes it, at any moment between these calls: then it is made again. Bun says
+      // EEXIST when it goes while it is made.
+      const { code } = error as NodeJS.ErrnoException;
+      if ((code !== 'ENOENT' && code !== 'EEXIST') || attempt === ATTEMPTS_MAX) throw error;
     }
   }
 }

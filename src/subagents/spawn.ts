@@ -3,9 +3,7 @@ import { statSync } from 'node:fs';
 import { RUN_CLIENTS } from '../clients/runs/run-clients.ts';
 import type { Requester } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
-import { unknownNames } from '../core/runs/tool-policy.ts';
 import type { Turn } from '../core/runs/turn.ts';
-import { cutText, oneLine } from '../core/text.ts';
 import { loadRunConfig } from '../store/run-config.ts';
 import { claimTurns, queuePosition } from '../store/runs/lane.ts';
 import { insertRun, type NewRun, runsIn, type SpawnLimits } from '../store/runs/runs.ts';
@@ -30,8 +28,6 @@ const SAME_NAME: Repetition = { dedupeMs: 86_400_000, dedupesFailed: true };
 const UNDELIVERED_MAX = 50;
 const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
-const NAMES_MAX = 5;
-const NAME_LENGTH_MAX = 60;
 const OF_ANOTHER_SESSION =
   'another session has started this run and is told its result: wait for it, or read its log, to have it here';
 
@@ -60,7 +56,7 @@ function spawn(request: SpawnRequest, repetition: Repetition, { requester, world
   const plan = planSpawn(request, surroundings(requester, settings, world));
   if (plan.kind === 'refused') return plan.refusal;
   const { run, spawnKey } = plan;
-  const warnings = [...config.warnings, ...unknownToolsWarning(run, settings), ...plan.warnings];
+  const warnings = [...config.warnings, ...plan.warnings];
   const limits = limitsOf(settings, repetition);
   return withRuns(world.paths, (db) => {
     const accepted = db.transaction(() => {
@@ -72,16 +68,6 @@ function spawn(request: SpawnRequest, repetition: Repetition, { requester, world
     if (accepted.claimed.length > 0) setImmediate(() => startSupervisors(accepted.claimed, world));
     return accepted.answer;
   });
-}
-
-/** A tool that is misspelt would be one that is not denied. */
-function unknownToolsWarning({ agentId }: PlannedRun, { agents, tools }: RunSettings): string[] {
-  const policies = [tools, ...agents.filter(({ id }) => id === agentId).map((agent) => agent.tools)];
-  const unknown = unknownNames(policies.flatMap(({ deny, allow }) => [...deny, ...(allow ?? [])]));
-  if (unknown.length === 0) return [];
-  const named = unknown.slice(0, NAMES_MAX).map((name) => `"${cutText(oneLine(name), NAME_LENGTH_MAX)}"`);
-  const more = unknown.length > named.length ? ', …' : '';
-  return [`the settings deny or allow tools that no client has: ${named.join(', ')}${more}`];
 }
 
 type Terms = {

@@ -1,4 +1,5 @@
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import { currentDirectory } from '../sys/process.ts';
 import type { RunsWorld } from './features.ts';
 
 /** This process, as the world of background runs sees it. */
@@ -6,7 +7,7 @@ export function thisProcess(): Omit<RunsWorld, 'paths'> {
   return {
     env: process.env,
     platform: process.platform,
-    cwd: process.cwd(),
+    cwd: currentDirectory(),
     executablePath: process.execPath,
     isCompiled: Bun.isStandaloneExecutable,
     now: () => new Date(),

@@ -59,9 +59,9 @@ export function writeFileAtomic(
 export function copyFileAtomic(source: string, target: string, options: { readonly mode: number }): void {
   throughTemporary(target, (temporary) => {
     copyFileSync(source, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    chmodSync(temporary, options.mode); // The source's mode came with it, which may not let its owner write.
     const file = openSync(temporary, 'r+');
     try {
-      fchmodSync(file, options.mode);
       fsyncSync(file);
     } finally {
       closeSync(file);

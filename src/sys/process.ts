@@ -8,3 +8,12 @@ export function isAlive(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
+
+/** The directory of this process. @throws Error in words when somebody has removed it. */
+export function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new Error('The current directory is gone: change to one that is there', { cause });
+  }
+}

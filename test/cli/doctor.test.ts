@@ -51,7 +51,7 @@ describe('doctor', () => {
     const { stdout, exitCode } = await call(home, ['doctor']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
-      /^failed {3}program {8}not installed: .*\n {24}→ Run: \S*self-generation install$/m,
+      /^failed {3}program {8}not installed: .*\n {24}→ Run: .*self-generation"? install$/m,
     );
   });
 

@@ -80,7 +80,7 @@ describe('status', () => {
     writeDatabase(home.paths, (db) => {
       const run = {
         ts: '2026-11-20T09:00:00.000Z',
-        pid: 1,
+        process: { pid: 1, start: '0', boot: '' },
         trigger: 'command',
         days: 7,
         cli: 'claude',
@@ -91,7 +91,7 @@ describe('status', () => {
         budgetSince: '',
         budgetUsd: 9,
         runsMax: 9,
-        isAlive: () => false,
+        isGone: () => true,
       };
       const end = { ts: run.ts, promptBytes: 1, inputTokens: 1, outputTokens: 1 };
       for (const result of [

@@ -222,6 +222,7 @@ describe('what is stored', () => {
         '/logs/hooks.log',
       );
       const lock = new Database(home.paths.database);
+      lock.run('PRAGMA busy_timeout = 5000'); // A process behind the last hook may still be writing.
       lock.run('BEGIN IMMEDIATE');
       await open(prompt('while it is locked'));
       lock.run('ROLLBACK');

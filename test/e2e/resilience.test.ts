@@ -277,7 +277,7 @@ describe('a full disk', () => {
         done
         rm -f "$state/probe"
         run start answer
-        mount -o remount,size=8m "$state"
+        mount -t tmpfs -o remount,size=8m tmpfs "$state" # Named, or the ids of the namespace outside are given.
         run small after
         rm -rf "$HOME/out/state" && cp -r "$state" "$HOME/out/state"`;
       const result = await runProgram(inNamespace(script, [BINARY]), { home: home.path });

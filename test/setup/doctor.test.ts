@@ -381,6 +381,7 @@ describe('examine()', () => {
     test(`says that nothing can be recorded when its owner cannot write to ${what}`, async () => {
       chmodSync(path(), mode);
       const checks = problems(await lookAsOwner());
+      chmodSync(path(), 0o700); // Whoever is not root could not remove what is in it.
       // Where SQLite itself is the first to be refused, the spool's line says so too.
       const spoolToo = what === 'the database' ? ['failed spool'] : [];
       const found = checks.map((check) => `${check.status} ${check.name}`);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { ProcessIdentity } from '../../src/core/runs/turn.ts';
 import {
   abandonedClients,
   claimRun,
@@ -7,6 +8,7 @@ import {
   listRuns,
   type RunEnd,
   type RunLimits,
+  type RunRequest,
   refusedRun,
 } from '../../src/store/analysis-runs.ts';
 import type { Db } from '../../src/store/connection.ts';
@@ -16,7 +18,7 @@ import { type Home, temporaryHome } from '../support/home.ts';
 const NOW = '2026-11-20T12:00:00.000Z';
 const REQUEST = {
   ts: NOW,
-  pid: 42,
+  process: { pid: 42, start: 'Sun Nov 22 18:00:00 2026', boot: 'boot/7' },
   trigger: 'command',
   project: 'shop',
   projectPath: '/home/dev/shop',
@@ -30,7 +32,7 @@ const LIMITS: RunLimits = {
   budgetSince: '2026-11-19T12:00:00.000Z',
   budgetUsd: 1,
   runsMax: 24,
-  isAlive: () => true,
+  isGone: () => false,
 };
 const DONE: RunEnd = {
   ts: NOW,
@@ -55,7 +57,9 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
-function claim(request: Partial<typeof REQUEST> | { ts: string } = {}, limits: Partial<RunLimits> = {}) {
+const GONE = { isGone: () => true };
+
+function claim(request: Partial<RunRequest> = {}, limits: Partial<RunLimits> = {}) {
   return claimRun({ ...REQUEST, ...request }, { ...LIMITS, ...limits }, db);
 }
 
@@ -75,7 +79,7 @@ describe('claimRun()', () => {
 
   test('takes a run whose process is gone, or that began too long ago, for ended', () => {
     claimed();
-    expect(claim({}, { isAlive: () => false }).kind).toBe('claimed');
+    expect(claim({}, GONE).kind).toBe('claimed');
     expect(claim({ ts: '2026-11-20T13:00:00.000Z' }, { staleBefore: '2026-11-20T12:45:00.000Z' }).kind).toBe(
       'claimed',
     );
@@ -86,11 +90,33 @@ describe('claimRun()', () => {
     ]);
   });
 
+  test('takes a run for ended when its process, by its start too, is gone, whoever has its id now', () => {
+    const holders: ProcessIdentity[] = [];
+    const isGone = (holder: ProcessIdentity) => {
+      holders.push(holder);
+      return holder.start !== 'now';
+    };
+    claimed({ process: { pid: process.pid, start: 'now', boot: '' } });
+    expect(claim({}, { isGone })).toMatchObject({ kind: 'refused', why: 'running' });
+    db.sqlite.run("UPDATE analysis_runs SET pid = replace(pid, 'now', 'an hour ago')");
+    expect(claim({}, { isGone }).kind).toBe('claimed');
+    expect(holders).toEqual(['now', 'an hour ago'].map((start) => ({ pid: process.pid, start, boot: '' })));
+  });
+
+  test('takes a run of an earlier version, which has nothing but an id, for running until it is too old', () => {
+    claimed();
+    db.sqlite.run('UPDATE analysis_runs SET pid = 42');
+    expect(claim({}, GONE)).toMatchObject({ kind: 'refused', why: 'running' });
+    expect(claim({ ts: '2026-11-20T13:00:00.000Z' }, { staleBefore: '2026-11-20T12:45:00.000Z' }).kind).toBe(
+      'claimed',
+    );
+  });
+
   test('refuses another analysis of the same project too soon, failed ones counted, and not of another one', () => {
     endRun(claimed(), { ...DONE, status: 'failed' }, db);
     const soon = { notSince: '2026-11-20T11:00:00.000Z' };
     expect(claim({}, soon)).toMatchObject({ kind: 'refused', why: 'too-soon' });
-    expect(claim({ projectPath: '/home/dev/other' } as never, soon).kind).toBe('claimed');
+    expect(claim({ projectPath: '/home/dev/other' }, soon).kind).toBe('claimed');
   });
 
   test('refuses when the costs of the day have come to the budget', () => {
@@ -119,16 +145,17 @@ describe('claimRun()', () => {
 
   test('counts a run that ended without a word as nothing before its client was started, as its grant after', () => {
     claimed({}, { grantUsdMax: 0.4 });
-    expect(claim({}, { isAlive: () => false, grantUsdMax: 0.4 })).toMatchObject({ budgetLeftUsd: 1 });
-    enterClient(2, 4242, null, db);
-    expect(claim({}, { isAlive: () => false })).toMatchObject({ budgetLeftUsd: 0.6 });
+    expect(claim({}, { ...GONE, grantUsdMax: 0.4 })).toMatchObject({ budgetLeftUsd: 1 });
+    enterClient(2, 4242, undefined, db);
+    expect(claim({}, GONE)).toMatchObject({ budgetLeftUsd: 0.6 });
   });
 
   test('takes a run for running as long as its client lives, though its own process is gone', () => {
-    const limits = { isAlive: () => false, isClientAlive: () => true };
-    enterClient(claimed({}, { grantUsdMax: 0.1 }), 4242, 'boot 77', db);
-    expect(abandonedClients({ ...LIMITS, isAlive: () => true }, db)).toEqual([]);
-    expect(abandonedClients({ ...LIMITS, ...limits }, db)).toEqual([{ pid: 4242, started: 'boot 77' }]);
+    const limits = { ...GONE, isClientAlive: () => true };
+    const client = { pid: 4242, start: '77', boot: 'boot' };
+    enterClient(claimed({}, { grantUsdMax: 0.1 }), 4242, client, db);
+    expect(abandonedClients(LIMITS, db)).toEqual([]);
+    expect(abandonedClients({ ...LIMITS, ...limits }, db)).toEqual([client]);
     expect(claim({}, limits)).toMatchObject({ kind: 'refused', why: 'running' });
     expect(claim({}, { ...limits, isClientAlive: () => false }).kind).toBe('claimed');
   });
@@ -140,7 +167,7 @@ describe('refusedRun()', () => {
     expect(listRuns(9, db)).toEqual([]);
     claimed();
     expect(refusedRun(REQUEST, LIMITS, db)).toMatchObject({ why: 'running' });
-    expect(refusedRun(REQUEST, { ...LIMITS, isAlive: () => false }, db)).toBeUndefined();
+    expect(refusedRun(REQUEST, { ...LIMITS, ...GONE }, db)).toBeUndefined();
   });
 });
 

@@ -71,24 +71,6 @@ describe('spawnRun()', () => {
     });
   });
 
-  test('warns of denied tools that no client has, and not of those that one has', async () => {
-    await using made = await bench();
-    const known = ['exec', 'WebFetch', 'Grep', 'group:fs', 'mcp', 'mcp__x__y', 'foo*', 'gateway', 'cron'];
-    const write = (tools: object) =>
-      made.runs.home.writeConfig({
-        tools: { subagents: { tools } },
-        agents: { list: [{ id: 'main', subagents: { tools: { deny: ['Brwoser'] } } }, { id: 'other' }] },
-      });
-    write({ deny: [...known, 'web-fetch', 'exce'], allow: ['reed', 'read', 'exce'] });
-    expect(made.spawn({ task: 'a' })).toMatchObject({
-      warning: expect.stringContaining('no client has: "web-fetch", "exce", "reed", "Brwoser"'),
-    });
-    made.runs.home.writeConfig({ tools: { subagents: { tools: { deny: known } } } });
-    expect(made.spawn({ task: 'b' })).not.toMatchObject({
-      warning: expect.stringContaining('no client has'),
-    });
-  });
-
   test('refuses what is over the queue, and starts nothing of it', async () => {
     await using made = await bench({ maxQueued: 2 });
     for (const task of ['runs', 'waits', 'waits too']) expect(made.spawn({ task }).status).toBe('accepted');

@@ -20,6 +20,7 @@ import {
   type Report,
   type RunField,
   THINKING,
+  toolsField,
 } from './run-settings-values.ts';
 
 const COUNT = 'a whole number from 1 on';
@@ -106,17 +107,18 @@ export const RUN_FIELDS: readonly RunField[] = [
     read: readAgents,
   },
   ...inSection('tools.subagents', [
-    field('tools.deny', [], isNames, {
+    toolsField('tools.deny', [], isNames, {
       expected: TOOLS,
       description: 'tools that sub-agents do not have; stronger than allow',
     }),
-    field('tools.allow', null, orNull(isNames), {
+    toolsField('tools.allow', null, orNull(isNames), {
       expected: `null, or ${TOOLS}`,
       description: 'the only tools that sub-agents have; null: all that are not denied',
     }),
     field('strict', true, isBoolean, {
       expected: BOOLEAN,
-      description: 'false only warns when a client cannot be kept from a denied tool',
+      description:
+        'false only warns of a denied tool that a client cannot be kept from, and of names that mean nothing',
     }),
   ]),
   ...inSection('announce', [

@@ -1,5 +1,5 @@
 import { CLIENT_NAMES } from '../client-name.ts';
-import { readPath, writePath } from '../config.ts';
+import { NO_SUCH_SETTING, readPath, writePath } from '../config.ts';
 import { isRecord, type Json } from '../guards.ts';
 import { isAbsolutePath } from '../state-paths.ts';
 import {
@@ -18,6 +18,7 @@ import {
   orNull,
   type Report,
   THINKING,
+  toolsField,
 } from './run-settings-values.ts';
 
 /** Settings that are lists or objects: what is good in them is taken, each part that is not is reported by itself. */
@@ -37,8 +38,8 @@ const AGENT_FIELDS = [
   field('subagents.model', null, orNull(isWord), { expected: 'null, or the name of a model' }),
   field('subagents.thinking', null, orNull(isThinking), { expected: THINKING }),
   field('subagents.allowAgents', null, orNull(isAgentIds), { expected: AGENT_IDS }),
-  field('subagents.tools.deny', [], isNames, { expected: NAMES }),
-  field('subagents.tools.allow', null, orNull(isNames), { expected: `null, or ${NAMES}` }),
+  toolsField('subagents.tools.deny', [], isNames, { expected: NAMES }),
+  toolsField('subagents.tools.allow', null, orNull(isNames), { expected: `null, or ${NAMES}` }),
 ];
 const AGENT_KEYS = ['id', ...AGENT_FIELDS.map(({ key }) => key)];
 
@@ -104,7 +105,7 @@ function readAgent(agent: Json, report: Report): Json {
     writePath(
       taken,
       key,
-      read(found, (_, part, message) => report(`.${key}`, part, message)),
+      read(found, (inside, part, message) => report(`.${key}${inside}`, part, message)),
     );
   }
   reportUnknown(agent, '', report);
@@ -114,11 +115,12 @@ function readAgent(agent: Json, report: Report): Json {
 function reportUnknown(source: Json, section: string, report: Report): void {
   for (const [name, found] of Object.entries(source)) {
     const key = section + name;
-    if (AGENT_KEYS.includes(key)) continue;
-    const isSection = AGENT_KEYS.some((known) => known.startsWith(`${key}.`));
+    const isName = !name.includes('.');
+    if (isName && AGENT_KEYS.includes(key)) continue;
+    const isSection = isName && AGENT_KEYS.some((known) => known.startsWith(`${key}.`));
     if (isSection && isRecord(found)) reportUnknown(found, `${key}.`, report);
     else if (isSection) report(`.${key}`, found, 'expected an object; its settings have defaults');
-    else report(`.${key}`, found, 'no such setting; it has no effect');
+    else report(`.${key}`, found, NO_SUCH_SETTING);
   }
 }
 

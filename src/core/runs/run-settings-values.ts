@@ -1,5 +1,6 @@
 import { CLIENT_NAMES } from '../client-name.ts';
 import type { Thinking } from './run.ts';
+import { entryProblem } from './tool-policy.ts';
 
 /** What a value of the settings of background runs may be, and the words for it. */
 
@@ -61,4 +62,23 @@ export function field(
     return structuredClone(standard);
   };
   return { key, default: standard, expected, description, read };
+}
+
+/** A list of tools, kept as it stands: each entry that means nothing is reported by itself. */
+export function toolsField(
+  key: string,
+  standard: unknown,
+  accepts: (value: unknown) => boolean,
+  words: FieldWords,
+): RunField {
+  const list = field(key, standard, accepts, words);
+  const read: RunField['read'] = (found, report) => {
+    const taken = list.read(found, report);
+    for (const [index, entry] of Array.isArray(taken) ? taken.entries() : []) {
+      const problem = entryProblem(entry);
+      if (problem !== undefined) report(`[${index}]`, entry, problem);
+    }
+    return taken;
+  };
+  return { ...list, read };
 }

@@ -1,3 +1,5 @@
+import { cutText } from '../text.ts';
+
 /**
  * Which tools a sub-agent may use (R43–R45), in names that are no client's: see TOOL_NAMES. Deny beats allow at every
  * level; an allow list, once set, is all there is. Names are lower-case, `*` stands for any letters.
@@ -88,11 +90,30 @@ export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
   return !isIn(policy.deny, [...names, ...others]) && (policy.allow === null || isIn(policy.allow, names));
 }
 
-/** Those that mean nothing here, so that they neither deny nor allow anything; as they were written, each once. */
-export function unknownNames(names: readonly string[]): string[] {
-  const known = new Set<string>([...TOOL_NAMES, ...PARTS, ...NOT_HERE]);
-  const isKnown = (name: string) => known.has(name) || name.includes('*') || name.startsWith('mcp__');
-  return [...new Set(names)].filter((name) => !expandNames([name]).every(isKnown));
+/**
+ * What is wrong with an entry of a policy, or undefined when it means something: an entry that means nothing would deny
+ * nothing. It is known by its exact letters, so that a look-alike is not taken for what it looks like.
+ */
+export function entryProblem(entry: string): string | undefined {
+  const word = entry.trim().toLowerCase();
+  const isKnown =
+    Object.hasOwn(GROUPS, word) || MCP_TOOL.test(word) || KNOWN.some((name) => matches(word, name));
+  return isKnown ? undefined : `"${inAscii(entry)}" is no tool: it may be ${ENTRIES}`;
+}
+
+const KNOWN: readonly string[] = [...TOOL_NAMES, ...PARTS, ...ALIASES.keys(), ...NOT_HERE];
+const MCP_TOOL = /^mcp__[a-z0-9_.*-]+$/;
+const ENTRIES = [
+  ...TOOL_NAMES,
+  ...Object.keys(GROUPS),
+  'mcp__<server>__<tool>, what a client calls one of these (Bash), or a pattern of such names with *',
+].join(', ');
+const SHOWN_LENGTH_MAX = 80;
+
+/** The text, cut, where a letter that looks like another one, or like none, is seen to be what it is. */
+export function inAscii(text: string): string {
+  const number = (letter: string) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16)}}`;
+  return cutText(text, SHOWN_LENGTH_MAX).replace(/[^ -~]/gu, number);
 }
 
 /** One policy that lets through what each of these does: a later stage never widens. */

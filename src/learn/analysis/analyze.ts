@@ -22,12 +22,13 @@ import {
 import type { Db } from '../../store/connection.ts';
 import { loadSkills, skillPlaces } from '../../store/skill-files.ts';
 import { writeDatabase } from '../../store/use-database.ts';
+import { identityOf, isGone, isSameProcess } from '../../sys/process-identity.ts';
 import type { RunCommand } from '../../sys/run-command.ts';
 import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './analysis-data.ts';
 import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './analysis-prompt.ts';
 import { type Asked, askModel, readGivenAnswer } from './ask-model.ts';
 import { doubtLessons } from './keep-lessons.ts';
-import { endClients, isClientAlive, processStart, removeOldDirectories } from './left-behind.ts';
+import { endClients, removeOldDirectories } from './left-behind.ts';
 import { keepAnswer, reuseAnswer, type StoredAnswer } from './stored-answer.ts';
 
 export type AnalyzeOptions = {
@@ -44,8 +45,6 @@ export type AnalyzeOptions = {
   /** An answer to use instead of asking: nothing is sent. */
   readonly givenAnswer?: string;
   readonly now: () => Date;
-  readonly pid: number;
-  readonly isAlive: (pid: number) => boolean;
   readonly run: RunCommand;
   /** Ends the analysis early. */
   readonly signal?: AbortSignal;
@@ -143,7 +142,7 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
     ...options,
     model,
     budgetUsd: client.canSetBudget ? grantedUsd : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
-    onStart: (pid) => writeDatabase(paths, (db) => enterClient(claim.id, pid, processStart(pid) ?? null, db)),
+    onStart: (pid) => writeDatabase(paths, (db) => enterClient(claim.id, pid, identityOf(pid), db)),
   });
   return finish(asked, { id: claim.id, key, prompt }, options);
 }
@@ -176,12 +175,12 @@ function keyOf(
 }
 
 function requestOf(
-  { scope, days, cli, trigger, now, pid }: AnalyzeOptions,
+  { scope, days, cli, trigger, now }: AnalyzeOptions,
   model: string | undefined,
 ): RunRequest {
   return {
     ts: now().toISOString(),
-    pid,
+    process: identityOf(process.pid) ?? { pid: process.pid, start: '', boot: '' },
     trigger,
     project: scope.kind === 'project' ? scope.name : 'all',
     projectPath: scope.kind === 'project' ? scope.path : '',
@@ -191,10 +190,7 @@ function requestOf(
   };
 }
 
-function limitsOf(
-  client: OneShotClient,
-  { now, trigger, config, isAlive, budgetUsd }: AnalyzeOptions,
-): RunLimits {
+function limitsOf(client: OneShotClient, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
   const nowMs = now().getTime();
   const iso = (ms: number) => new Date(ms).toISOString();
   const isAutomatic = trigger === 'session-end';
@@ -205,9 +201,9 @@ function limitsOf(
     budgetSince: iso(nowMs - MS_PER_DAY),
     budgetUsd: day,
     runsMax: RUNS_PER_DAY_MAX,
-    isAlive,
+    isGone,
     grantUsdMax: client.canSetBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
-    isClientAlive,
+    isClientAlive: isSameProcess,
   };
 }
 

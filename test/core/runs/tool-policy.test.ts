@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   combinePolicies,
+  entryProblem,
   expandNames,
   isToolAllowed,
   NO_POLICY,
   TOOL_NAMES,
   type ToolPolicy,
-  unknownNames,
 } from '../../../src/core/runs/tool-policy.ts';
 
 /** What the clients call their tools, the name in a policy first. */
@@ -156,8 +156,32 @@ test('expandNames() knows every spelling, and no property that all objects have'
   expect(expandNames(['constructor', ' ', '__proto__'])).toEqual(['constructor', '__proto__']);
 });
 
-test('unknownNames() gives what means nothing here, as it was written', () => {
-  const known = [...TOOL_NAMES, ...SPELLINGS.flat(), ...Object.keys(GROUPS), ...MCP, 'x*', 'gateway', 'cron'];
-  expect(unknownNames([...known, 'Glob', 'NotebookEdit', 'view_image'])).toEqual([]);
-  expect(unknownNames(['Web-Fetch', 'exec', 'group:all', 'Web-Fetch'])).toEqual(['Web-Fetch', 'group:all']);
+describe('entryProblem()', () => {
+  test('has nothing to say of a name by which anybody calls a tool', () => {
+    const known = [
+      ...TOOL_NAMES,
+      ...SPELLINGS.flat(),
+      ...Object.keys(GROUPS),
+      ...MCP,
+      'x*c',
+      'gateway',
+      'cron',
+    ];
+    for (const entry of [...known, 'Glob', ' NotebookEdit', 'view_image', 'mcp__x']) {
+      expect([entry, entryProblem(entry)]).toEqual([entry, entry === 'x*c' ? expect.any(String) : undefined]);
+    }
+  });
+
+  test('has nothing to say of what denies a tool, and names whatever denies none', () => {
+    const tools = [...TOOL_NAMES, ...SPELLINGS.flat(), 'glob', 'view_image', 'notebookedit'];
+    const entries = fc.oneof(word, fc.string(), fc.string({ unit: 'grapheme' }));
+    fc.assert(
+      fc.property(entries, (entry) => {
+        fc.pre(!/^\s*(?:mcp__|gateway|cron)/i.test(entry));
+        const denies = tools.some((tool) => !isToolAllowed({ deny: [entry], allow: null }, tool));
+        expect(entryProblem(entry) === undefined).toBe(denies);
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });

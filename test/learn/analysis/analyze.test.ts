@@ -3,12 +3,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
 import { parseConfig } from '../../../src/core/config-fields.ts';
 import { type AnalyzeOptions, analyze } from '../../../src/learn/analysis/analyze.ts';
-import { processStart } from '../../../src/learn/analysis/left-behind.ts';
 import { claimRun, enterClient } from '../../../src/store/analysis-runs.ts';
 import { insertEvent } from '../../../src/store/events.ts';
 import { decideSuggestion, findSuggestions } from '../../../src/store/suggestions.ts';
 import { writeDatabase } from '../../../src/store/use-database.ts';
-import { isAlive } from '../../../src/sys/process.ts';
+import { currentBoot, identityOf } from '../../../src/sys/process-identity.ts';
 import { runCommand } from '../../../src/sys/run-command.ts';
 import { type Home, readRows, temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';
@@ -57,8 +56,6 @@ function setting(
     budgetUsd: undefined,
     trigger: 'command',
     now: () => new Date(),
-    pid: process.pid,
-    isAlive,
     run: runCommand,
     onProgress: () => {},
     ...changes,
@@ -389,19 +386,21 @@ describe('analyze()', () => {
     record(home, 5);
     const left = spawn('sh', ['-c', 'trap "" TERM; while :; do sleep 600; done'], { detached: true });
     const { pid = 0 } = left;
-    const { client, options } = setting(home, [GOOD], { isAlive: () => false });
+    const { client, options } = setting(home, [GOOD]);
     writeDatabase(home.paths, (db) => {
       const ts = isoBeforeNow(60);
       const where = { project: 'app', projectPath: PROJECT, days: 7, cli: 'claude', model: null };
-      const limits = { staleBefore: '', notSince: null, budgetSince: '', budgetUsd: 1, runsMax: 9, isAlive };
-      const request = { ...where, ts, pid: 1, trigger: 'command' } as const;
-      const claim = claimRun(request, { ...limits, grantUsdMax: 0.1 }, db);
-      if (claim.kind === 'claimed') enterClient(claim.id, pid, processStart(pid) ?? null, db);
+      const limits = { staleBefore: '', notSince: null, budgetSince: '', budgetUsd: 1, runsMax: 9 };
+      // Another process has its id by now.
+      const holder = { pid: process.pid, start: '0', boot: currentBoot() };
+      const request = { ...where, ts, process: holder, trigger: 'command' } as const;
+      const claim = claimRun(request, { ...limits, isGone: () => false, grantUsdMax: 0.1 }, db);
+      if (claim.kind === 'claimed') enterClient(claim.id, pid, identityOf(pid), db);
     });
     for (const name of ['analysis-old', 'analysis-new', 'backups']) mkdirSync(`${home.paths.home}/${name}`);
     for (const name of ['analysis-old', 'backups']) utimesSync(`${home.paths.home}/${name}`, 1, 1);
     expect(await analyze(options)).toMatchObject({ kind: 'done' });
-    expect(processStart(pid)).toBeUndefined();
+    expect(identityOf(pid)).toBeUndefined();
     expect(client.calls()).toHaveLength(1);
     const kept = ['analysis-old', 'analysis-new', 'backups'].map((name) =>
       existsSync(`${home.paths.home}/${name}`),

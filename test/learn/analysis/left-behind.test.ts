@@ -2,12 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
-import {
-  endClients,
-  isClientAlive,
-  processStart,
-  removeOldDirectories,
-} from '../../../src/learn/analysis/left-behind.ts';
+import { endClients, removeOldDirectories } from '../../../src/learn/analysis/left-behind.ts';
+import { identityOf, isSameProcess } from '../../../src/sys/process-identity.ts';
 import { temporaryHome } from '../../support/home.ts';
 
 /** A program that ends at SIGTERM, or not. */
@@ -15,19 +11,6 @@ function start(script: string) {
   const child = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
   return { child, pid: child.pid ?? 0, ended: once(child, 'exit') };
 }
-
-describe.if(process.platform === 'linux')('processStart()', () => {
-  test('is the same for the same process, another for another, and nothing for one that has ended', async () => {
-    const { child, pid, ended } = start('sleep 60');
-    const started = processStart(pid);
-    expect(started).toMatch(/^[0-9a-f-]{36} \d+$/);
-    expect(processStart(pid)).toBe(started);
-    expect(processStart(process.pid)).not.toBe(started);
-    child.kill('SIGKILL');
-    await ended;
-    expect(processStart(pid)).toBeUndefined();
-  });
-});
 
 describe.if(process.platform === 'linux')('endClients()', () => {
   for (const [what, script, signal] of [
@@ -37,17 +20,20 @@ describe.if(process.platform === 'linux')('endClients()', () => {
     test(`ends ${what}`, async () => {
       const { child, pid, ended } = start(script);
       await once(child.stdout, 'data');
-      await endClients([{ pid, started: processStart(pid) ?? '' }]);
+      const client = identityOf(pid);
+      await endClients(client ? [client] : []);
       expect(await ended).toEqual([null, signal]);
     });
   }
 
   test('leaves a process alone that has the same id and started at another time', async () => {
     const { child, pid, ended } = start('sleep 60');
-    const client = { pid, started: `${processStart(pid)}0` };
-    expect(isClientAlive(client)).toBe(false);
-    await endClients([client, { pid: process.pid, started: 'boot 1' }]);
-    expect(processStart(pid)).toBeDefined();
+    const alive = identityOf(pid) ?? { pid, start: '', boot: '' };
+    await endClients([
+      { ...alive, start: `${alive.start}0` },
+      { pid: process.pid, start: '1', boot: 'another' },
+    ]);
+    expect(isSameProcess(alive)).toBe(true);
     child.kill('SIGKILL');
     await ended;
   });

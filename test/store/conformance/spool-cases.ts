@@ -5,7 +5,10 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
+  rmdirSync,
   statSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -200,6 +203,39 @@ export const SPOOL_CASES: readonly Case[] = [
       for (let index = 1; index < 10_000; index++)
         linkSync(`${paths.spool}/one.json`, `${paths.spool}/${index}.json`);
       assert.throws(() => spool([prompt('too many')], paths, 1), /10000 already wait/);
+    },
+  },
+  {
+    title: 'spool() loses nothing of 1,000 recordings while the folder is emptied and removed all the time',
+    run: async ({ paths, startWorker }) => {
+      const removers = [startWorker('remove-spool'), startWorker('remove-spool')];
+      await Promise.all(removers.map(({ ready }) => ready));
+      const workers = Array.from({ length: 40 }, (_, index) => startWorker('spool', '25', `s${index}`));
+      const found: string[] = [];
+      const empty = () => {
+        try {
+          for (const name of readdirSync(paths.spool)) {
+            if (name.startsWith('.')) continue;
+            found.push(readFileSync(`${paths.spool}/${name}`, 'utf8'));
+            unlinkSync(`${paths.spool}/${name}`);
+          }
+          rmdirSync(paths.spool);
+        } catch {
+          // It is gone, or one more has come in.
+        }
+      };
+      let isOver = false;
+      const ends = Promise.all(workers.map(({ ended }) => ended)).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        for (let round = 0; round < 100; round++) empty();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      for (const remover of removers) remover.kill();
+      empty();
+      for (const { code, output } of await ends) assert.equal(code, 0, output);
+      assert.equal(new Set(found).size, 1000);
     },
   },
   {

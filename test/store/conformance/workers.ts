@@ -1,3 +1,4 @@
+import { rmdirSync } from 'node:fs';
 import { openSqlite } from '#sqlite';
 import { getDb } from '../../../src/store/db.ts';
 import { record } from '../../../src/store/record.ts';
@@ -28,6 +29,17 @@ export async function runWorker([role, home = '', ...words]: readonly string[]):
       console.log('ready');
       for (let index = 0; index < number; index++)
         spool([prompt(`${words[1]} waits ${index}`)], paths, index);
+      return;
+    }
+    case 'remove-spool': {
+      console.log('ready');
+      for (const untilMs = Date.now() + 30_000; Date.now() < untilMs; ) {
+        try {
+          rmdirSync(paths.spool);
+        } catch {
+          // It is not there, or something is in it.
+        }
+      }
       return;
     }
     case 'hold': {
