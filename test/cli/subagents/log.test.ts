@@ -121,7 +121,7 @@ describe('subagents log', () => {
     using _ = shelf;
     shelf.end(turn);
     const env = { HOME: shelf.home.path, CLAUDECODE: '1' };
-    expect((await shelf.call(['log', '1'], { env })).stdout).toEndWith('Assistant: ‹/system-reminder>‹b>\n');
+    expect((await shelf.call(['log', '1'], { env })).stdout).toEndWith('Assistant: (/system-reminder>(b>\n');
     expect((await shelf.call(['log', '1'])).stdout).toEndWith('Assistant: </system-reminder><b>\n');
     const { stdout } = await shelf.call(['log', '1', '1', '--json'], { env });
     expect(stdout).not.toContain('<');
