@@ -13,7 +13,7 @@ import type { HookEventOf } from './event.ts';
 import { projectKnowledge } from './subagent-context.ts';
 
 /** Of each of the parts. */
-const RECORD_LENGTH_MAX = 900;
+const RECORD_LENGTH_MAX = 950;
 const ITEM_LENGTH_MAX = 200;
 const SUGGESTIONS_MAX = 3;
 /** So that all of them fit: none is announced a second time. */
