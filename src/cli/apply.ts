@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
 import type { Suggestion } from '../core/suggestion.ts';
-import { oneLine } from '../core/text.ts';
 import type { Applied } from '../learn/apply/applied.ts';
 import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
 import { carryOut, listEarlier } from '../learn/apply/decide.ts';
@@ -21,7 +20,7 @@ import {
 } from './context.ts';
 import { projectHere } from './project.ts';
 import { pickSuggestion } from './suggestion-list.ts';
-import { colouredDiff, visible } from './visible.ts';
+import { colouredDiff, shownJson, shownLine, shownText, visible } from './visible.ts';
 
 type Flags = {
   readonly global?: true;
@@ -128,7 +127,7 @@ async function applyLesson(
 function decidedAlready({ id, status, why }: Suggestion): string | undefined {
   if (status === 'applied') return `it is applied already; take it back with "${PROGRAM} undo ${id}"`;
   if (status !== 'dismissed') return undefined;
-  const reason = why === null ? '' : ` (${oneLine(why)})`;
+  const reason = why === null ? '' : ` (${shownLine(why)})`;
   return `it was dismissed${reason}; "${PROGRAM} undo ${id}" makes it wait again`;
 }
 
@@ -173,9 +172,9 @@ class Report {
     this.#known = { advice: text, error: details.lesson?.errorKey ?? null };
     if (this.#flags.json) return;
     this.#heading();
-    const error = oneLine(details.lesson?.said ?? '');
+    const error = shownLine(details.lesson?.said ?? '');
     this.#context.stdout(
-      `Agents in ${oneLine(project)} are told this, for "${visible(error)}":\n${visible(text)}\n\n`,
+      `Agents in ${shownLine(project)} are told this, for "${error}":\n${visible(text)}\n\n`,
     );
   }
 
@@ -190,17 +189,17 @@ class Report {
   #heading(): void {
     const { bold, dim } = pc.createColors(this.#context.colour);
     const { type, summary, evidence, id } = this.#suggestion;
-    this.#context.stdout(`${bold(`[${type}] ${oneLine(summary)}`)} ${dim(id)}\n`);
-    if (evidence !== '') this.#context.stdout(`${dim(oneLine(evidence))}\n`);
+    this.#context.stdout(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
+    if (evidence !== '') this.#context.stdout(`${dim(shownLine(evidence))}\n`);
     this.#context.stdout('\n');
   }
 
   #hook(event: string, matcher: string | undefined): void {
     const { project } = this.#suggestion;
     const isEverywhere = this.#flags.global || this.#suggestion.projectPath === '';
-    const place = isEverywhere ? 'in every project' : `in the project ${oneLine(project)}`;
-    const only = matcher === undefined ? '' : ` of ${oneLine(matcher)}`;
-    this.#context.stdout(`Runs at each ${oneLine(event)}${only}, ${place}.\n\n`);
+    const place = isEverywhere ? 'in every project' : `in the project ${shownLine(project)}`;
+    const only = matcher === undefined ? '' : ` of ${shownLine(matcher)}`;
+    this.#context.stdout(`Runs at each ${shownLine(event)}${only}, ${place}.\n\n`);
   }
 
   #text(text: string, findings: readonly Finding[]): void {
@@ -217,13 +216,13 @@ class Report {
 
   #finding({ kind, line, reason }: Finding): string {
     const { red, yellow } = pc.createColors(this.#context.colour);
-    return `${kind === 'forbidden' ? red('forbidden') : yellow('note     ')} line ${line}: ${oneLine(reason)}`;
+    return `${kind === 'forbidden' ? red('forbidden') : yellow('note     ')} line ${line}: ${shownLine(reason)}`;
   }
 
   refuse(reason: string): void {
     this.#end('refused', { reason });
     if (!this.#flags.json)
-      fail(this.#context, EXIT_FAILED, `apply ${this.#suggestion.id}: ${visible(reason)}`);
+      fail(this.#context, EXIT_FAILED, `apply ${this.#suggestion.id}: ${shownText(reason)}`);
     this.#context.setExitCode(EXIT_FAILED);
   }
 
@@ -243,7 +242,7 @@ class Report {
       `Nothing was changed. Read the code first. ${again} writes it to ~/.self-generation/hooks/auto, registers it in ` +
         `Claude Code's settings, and from then on it runs at each such event, as long as the file stays as it is.\n`,
     );
-    if (reason !== undefined) this.#context.stderr(`Now that would be refused: ${visible(reason)}.\n`);
+    if (reason !== undefined) this.#context.stderr(`Now that would be refused: ${shownText(reason)}.\n`);
   }
 
   /** Whether the user wants it; says so when not. */
@@ -275,7 +274,7 @@ class Report {
   #end(kind: string, more: Record<string, unknown>): void {
     if (!this.#flags.json) return;
     const { id, type } = this.#suggestion;
-    this.#context.stdout(`${JSON.stringify({ kind, id, type, ...more, ...this.#known }, null, 2)}\n`);
+    this.#context.stdout(shownJson({ kind, id, type, ...more, ...this.#known }));
   }
 }
 

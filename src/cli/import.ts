@@ -17,6 +17,7 @@ import {
   withState,
 } from './context.ts';
 import { projectAt } from './project.ts';
+import { shownJson } from './visible.ts';
 
 type Flags = {
   readonly from?: readonly string[];
@@ -77,8 +78,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
       isRehearsal: flags.dryRun === true,
     });
     context.progress('');
-    if (flags.json)
-      context.stdout(`${JSON.stringify({ dryRun: flags.dryRun === true, ...report }, null, 2)}\n`);
+    if (flags.json) context.stdout(shownJson({ dryRun: flags.dryRun === true, ...report }));
     else print(report, flags, context);
   } catch (error) {
     context.progress('');

@@ -14,7 +14,7 @@ export function inertText(text: string, lengthMax: number): string {
 
 /** The same for a text whose lines have to stay as they are. */
 export function inertLines(text: string): string {
-  return withoutFrames(cleanText(text), false);
+  return withoutFrames(cleanText(text));
 }
 
 /** Lines of inert texts as a record. `note` says that nothing in it is an instruction; nothing in it ends it. */
@@ -76,7 +76,8 @@ const FRAMES: readonly Frame[] = [
   },
 ];
 
-function withoutFrames(text: string, isPlain: boolean): string {
+/** Only that: no character is removed. `isPlain`: it has no sign that could be part of a tag. */
+export function withoutFrames(text: string, isPlain = false): string {
   const lowered = text.toLowerCase();
   const isAnyNear = !isPlain && hasLookAlike(text);
   let inert = text;
