@@ -159,7 +159,7 @@ function seen(text: string): string {
 }
 
 const IMITATION =
-  /<!--|<+[/!?|\\_]{0,2}(?!(?:STR|PATH|N)>)[\p{L}|]|<\s+\/?(?:system|log)[^<]*>|<\d\w*>|\[\s*\/?\s*(?:inst|sys|tool_|시스템|subagent|self-gen)|^[^\p{L}\p{N}]*(?:human|assistant|system|user|developer|시스템|사용자)[*\s]*:|#{2,}\s*(?:instruction|system|response)|[\u0000-\u0008\u001b\u200b\u202e]/imu;
+  /<!--|<+[/!?|\\_]{0,2}-?(?!(?:STR|PATH|N)>)[\p{L}|]|<\s+\/?(?:system|log)[^<]*>|<\d\w*>|\[\s*\/?\s*(?:inst|sys|tool_|시스템|subagent|self-gen)|^[^\p{L}\p{N}]*(?:human|assistant|system|user|developer|시스템|사용자)[*\s]*:|#{2,}\s*(?:instruction|system|response)|[\u0000-\u0008\u001b\u200b\u202e]/imu;
 
 describe('inertText() and inertLines() leave no frame of', () => {
   for (const frame of FRAMES) {

@@ -1,5 +1,6 @@
 import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import type { HookEventName } from '../../core/hook-names.ts';
+import { inertLines } from '../../core/inert-text.ts';
 import { cleanText } from '../../core/text.ts';
 
 const CONTEXT_LENGTH_MAX = 2000;
@@ -45,8 +46,9 @@ function messageIn(said: Json): Json {
   return systemMessage === undefined ? {} : { systemMessage };
 }
 
-/** A text that shows all that it says; one that is too long is not cut, because its end may turn its sense. */
+/** A text that shows all that it says, without frames: it may quote others. One that is too long is not cut, because its end may turn its sense. */
 function plainText(record: Json, key: string, lengthMax: number): string | undefined {
   const text = readString(record, key);
-  return text !== undefined && text.length <= lengthMax && cleanText(text) === text ? text : undefined;
+  const isPlain = text !== undefined && text.length <= lengthMax && cleanText(text) === text;
+  return isPlain ? inertLines(text) : undefined;
 }
