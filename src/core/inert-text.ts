@@ -62,7 +62,7 @@ const FRAMES: readonly Frame[] = [
   },
   // `[INST]`, `[/SYSTEM_PROMPT]`, `[TOOL_CALLS]`, and our own headings.
   {
-    signs: ['['],
+    signs: ['[i', '[s', '[t', '[a', '[u', '[h', '[d', '[/', '[\\', '[ ', '[\t', '[시', '[사', '[지'],
     shape: () =>
       /\[(?=[\s/\\]{0,8}(?:inst|sys|tool_|available_|user|assistant|human|developer|subagent|self-gen|시스템|사용자|지시|[\uff21-\uff5a\u{1d400}-\u{1d7ff}]))/giu,
     instead: () => '(',

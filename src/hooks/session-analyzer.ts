@@ -119,7 +119,7 @@ function previousSessionLines(
 }
 
 function unresolvedLines(summary: Json, source: string, messages: SessionMessages): string[] {
-  const errors = texts(summary.uniqueErrors).filter((error) => !isInstructionShaped(error));
+  const errors = texts(summary.uniqueErrors);
   // Sessions of earlier versions counted every error; then this is the best that is known.
   const count = Number(summary.unresolvedErrorCount ?? summary.errorCount ?? 0);
   if (count === 0 || errors.length === 0) return [];
@@ -137,9 +137,10 @@ function toolCounts(value: unknown): [string, number][] {
     .sort((left, right) => right[1] - left[1]);
 }
 
+/** The texts of a list that no agent takes for an order. */
 function texts(value: unknown): string[] {
   return Array.isArray(value)
-    ? value.filter((one): one is string => typeof one === 'string' && one !== '')
+    ? value.filter((one): one is string => typeof one === 'string' && one !== '' && !isInstructionShaped(one))
     : [];
 }
 
