@@ -89,7 +89,8 @@ export function withoutFrames(text: string, isPlain = false): string {
   return inert;
 }
 
-/** On one line a fence of Markdown could only take in what stands behind it. */
+/** On one line a fence of Markdown could only take in what stands behind it, and a heading is none. */
 function withoutFences(line: string): string {
-  return line.includes('```') || line.includes('~~~') ? line.replace(/`{3,}|~{3,}/g, "'''") : line;
+  const isNear = line.includes('```') || line.includes('~~~') || line.includes('###');
+  return isNear ? line.replace(/`{3,}|~{3,}|#{3,}/g, "'''") : line;
 }
