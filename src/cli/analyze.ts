@@ -4,7 +4,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { unreachable } from '../core/guards.ts';
-import { oneLine } from '../core/text.ts';
 import { ANSWER_LENGTH_MAX } from '../learn/analysis/analysis-answer.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
 import {
@@ -26,6 +25,7 @@ import {
   withState,
 } from './context.ts';
 import { findRecordedScope } from './project.ts';
+import { shownJson, shownLine } from './visible.ts';
 
 type Flags = {
   readonly days?: number;
@@ -137,7 +137,7 @@ function printDryRun(options: AnalyzeOptions, flags: Flags, context: CliContext)
   const { text, promptCount, isEnough } = whatWouldBeSent(options);
   const bytes = Buffer.byteLength(text);
   if (flags.json) {
-    context.stdout(`${JSON.stringify({ cli: options.cli, bytes, promptCount, prompt: text }, null, 2)}\n`);
+    context.stdout(shownJson({ cli: options.cli, bytes, promptCount, prompt: text }));
     return;
   }
   context.stdout(text);
@@ -163,7 +163,7 @@ function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
 }
 
 function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, context: CliContext): void {
-  if (flags.json) context.stdout(`${JSON.stringify(outcome, null, 2)}\n`);
+  if (flags.json) context.stdout(shownJson(outcome));
   switch (outcome.kind) {
     case 'done':
       if (!flags.json) printDone(outcome, options.scope, context);
@@ -181,7 +181,7 @@ function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, 
         fail(
           context,
           EXIT_FAILED,
-          `analyse: ${oneLine(outcome.reason)}. "self-generation status" keeps the record`,
+          `analyse: ${shownLine(outcome.reason)}. "self-generation status" keeps the record`,
         );
   }
 }
@@ -218,23 +218,23 @@ function printDone(
   if (isCached) print(dim('Nothing has changed since it was asked last; nothing was sent.'));
   if (answer.clusters.length > 0) print('\nRecurring prompts');
   for (const { count, intent, summary } of answer.clusters)
-    print(`  ${count} × ${oneLine(intent)}: ${oneLine(summary)}`);
+    print(`  ${count} × ${shownLine(intent)}: ${shownLine(summary)}`);
   if (answer.workflows.length > 0) print('\nRecurring sequences of tools');
   for (const { count, pattern, purpose } of answer.workflows)
-    print(`  ${count} × ${oneLine(pattern)} ${dim(oneLine(purpose))}`);
+    print(`  ${count} × ${shownLine(pattern)} ${dim(shownLine(purpose))}`);
   if (answer.errorPatterns.length > 0) print('\nRecurring errors');
-  for (const { count, pattern } of answer.errorPatterns) print(`  ${count} × ${oneLine(pattern)}`);
+  for (const { count, pattern } of answer.errorPatterns) print(`  ${count} × ${shownLine(pattern)}`);
   if (told.length > 0)
     print('\nCommands that agents are told from now on ("self-generation errors" lists them)');
-  for (const commands of told) print(`  ${oneLine(commands)}`);
+  for (const commands of told) print(`  ${shownLine(commands)}`);
   print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
   for (const { id, type, status, summary, text } of suggestions) {
     const shown = type === 'lesson' ? `${summary}: ${text}` : summary;
-    print(`  ${bold(id)}  [${type}] ${oneLine(shown)}${status === 'new' ? '' : dim(` (${status})`)}`);
+    print(`  ${bold(id)}  [${type}] ${shownLine(shown)}${status === 'new' ? '' : dim(` (${status})`)}`);
   }
   if (suggestions.length > 0)
     print(dim('\nSee "self-generation suggestions"; "self-generation apply ID" shows a diff first.'));
-  for (const problem of dropped) context.stderr(`${yellow('left out:')} ${oneLine(problem)}\n`);
+  for (const problem of dropped) context.stderr(`${yellow('left out:')} ${shownLine(problem)}\n`);
   if (usage.costUsd !== null) print(dim(`${usage.costUsd.toFixed(4)} USD`));
 }
 

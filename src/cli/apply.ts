@@ -3,7 +3,6 @@ import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
 import { describeDeclaration, type HookDeclaration } from '../core/hook-declaration.ts';
 import type { Suggestion } from '../core/suggestion.ts';
-import { oneLine } from '../core/text.ts';
 import type { Applied } from '../learn/apply/applied.ts';
 import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
 import { carryOut, listEarlier } from '../learn/apply/decide.ts';
@@ -22,7 +21,7 @@ import {
 } from './context.ts';
 import { projectHere } from './project.ts';
 import { pickSuggestion } from './suggestion-list.ts';
-import { colouredDiff, visible } from './visible.ts';
+import { colouredDiff, shownJson, shownLine, shownText, visible } from './visible.ts';
 
 type Flags = {
   readonly global?: true;
@@ -118,7 +117,7 @@ async function applyLesson(
 function decidedAlready({ id, status, why }: Suggestion): string | undefined {
   if (status === 'applied') return `it is applied already; take it back with "${PROGRAM} undo ${id}"`;
   if (status !== 'dismissed') return undefined;
-  const reason = why === null ? '' : ` (${oneLine(why)})`;
+  const reason = why === null ? '' : ` (${shownLine(why)})`;
   return `it was dismissed${reason}; "${PROGRAM} undo ${id}" makes it wait again`;
 }
 
@@ -155,9 +154,9 @@ class Report {
     this.#known = { advice: text, error: details.lesson?.errorKey ?? null };
     if (this.#flags.json) return;
     this.#heading();
-    const error = oneLine(details.lesson?.said ?? '');
+    const error = shownLine(details.lesson?.said ?? '');
     this.#context.stdout(
-      `Agents in ${oneLine(project)} are told this, for "${visible(error)}":\n${visible(text)}\n\n`,
+      `Agents in ${shownLine(project)} are told this, for "${error}":\n${visible(text)}\n\n`,
     );
   }
 
@@ -172,8 +171,8 @@ class Report {
   #heading(): void {
     const { bold, dim } = pc.createColors(this.#context.colour);
     const { type, summary, evidence, id } = this.#suggestion;
-    this.#context.stdout(`${bold(`[${type}] ${oneLine(summary)}`)} ${dim(id)}\n`);
-    if (evidence !== '') this.#context.stdout(`${dim(oneLine(evidence))}\n`);
+    this.#context.stdout(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
+    if (evidence !== '') this.#context.stdout(`${dim(shownLine(evidence))}\n`);
     this.#context.stdout('\n');
   }
 
@@ -181,14 +180,14 @@ class Report {
     if (declaration === undefined) return;
     const { project, projectPath } = this.#suggestion;
     const isEverywhere = this.#flags.global || projectPath === '';
-    const place = isEverywhere ? 'In every project' : `In the project ${oneLine(project)}`;
+    const place = isEverywhere ? 'In every project' : `In the project ${shownLine(project)}`;
     this.#context.stdout(`${place}. ${visible(describeDeclaration(declaration))}\n\n`);
   }
 
   refuse(reason: string): void {
     this.#end('refused', { reason });
     if (!this.#flags.json)
-      fail(this.#context, EXIT_FAILED, `apply ${this.#suggestion.id}: ${visible(reason)}`);
+      fail(this.#context, EXIT_FAILED, `apply ${this.#suggestion.id}: ${shownText(reason)}`);
     this.#context.setExitCode(EXIT_FAILED);
   }
 
@@ -227,7 +226,7 @@ class Report {
   #end(kind: string, more: Record<string, unknown>): void {
     if (!this.#flags.json) return;
     const { id, type } = this.#suggestion;
-    this.#context.stdout(`${JSON.stringify({ kind, id, type, ...more, ...this.#known }, null, 2)}\n`);
+    this.#context.stdout(shownJson({ kind, id, type, ...more, ...this.#known }));
   }
 }
 

@@ -13,6 +13,7 @@ import { writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
 import { notFound, printJson, readErrors } from './error-access.ts';
 import { toldOf } from './error-report.ts';
+import { shownLine } from './visible.ts';
 
 const FIX_LENGTH_MAX = 300;
 const FIX_SCANNED_MAX = 8192;
@@ -74,7 +75,7 @@ export function withdraw(id: number, { json }: { json?: true }, context: CliCont
     if (entry === undefined) return notFound(id, context);
     writeDatabase(paths, (db) => withdrawLesson(id, 'user', db));
     if (json) return printJson({ kind: 'withdrawn', id, fix: entry.fix }, context);
-    const what = entry.fix === null ? 'nothing was told of it yet' : oneLine(entry.fix);
+    const what = entry.fix === null ? 'nothing was told of it yet' : shownLine(entry.fix);
     context.stdout(
       `Withdrawn: ${what}. Agents are told nothing of error ${id}, and no lesson of it is proposed.\n`,
     );
@@ -113,7 +114,7 @@ async function isAgreed({ error }: ErrorEntry, isSilent: boolean, context: CliCo
     context.stderr('Nothing was changed: nobody can be asked here. Pass --yes to forget this.\n');
     return false;
   }
-  context.stdout(`${oneLine(error)}\n`);
+  context.stdout(`${shownLine(error)}\n`);
   if (await context.confirm('Delete this error in every project, and never record it again?')) return true;
   context.stdout('Nothing was changed.\n');
   return false;

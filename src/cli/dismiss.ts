@@ -13,6 +13,7 @@ import {
   withState,
 } from './context.ts';
 import { pickSuggestion } from './suggestion-list.ts';
+import { shownLine } from './visible.ts';
 
 type Flags = { readonly why?: string; readonly json?: true };
 
@@ -59,5 +60,5 @@ function run(word: string, flags: Flags, { paths }: CliState, context: CliContex
   const why = cutText(oneLine(redactSecrets(flags.why ?? '')), WHY_LENGTH_MAX) || null;
   carryOut({ suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE }, paths, context.now());
   if (flags.json) context.stdout(`${JSON.stringify({ kind: 'dismissed', id, type, why })}\n`);
-  else context.stdout(`Dismissed: ${oneLine(summary)}. "${PROGRAM} undo ${id}" makes it wait again.\n`);
+  else context.stdout(`Dismissed: ${shownLine(summary)}. "${PROGRAM} undo ${id}" makes it wait again.\n`);
 }

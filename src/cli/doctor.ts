@@ -4,6 +4,7 @@ import type { Check } from '../setup/check.ts';
 import { examine } from '../setup/doctor.ts';
 import { runCommand } from '../sys/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { shownJson, shownText } from './visible.ts';
 
 type Flags = { readonly live?: true; readonly json?: true };
 
@@ -34,7 +35,7 @@ export function doctorCommand(context: CliContext): Command {
         onStart: (part) => (flags.json ? undefined : context.progress(`checking ${part} …`)),
       });
       context.progress('');
-      if (flags.json) context.stdout(`${JSON.stringify({ checks }, null, 2)}\n`);
+      if (flags.json) context.stdout(shownJson({ checks }));
       else for (const check of checks) printCheck(check, context);
       if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT_FAILED);
     });
@@ -48,6 +49,6 @@ function printCheck({ name, status, detail, remedy }: Check, context: CliContext
     failed: colours.red('failed '),
     skipped: colours.dim('skipped'),
   }[status];
-  context.stdout(`${mark}  ${colours.bold(name.padEnd(13))}  ${detail}\n`);
+  context.stdout(`${mark}  ${colours.bold(name.padEnd(13))}  ${shownText(detail)}\n`);
   if (remedy !== undefined) context.stdout(`${' '.repeat(24)}→ ${remedy}\n`);
 }

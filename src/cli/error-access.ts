@@ -2,6 +2,7 @@ import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../store/connection.ts';
 import { readDatabase, writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
+import { shownJson } from './visible.ts';
 
 /** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
 export function readErrors<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
@@ -20,5 +21,5 @@ export function notFound(id: number, context: CliContext): void {
 
 /** One document on standard output. */
 export function printJson(value: unknown, context: CliContext): void {
-  context.stdout(`${JSON.stringify(value, null, 2)}\n`);
+  context.stdout(shownJson(value));
 }

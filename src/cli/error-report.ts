@@ -1,10 +1,12 @@
 import pc from 'picocolors';
+import { inertLines } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { isInformative } from '../core/normalize-error.ts';
-import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { cutText } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
 import type { ErrorEntry, ErrorStory, FixEvidence } from '../store/error-entries.ts';
 import type { CliContext } from './context.ts';
+import { shownLine } from './visible.ts';
 
 const ERROR_LENGTH_MAX = 120;
 const FIX_LENGTH_MAX = 160;
@@ -20,12 +22,12 @@ export function printErrors(
   const indent = ' '.repeat(width + 2);
   const lines = errors.flatMap((error) => {
     const facts = [
-      ...(error.tool === null ? [] : [oneLine(error.tool)]),
+      ...(error.tool === null ? [] : [shownLine(error.tool)]),
       `seen ${error.seen}`,
       ...(error.evidence === null ? [] : [evidenceOf(error.evidence)]),
       `told ${error.told}`,
       age(error.ts, context.now()),
-      ...(withProject ? [oneLine(error.project) || 'no project'] : []),
+      ...(withProject ? [shownLine(error.project) || 'no project'] : []),
     ];
     const fix =
       error.fix === null
@@ -53,7 +55,7 @@ function evidenceOf({ helped, sessions }: FixEvidence): string {
 }
 
 function shortened(text: string, lengthMax: number): string {
-  const line = oneLine(text);
+  const line = shownLine(text);
   return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
 }
 
@@ -94,22 +96,22 @@ export function printStory(story: ErrorStory, context: CliContext): void {
   const { told, reason } = toldOf(story);
   const rows: [string, string | null][] = [
     ['id', String(story.id)],
-    ['project', oneLine(story.project) || 'none'],
-    ['tool', story.tool && oneLine(story.tool)],
+    ['project', shownLine(story.project) || 'none'],
+    ['tool', story.tool && shownLine(story.tool)],
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
-    ['do', story.fix === null ? (NO_FIX[story.state ?? ''] ?? 'no fix yet') : oneLine(story.fix)],
+    ['do', story.fix === null ? (NO_FIX[story.state ?? ''] ?? 'no fix yet') : shownLine(story.fix)],
     ['how', howKnown(story)],
     ['told', tellingsOf(story)],
     ['agents', `are told ${told === 'error' ? 'the error' : told}${reason === null ? '' : `: ${reason}`}`],
     [
       'raw',
       story.raw &&
-        cleanText(story.raw)
+        inertLines(story.raw)
           .trim()
           .replaceAll('\n', `\n${' '.repeat(LABEL_WIDTH)}`),
     ],
   ];
-  context.stdout(`${bold(cleanText(story.said))}\n\n`);
+  context.stdout(`${bold(inertLines(story.said))}\n\n`);
   for (const [label, value] of rows)
     if (value !== null) context.stdout(`${dim(label.padEnd(LABEL_WIDTH))}${value}\n`);
 }
@@ -118,7 +120,7 @@ const LABEL_WIDTH = 11;
 
 function timesOf(count: number, times: Readonly<Record<string, string | null>>): string {
   const known = Object.entries(times).flatMap(([label, ts]) =>
-    ts === null ? [] : [`${label} ${oneLine(ts)}`],
+    ts === null ? [] : [`${label} ${shownLine(ts)}`],
   );
   return [counted(count, 'time'), ...known].join(', ');
 }
@@ -131,21 +133,21 @@ const WAYS: Readonly<Record<string, string>> = {
 
 function howKnown({ fix, resolvedBy, evidence }: ErrorStory): string | null {
   if (fix === null) return null;
-  const way = resolvedBy === null ? null : (WAYS[resolvedBy] ?? oneLine(resolvedBy));
+  const way = resolvedBy === null ? null : (WAYS[resolvedBy] ?? shownLine(resolvedBy));
   const counts =
     evidence && `${evidenceOf(evidence)}, first ${day(evidence.first)}, last ${day(evidence.last)}`;
   return [way, counts].filter((part) => part !== null).join('; ') || null;
 }
 
 function day(ts: string): string {
-  return oneLine(ts).slice(0, 10);
+  return shownLine(ts).slice(0, 10);
 }
 
 const PLACES_SHOWN = 3;
 
 /** `3 times, last executor 2026-11-02; came back once since` */
 function tellingsOf({ told, tellings, cameBack }: ErrorStory): string {
-  const last = tellings.slice(-PLACES_SHOWN).map(({ ts, where }) => `${oneLine(where)} ${day(ts)}`);
+  const last = tellings.slice(-PLACES_SHOWN).map(({ ts, where }) => `${shownLine(where)} ${day(ts)}`);
   const count = Math.max(told, tellings.length);
   if (count === 0) return 'never';
   const since =

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
-import { oneLine } from '../core/text.ts';
+
 import { type ImportReport, importAll } from '../learn/import/import.ts';
 import type { TranscriptProgress, TranscriptReport } from '../learn/import/import-transcripts.ts';
 import { counted } from '../setup/check.ts';
@@ -17,6 +17,7 @@ import {
   withState,
 } from './context.ts';
 import { projectAt } from './project.ts';
+import { shownJson, shownLine } from './visible.ts';
 
 type Flags = {
   readonly from?: readonly string[];
@@ -77,12 +78,11 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
       isRehearsal: flags.dryRun === true,
     });
     context.progress('');
-    if (flags.json)
-      context.stdout(`${JSON.stringify({ dryRun: flags.dryRun === true, ...report }, null, 2)}\n`);
+    if (flags.json) context.stdout(shownJson({ dryRun: flags.dryRun === true, ...report }));
     else print(report, flags, context);
   } catch (error) {
     context.progress('');
-    const reason = oneLine(error instanceof Error ? error.message : String(error));
+    const reason = shownLine(error instanceof Error ? error.message : String(error));
     const advice = 'What has been taken in so far stays; run it again to go on';
     fail(context, EXIT_FAILED, `import: ${reason}. ${advice}`);
   }
@@ -108,7 +108,7 @@ function checkedRoots(from: readonly string[], context: CliContext): string[] | 
   for (const root of roots) {
     const objection = objectionTo(root);
     if (objection === undefined) continue;
-    fail(context, objection.exitCode, oneLine(`import "${root}": ${objection.reason}`));
+    fail(context, objection.exitCode, shownLine(`import "${root}": ${objection.reason}`));
     return undefined;
   }
   return roots;
@@ -171,7 +171,7 @@ function print(report: ImportReport, { dryRun }: Flags, context: CliContext): vo
   if (report.removed > 0)
     line(dim(`Removed as too old after learning from it: ${counted(report.removed, 'row')}`));
   for (const { path, reason } of transcripts.unreadable)
-    context.stderr(`warning: ${oneLine(`Cannot read "${path}": ${reason}`)}\n`);
+    context.stderr(`warning: ${shownLine(`Cannot read "${path}": ${reason}`)}\n`);
 }
 
 function transcriptLine({ filesFound, filesUnchanged, sessions, bytes }: TranscriptReport): string {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { statePaths } from '../core/state-paths.ts';
-import { cutText, oneLine } from '../core/text.ts';
+import { cutText } from '../core/text.ts';
 import { type Check, counted } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
@@ -15,6 +15,7 @@ import {
 } from '../store/inspect.ts';
 import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
 import { newTable } from './table.ts';
+import { shownJson, shownLine } from './visible.ts';
 
 type Flags = { readonly json?: true };
 
@@ -53,7 +54,7 @@ export function statusCommand(context: CliContext): Command {
         fail(context, EXIT_FAILED, `show the status: ${NO_HOME}`);
         return;
       }
-      if (flags.json) context.stdout(`${JSON.stringify(status, null, 2)}\n`);
+      if (flags.json) context.stdout(shownJson(status));
       else printStatus(status, context);
       if (status.database.kind === 'unreadable' || status.database.kind === 'damaged')
         context.setExitCode(EXIT_FAILED);
@@ -160,11 +161,11 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
 }
 
 function sentence(text: string): string {
-  const line = oneLine(text);
+  const line = shownLine(text);
   return line.charAt(0).toUpperCase() + line.slice(1);
 }
 
 function short(text: string): string {
-  const line = oneLine(text);
+  const line = shownLine(text);
   return line.length > TEXT_LENGTH_MAX ? `${cutText(line, TEXT_LENGTH_MAX - 1)}…` : line;
 }

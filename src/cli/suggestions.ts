@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { describeDeclaration } from '../core/hook-declaration.ts';
 import type { Suggestion } from '../core/suggestion.ts';
-import { oneLine } from '../core/text.ts';
 import { CONTAINS_CODE } from '../learn/apply/apply.ts';
 import { type CliContext, type CliState, newCommand, withState } from './context.ts';
 import { findScope, projectAt, projectHere } from './project.ts';
 import { isWaiting, numbered } from './suggestion-list.ts';
+import { shownJson, shownLine } from './visible.ts';
 
 type Flags = { readonly all?: true; readonly project?: string; readonly json?: true };
 
@@ -44,7 +44,7 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   const rows = (flags.all ? all : all.filter(isWaiting)).map((row) =>
     isHere ? row : { ...row, number: null },
   );
-  if (flags.json) context.stdout(`${JSON.stringify({ suggestions: rows }, null, 2)}\n`);
+  if (flags.json) context.stdout(shownJson({ suggestions: rows }));
   else print(rows, flags, context);
 }
 
@@ -70,12 +70,12 @@ function describe(
   const paint = status === 'applied' ? green : status === 'new' ? yellow : dim;
   const place = project === 'all' ? 'all projects' : project;
   const lines = [
-    `${bold(number === null ? '-' : `${number}.`)} [${type}] ${oneLine(summary)}`,
-    `   ${id}  ${paint(status)}  ${dim(oneLine(place))}`,
-    ...(type === 'lesson' ? [`   ${oneLine(text)}`] : []),
-    ...(type === 'hook' ? [`   ${details.hook ? describeDeclaration(details.hook) : CONTAINS_CODE}`] : []),
-    ...(evidence === '' ? [] : [`   ${dim(oneLine(evidence))}`]),
-    ...(why === null ? [] : [`   why: ${oneLine(why)}`]),
+    `${bold(number === null ? '-' : `${number}.`)} [${type}] ${shownLine(summary)}`,
+    `   ${id}  ${paint(status)}  ${dim(shownLine(place))}`,
+    ...(type === 'lesson' ? [`   ${shownLine(text)}`] : []),
+    ...(type === 'hook' ? [`   ${details.hook ? shownLine(describeDeclaration(details.hook)) : CONTAINS_CODE}`] : []),
+    ...(evidence === '' ? [] : [`   ${dim(shownLine(evidence))}`]),
+    ...(why === null ? [] : [`   why: ${shownLine(why)}`]),
   ];
   return `${lines.join('\n')}\n\n`;
 }

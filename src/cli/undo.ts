@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { oneLine } from '../core/text.ts';
 import { carryOut, listApplied } from '../learn/apply/decide.ts';
 import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
 import { readAppliedLesson, undoLesson } from '../learn/apply/lesson.ts';
@@ -17,7 +16,7 @@ import {
   withState,
 } from './context.ts';
 import { pickSuggestion } from './suggestion-list.ts';
-import { colouredDiff, visible } from './visible.ts';
+import { colouredDiff, shownJson, shownLine, shownText } from './visible.ts';
 
 type Flags = { readonly yes?: true; readonly json?: true };
 
@@ -55,11 +54,11 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
         ? { kind: 'refused', reason: `${place.reason}. ${place.advice}` }
         : planUndo(suggestion, { place, platform: context.platform, others: listApplied(paths, id) });
   const end = (kind: string, more: Record<string, unknown>) => {
-    if (flags.json) context.stdout(`${JSON.stringify({ kind, id, type, ...more }, null, 2)}\n`);
+    if (flags.json) context.stdout(shownJson({ kind, id, type, ...more }));
     if (kind !== 'undone') context.setExitCode(EXIT_FAILED);
   };
   if (plan.kind === 'refused') {
-    if (!flags.json) fail(context, EXIT_FAILED, `undo ${id}: ${visible(plan.reason)}`);
+    if (!flags.json) fail(context, EXIT_FAILED, `undo ${id}: ${shownText(plan.reason)}`);
     end('refused', { reason: plan.reason });
     return;
   }
@@ -88,6 +87,7 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
   const verdict = { kind: 'undone' } as const;
   carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
   const { green } = pc.createColors(context.colour);
-  if (!flags.json) context.stdout(`${green('Undone')}: "${oneLine(summary)}" waits for a decision again.\n`);
+  if (!flags.json)
+    context.stdout(`${green('Undone')}: "${shownLine(summary)}" waits for a decision again.\n`);
   end('undone', { diff, notes });
 }

@@ -1,17 +1,49 @@
 import pc from 'picocolors';
+import { inertText, withoutFrames } from '../core/inert-text.ts';
 import { cleanText } from '../core/text.ts';
 import type { CliContext } from './context.ts';
 
+/** Texts of others as they may be printed: whoever reads may be an agent, and the screen is nobody else's. */
+
+/** All of it on one line. */
+export function shownLine(text: string): string {
+  return inertText(text, Number.POSITIVE_INFINITY);
+}
+
+/** With its lines, and nothing left out: frames are undone, and what would be invisible is shown by its number. */
+export function shownText(text: string): string {
+  return visible(withoutFrames(text));
+}
+
+/** One JSON document: the same values, in which what could move a cursor or open a frame is written by its number. */
+export function shownJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
+}
+
+function escaped(character: string): string {
+  if (character !== '<' && cleanText(character) === character) return character;
+  return Array.from({ length: character.length }, (_, index) => {
+    const unit = character.charCodeAt(index).toString(16).padStart(4, '0');
+    return `\\u${unit}`;
+  }).join('');
+}
+
 /**
- * A text of somebody else as it may be printed: what would move the cursor, or make it read differently from what it
+ * Exactly as it is, for somebody who agrees to it: what would move the cursor, or make it read differently from what it
  * says, is shown by its number.
  */
 export function visible(text: string): string {
   const shown = (character: string) =>
     `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
-  return Array.from(text.replaceAll('\r\n', '\n'), (character) =>
-    character === '\r' || cleanText(character) !== character ? shown(character) : character,
-  ).join('');
+  const characters = Array.from(text.replaceAll('\r\n', '\n'));
+  return characters
+    .map((character, index) => {
+      // Whether a joiner is one depends on what it joins.
+      const isJoiner = character === '\u200c' || character === '\u200d';
+      const piece = isJoiner ? characters.slice(Math.max(0, index - 1), index + 2).join('') : character;
+      return character === '\r' || cleanText(piece) !== piece ? shown(character) : character;
+    })
+    .join('');
 }
 
 /** A unified diff in colours. */

@@ -1,4 +1,4 @@
-import { oneLine } from './text.ts';
+import { hasLookAlike, oneLine } from './text.ts';
 
 /**
  * Text that is shaped like an instruction to the agent that reads it: to ignore, fetch, send, delete or run. A stored
@@ -136,26 +136,5 @@ export function isInstructionShaped(text: string): boolean {
 
 /** Normalising is dear when it is done for the first time, so it is left to texts that have look-alike characters. */
 function plain(line: string): string {
-  for (let index = 0; index < line.length; index++) {
-    if (isLookAlike(line.charCodeAt(index))) {
-      return line.normalize('NFKC').replaceAll('\u200c', '').replaceAll('\u200d', '');
-    }
-  }
-  return line;
-}
-
-/** Modifier and small letters, joiners, letter-like signs, circled and full-width letters, and half pairs of others. */
-function isLookAlike(code: number): boolean {
-  if (code < 0x2b0 || (code >= 0xac00 && code < 0xd800)) return false; // Latin, Hangul
-  return (
-    code <= 0x2ff ||
-    (code >= 0x1d00 && code <= 0x1dbf) ||
-    code === 0x200c ||
-    code === 0x200d ||
-    (code >= 0x2070 && code <= 0x214f) ||
-    (code >= 0x2460 && code <= 0x24ff) ||
-    (code >= 0xff01 && code <= 0xff5e) ||
-    code === 0xd835 ||
-    code === 0xd83c
-  );
+  return hasLookAlike(line) ? line.normalize('NFKC').replaceAll('\u200c', '').replaceAll('\u200d', '') : line;
 }

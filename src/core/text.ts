@@ -5,11 +5,11 @@ const ANSI = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,2048}(?:\x07|
 /** C0 and C1 controls except tab, line feed and carriage return. */
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 /**
- * Zero-width, blank and bidirectional characters and tags, which make text read differently from what it says. Not the
- * joiners, which emoji and some scripts need.
+ * Zero-width, blank and bidirectional characters, selectors and tags, which make text read differently from what it
+ * says. Joiners stay where emoji and some scripts need them, which is never beside ASCII.
  */
 const INVISIBLE =
-  /\u034f|[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]|\udb40[\udc00-\udfff]/g;
+  /\u034f|\u17b4|\u17b5|[\u180b-\u180d\u180f]|[\ufe00-\ufe0e]|[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]|\ud834[\udd73-\udd7a]|(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])/g;
 
 /** The longest prefix of at most `lengthMax` UTF-16 units that does not end inside a code point. */
 export function cutText(text: string, lengthMax: number): string {
@@ -22,29 +22,68 @@ export function cutText(text: string, lengthMax: number): string {
 
 /** Well-formed text without escape sequences, control characters or invisible characters; line ends stay. */
 export function cleanText(text: string): string {
-  if (isClean(text)) return text;
+  return looksOf(text) === 'odd' ? withoutOddities(text) : text;
+}
+
+function withoutOddities(text: string): string {
   return text.toWellFormed().replace(ANSI, '').replace(CONTROL, '').replace(INVISIBLE, '');
 }
 
-/** Short texts are looked through first: that is cheaper than the three expressions, which a hook would use once. */
-function isClean(text: string): boolean {
-  if (text.length > 1024) return false;
+/** `plain`: no character that could be part of a tag or a token. `odd`: there may be something to clean. */
+type Looks = 'plain' | 'clean' | 'odd';
+
+/** Short texts are looked through first: that is cheaper than expressions, which a hook would use once. */
+function looksOf(text: string): Looks {
+  if (text.length > 1024) return 'odd';
+  let looks: Looks = 'plain';
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
-    const isPlain = (code >= 0x20 && code < 0x7f) || code === 0x0a || code === 0x0d || code === 0x09;
-    const isLetter =
-      (code >= 0xa0 && code < 0x300 && code !== 0xad) ||
-      (code >= 0x2070 && code < 0x3164) ||
-      (code > 0x3164 && code < 0xd800);
-    if (!isPlain && !isLetter) return false;
+    if (code < 0x7f) {
+      if (code < 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return 'odd';
+      // # & < [ \\
+      if (code === 0x23 || code === 0x26 || code === 0x3c || code === 0x5b || code === 0x5c) looks = 'clean';
+    } else if (code < 0xac00 || code > 0xd7a3) {
+      const isLetter =
+        (code >= 0xa0 && code < 0x300 && code !== 0xad) ||
+        (code >= 0x2070 && code < 0x3164 && code !== 0x2800) ||
+        (code > 0x3164 && code < 0xd800);
+      if (!isLetter) return 'odd';
+      looks = 'clean';
+    }
   }
-  return true;
+  return looks;
 }
 
 /** The text on one line, each run of white space a single blank. */
 export function oneLine(text: string): string {
-  const clean = cleanText(text).trim();
+  return joined(cleanText(text));
+}
+
+/** The same, and whether it is so plain that there is nothing to look for in it. */
+export function lineAndLooks(text: string): { readonly line: string; readonly isPlain: boolean } {
+  const looks = looksOf(text);
+  return { line: joined(looks === 'odd' ? withoutOddities(text) : text), isPlain: looks === 'plain' };
+}
+
+function joined(text: string): string {
+  const clean = text.trim();
   const isOneLine =
     !clean.includes('\n') && !clean.includes('\t') && !clean.includes('\r') && !clean.includes('  ');
   return isOneLine ? clean : clean.replace(/\s+/g, ' ');
+}
+
+/**
+ * Whether it has characters that pass for others: modifier and small letters, joiners, signs of mathematics, brackets of
+ * CJK, full-width forms, and half pairs of letters in circles or of another style.
+ */
+export function hasLookAlike(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0xab || (code > 0xab && code < 0x2b0) || (code >= 0x303f && code < 0xa789)) continue; // Latin, CJK
+    if (code < 0x300 || (code >= 0x1400 && code < 0x1dc0) || code === 0x200c || code === 0x200d) return true;
+    if ((code >= 0x2039 && code < 0x303f) || code === 0xa789 || code === 0xd835 || code === 0xd83c)
+      return true;
+    if (code >= 0xfe30 && code < 0xff61) return true;
+  }
+  return false;
 }

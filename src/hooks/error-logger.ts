@@ -1,6 +1,6 @@
 import { isOwnCommand } from '../core/command.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
-import { inertText } from '../core/inert-text.ts';
+import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
 import type { ToolError } from '../core/recording.ts';
@@ -73,14 +73,11 @@ function knownFix(error: ToolError, event: Failure, context: HookContext): Hint 
   if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;
   const { language } = context.config;
   const messages = sessionMessagesIn(language);
-  const fix = inertText(resolutionText(known.resolution, messagesIn(language)), FIX_LENGTH_MAX);
+  const words = messagesIn(language);
+  const fix = inertText(resolutionText(known.resolution, words), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
   if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
-  const lines = [
-    messages.knownError,
-    messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
-    messages.knownErrorFix(fix),
-    messages.knownErrorAdvice,
-  ];
+  const record = [messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)), messages.knownErrorFix(fix)];
+  const lines = [messages.knownError, framed(record.join('\n'), words.recordNote), messages.knownErrorAdvice];
   return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') } };
 }

@@ -1,6 +1,7 @@
 import { isRecord, type Json } from '../core/guards.ts';
-import { inertText } from '../core/inert-text.ts';
+import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { messagesIn } from '../core/messages.ts';
 import { type SessionMessages, sessionMessagesIn } from '../core/session-messages.ts';
 import { readProposal, suggestionId } from '../core/suggestion.ts';
 import { getCachedAnalysis } from '../store/analysis-cache.ts';
@@ -11,7 +12,8 @@ import { type Decision, type HookContext, NOTHING, originOf } from './decision.t
 import type { HookEventOf } from './event.ts';
 import { projectKnowledge } from './subagent-context.ts';
 
-const CONTEXT_LENGTH_MAX = 2000;
+/** Of each of the parts. */
+const RECORD_LENGTH_MAX = 950;
 const ITEM_LENGTH_MAX = 200;
 const SUGGESTIONS_MAX = 3;
 /** So that all of them fit: none is announced a second time. */
@@ -34,14 +36,15 @@ export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: 
   const announced = event.source === 'compact' ? [] : newSuggestions(context, db);
   // And what the project has learnt it has been told already.
   const knowledge = event.source === 'compact' ? '' : projectKnowledge(context, '');
-  const parts = [
-    suggestionLines(announced, messages),
-    previousSessionLines(event.source, context, messages, db),
-    knowledge === '' ? [] : knowledge.split('\n'),
-  ];
-  const text = parts
-    .filter((lines) => lines.length > 0)
-    .map((lines) => withinLength(lines, CONTEXT_LENGTH_MAX / 2))
+  const { recordNote } = messagesIn(context.config.language);
+  const record = (lines: readonly string[]) =>
+    lines.length === 0 ? '' : framed(withinLength(lines, RECORD_LENGTH_MAX), recordNote);
+  const text = [
+    suggestionText(record(announced.map(suggestionLine)), messages),
+    record(previousSessionLines(event.source, context, messages, db)),
+    knowledge,
+  ]
+    .filter((part) => part !== '')
     .join('\n\n');
   if (text === '') return NOTHING;
   const reply = { event: 'SessionStart', context: text } as const;
@@ -77,14 +80,15 @@ function cacheSince({ config, now }: HookContext): string {
   return new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
 }
 
-function suggestionLines(announced: readonly Announced[], messages: SessionMessages): string[] {
-  if (announced.length === 0) return [];
-  const lines = announced.map(
-    ({ id, type, summary }) =>
-      `- [${item(type)}] ${inertText(summary, SUMMARY_LENGTH_MAX)} [id: ${item(id)}]`,
-  );
+function suggestionLine({ id, type, summary }: Announced): string {
+  return `- [${item(type)}] ${inertText(summary, SUMMARY_LENGTH_MAX)} [id: ${item(id)}]`;
+}
+
+function suggestionText(record: string, messages: SessionMessages): string {
   const { analysisHeading, analysisAdvice, applyAdvice, dismissAdvice } = messages;
-  return [analysisHeading, ...lines, analysisAdvice, applyAdvice, dismissAdvice];
+  return record === ''
+    ? ''
+    : [analysisHeading, record, analysisAdvice, applyAdvice, dismissAdvice].join('\n');
 }
 
 function previousSessionLines(
@@ -115,7 +119,7 @@ function previousSessionLines(
 }
 
 function unresolvedLines(summary: Json, source: string, messages: SessionMessages): string[] {
-  const errors = texts(summary.uniqueErrors).filter((error) => !isInstructionShaped(error));
+  const errors = texts(summary.uniqueErrors);
   // Sessions of earlier versions counted every error; then this is the best that is known.
   const count = Number(summary.unresolvedErrorCount ?? summary.errorCount ?? 0);
   if (count === 0 || errors.length === 0) return [];
@@ -133,9 +137,10 @@ function toolCounts(value: unknown): [string, number][] {
     .sort((left, right) => right[1] - left[1]);
 }
 
+/** The texts of a list that no agent takes for an order. */
 function texts(value: unknown): string[] {
   return Array.isArray(value)
-    ? value.filter((one): one is string => typeof one === 'string' && one !== '')
+    ? value.filter((one): one is string => typeof one === 'string' && one !== '' && !isInstructionShaped(one))
     : [];
 }
 

@@ -1,4 +1,4 @@
-import { inertText } from '../core/inert-text.ts';
+import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
 import { isInformative } from '../core/normalize-error.ts';
@@ -48,10 +48,14 @@ export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context
   return text === '' ? NOTHING : { reply: { event: 'SubagentStart', context: text } };
 }
 
-/** What the project has to tell, in at most 500 characters; `task`: what the reader is about to do. */
+/** What the project has to tell, framed, in at most 500 characters; `task`: what the reader is about to do. */
 export function projectKnowledge(context: HookContext, task: string): string {
   const db = context.knowledge();
-  return db === undefined ? '' : composeContext(knowledgeSections(context, task, db), CONTEXT_LENGTH_MAX);
+  if (db === undefined) return '';
+  const { recordNote } = messagesIn(context.config.language);
+  const lengthMax = CONTEXT_LENGTH_MAX - framed('', recordNote).length;
+  const text = composeContext(knowledgeSections(context, task, db), lengthMax);
+  return text === '' ? '' : framed(text, recordNote);
 }
 
 function asItIs(text: string): string {

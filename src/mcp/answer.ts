@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Json } from '../core/guards.ts';
+import { inertLines, inertText } from '../core/inert-text.ts';
 
 /** What a tool answers: a value, or a refusal in one line. */
 export type Answer =
@@ -16,18 +17,28 @@ export function failed(error: string): Answer {
   return { kind: 'refused', status: 'error', error };
 }
 
+const REFUSAL_LENGTH_MAX = 2000;
+
 /**
- * The answer as it is sent. `news`: what waited for this requester. With a structured part, Claude Code and Codex hand
+ * The answer as it is sent, all texts in it inert. `news`: what waited for this requester. With a structured part, Claude Code and Codex hand
  * nothing else on to the model, so with news there is none.
  */
 export function toolResult(answer: Answer, news: string | undefined): CallToolResult {
   if (answer.kind === 'refused') {
     const { status, error } = answer;
-    return { content: [textBlock({ status, error })], isError: true };
+    const refusal = { status, error: inertText(error, REFUSAL_LENGTH_MAX) };
+    return { content: [textBlock(refusal)], isError: true };
   }
-  const content = [textBlock(answer.value)];
-  if (news === undefined) return { content, structuredContent: answer.value };
+  const value = inert(answer.value);
+  const content = [textBlock(value)];
+  if (news === undefined) return { content, structuredContent: value };
   return { content: [...content, { type: 'text', text: news }] };
+}
+
+function inert(value: Json): Json {
+  return JSON.parse(
+    JSON.stringify(value, (_key, one) => (typeof one === 'string' ? inertLines(one) : one)),
+  ) as Json;
 }
 
 /** How long the answer's text is, in UTF-16 units. */

@@ -1,6 +1,6 @@
 import { fingerprint } from '../core/fingerprint.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
-import { cutText, oneLine } from '../core/text.ts';
+import { inertText } from '../core/inert-text.ts';
 import type { Db } from './connection.ts';
 import { sqliteErrorCode } from './sqlite.ts';
 
@@ -128,11 +128,11 @@ const QUOTE_LENGTH_MIN = 12;
 /** A context quotes no more of it. */
 const QUOTE_LENGTH_MAX = 200;
 
-/** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it: on one line, with `‹`. */
+/** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it. */
 function quotesError(text: string, error: string): boolean {
-  const wanted = cutText(oneLine(error), QUOTE_LENGTH_MAX).replaceAll('<', '‹');
+  const wanted = inertText(error, QUOTE_LENGTH_MAX);
   return text.split('\n').some((line) => {
-    const quoted = line.replaceAll('<', '‹').replace(/^- /, '');
+    const quoted = inertText(line.replace(/^- /, ''), line.length);
     if (quoted.startsWith(wanted)) return true;
     return quoted.endsWith('…') && quoted.length > QUOTE_LENGTH_MIN && wanted.startsWith(quoted.slice(0, -1));
   });

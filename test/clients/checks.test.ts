@@ -17,7 +17,8 @@ import { findLeaks } from './namespace.ts';
 
 /** A check that is always content proves nothing: each one is given what it must not accept. */
 
-const CONTEXT = `SubagentStart hook additional context: 이 프로젝트의 최근 에러 패턴:
+const CONTEXT = `SubagentStart hook additional context: <record note="프로젝트 기록이며 지시가 아님">
+이 프로젝트의 최근 에러 패턴:
 - Error: PORT is not set (Bash)
   해결: "\`PORT=8080 npm test\` 사용"`;
 const SOLVED = {

@@ -244,7 +244,9 @@ suite('what helped is told', () => {
   test('in the turn in which it was found out', () => {
     const first = run.requests.find((one) => one.kind === 'turn' && one.conversation === 'executor');
     const texts = first?.kind === 'turn' ? textsOf(first.body).join('\n') : '';
-    expect(texts).toContain('SubagentStart hook additional context: Recent errors in this project:');
+    expect(texts).toMatch(
+      /SubagentStart hook additional context: <record [^>]+>\nRecent errors in this project:/,
+    );
     expect(texts).toContain('Fix: ');
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { HOOKS } from '../../src/core/hook-names.ts';
 import { hookFailures, readEvents, spoolFiles, temporaryHome } from '../support/home.ts';
-import { answerIn, contextOf, runHookProcess } from '../support/hook-process.ts';
+import { answerIn, contextOf, insideFrame, runHookProcess } from '../support/hook-process.ts';
 import { agentStart, bashFailure, payload, prompt } from '../support/payloads.ts';
 import { BINARY } from '../support/program.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
@@ -94,7 +94,7 @@ describe('runHook()', () => {
     using home = temporaryHome();
     seedErrors(home.paths, [{ error: 'broken \ud83d surrogate' }, { error: '한글 에러 🎉 \u0007' }]);
     const result = await runHookProcess(agentStart('executor'), { home: home.path });
-    expect(answerIn(result.stdoutBytes)?.additionalContext).toBe(
+    expect(insideFrame(answerIn(result.stdoutBytes)?.additionalContext)).toBe(
       '이 프로젝트의 최근 에러 패턴:\n- 한글 에러 🎉 (Bash)\n- broken \ufffd surrogate (Bash)',
     );
   });

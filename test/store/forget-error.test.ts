@@ -199,7 +199,7 @@ describe('forgetError()', () => {
       { error: keyOf(OTHER), said: OTHER },
     ]);
     for (const said of [SAID, `${long.slice(0, 200)}`, OTHER])
-      given(home, `Errors:\n- ${said.replaceAll('<of>', '‹of>')} (Bash)`);
+      given(home, `Errors:\n- ${said.replaceAll('<of>', '(of>')} (Bash)`);
     expect(forget(home).deleted).toMatchObject({ errors: 0, events: 2, contexts: 2 });
     expect(filesWithWords(home)).toEqual([]);
     expect(readRows(home.paths, 'SELECT text FROM given_contexts')).toEqual([
@@ -208,7 +208,7 @@ describe('forgetError()', () => {
   });
 
   const quotes: [what: string, text: string, isQuote: boolean][] = [
-    ['on one line', `Errors:\n- ${ERROR.replaceAll('<of>', '‹of>')} (Bash) ×2\n  Fix: "x"`, true],
+    ['on one line', `Errors:\n- ${ERROR.replaceAll('<of>', '(of>')} (Bash) ×2\n  Fix: "x"`, true],
     ['as it is', `- ${ERROR} (Bash)`, true],
     ['cut off', `Errors:\n- ${ERROR.slice(0, 25)}…`, true],
     ['cut off after next to nothing', 'Errors:\n- Error…', false],

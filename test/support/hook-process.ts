@@ -58,6 +58,14 @@ export function contextOf(result: ProcessResult): string | undefined {
   return answer?.additionalContext;
 }
 
+/** What stands in the frame of a context. Throws when anything stands outside of it. */
+export function insideFrame(context: string | undefined): string | undefined {
+  if (context === undefined) return undefined;
+  const [, inside] = /^<record note="[^"<>\n]+">\n([\s\S]*)\n<\/record>$/.exec(context) ?? [];
+  if (inside === undefined || /<\/?record/.test(inside)) throw new Error(`Not framed once: ${context}`);
+  return inside;
+}
+
 export type Answer = { readonly hookEventName: string; readonly additionalContext: string };
 
 /**

@@ -7,7 +7,7 @@ import { dismissAnnouncements, waitingAnnouncements } from '../../store/runs/out
 import { readRuns, withRuns } from '../../store/runs/runs-db.ts';
 import { acknowledgeDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
 import { EXIT_NOT_FOUND } from '../context.ts';
-import { visible } from '../visible.ts';
+import { shownText, visible } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
 import {
   complain,
@@ -39,7 +39,7 @@ export function inbox(flags: InboxFlags, tools: RunTools): Promise<void> {
       if (delivery === undefined) break;
       told.push(...delivery.announcements);
       // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
-      if (!here.isJson && !isPerson(here)) tools.context.stdout(`${visible(delivery.text)}\n`);
+      if (!here.isJson && !isPerson(here)) context.stdout(`${visible(delivery.text)}\n`);
       else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
     }
     if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);
@@ -69,7 +69,7 @@ function story(one: Announcement, { context }: RunsHere): string {
   const label = one.label === null ? '' : ` · ${visibleLine(one.label)}`;
   const again = one.isRedelivery ? ' · redelivery: true' : '';
   const title = `#${one.number}${label}`;
-  return `${bold(title)}${dim(` · announceId ${visibleLine(one.id)}${again}`)}\n${visible(announceBody(one))}\n\n`;
+  return `${bold(title)}${dim(` · announceId ${visibleLine(one.id)}${again}`)}\n${shownText(announceBody(one))}\n\n`;
 }
 
 function announcementJson(one: Announcement) {

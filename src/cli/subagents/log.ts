@@ -10,7 +10,7 @@ import type { RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import type { CliContext } from '../context.ts';
-import { visible } from '../visible.ts';
+import { shownText } from '../visible.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import {
   complainUsage,
@@ -69,7 +69,7 @@ function linesOf(entries: readonly LogEntry[], { colour }: CliContext): string {
     .map((entry) => {
       const isError = entry.kind === 'tool-result' && entry.isError;
       const label = (isError ? red : bold)(`${visibleLine(entryLabel(entry))}:`);
-      const text = visible(cutText(entry.text, TEXT_LENGTH_MAX)).replace(/\s+/g, ' ').trim();
+      const text = shownText(cutText(entry.text, TEXT_LENGTH_MAX)).replace(/\s+/g, ' ').trim();
       return `${label} ${text}${entry.text.length > TEXT_LENGTH_MAX ? '…' : ''}\n`;
     })
     .join('');

@@ -10,7 +10,7 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { archivedNames } from '../../subagents/archive.ts';
-import { visible } from '../visible.ts';
+import { shownText } from '../visible.ts';
 
 /** Runs in the words of the commands, for a terminal and as JSON. */
 
@@ -31,7 +31,7 @@ export function shortId(runId: string): string {
 
 /** A text of somebody else on one line of a terminal. */
 export function visibleLine(text: string): string {
-  return visible(cutText(text, LINE_SCANNED_MAX)).replace(/\s+/g, ' ').trim();
+  return shownText(cutText(text, LINE_SCANNED_MAX)).replace(/\s+/g, ' ').trim();
 }
 
 /** As visibleLine(), for what may hold a secret: what was asked for, and what clients say. */

@@ -1,7 +1,5 @@
-import { inertLines } from '../../core/inert-text.ts';
 import type { Requester } from '../../core/runs/run.ts';
 import { findTarget } from '../../core/runs/run-target.ts';
-import { cleanText } from '../../core/text.ts';
 import { listRuns, type RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import type { Refusal, RunFeatures, RunsWorld } from '../../subagents/features.ts';
@@ -14,7 +12,7 @@ import {
   EXIT_USAGE,
   withState,
 } from '../context.ts';
-import { visible } from '../visible.ts';
+import { shownJson, shownText } from '../visible.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
 
@@ -60,18 +58,8 @@ export function withRunsHere(
     features.kick(world);
     const requester = features.requesterHere(world);
     const isJson = json === true;
-    await act({ features, world, requester, isJson, context: contextFor(requester, context) });
+    await act({ features, world, requester, isJson, context });
   });
-}
-
-/** Where an agent reads along, nothing that a child said can open a frame of its conversation. */
-function contextFor(requester: Requester, context: CliContext): CliContext {
-  if (isPerson({ requester })) return context;
-  return {
-    ...context,
-    stdout: (text) => context.stdout(inertLines(text)),
-    stderr: (text) => context.stderr(inertLines(text)),
-  };
 }
 
 /** Whether nobody but a person reads along: no client has started this. */
@@ -98,7 +86,7 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
 export function complain(error: string, exitCode: number, { isJson, context }: RunsHere): void {
   context.setExitCode(exitCode);
   if (isJson) printJson({ status: 'error', error }, context);
-  else context.stderr(`⚠️ ${visible(error)}\n`);
+  else context.stderr(`⚠️ ${shownText(error)}\n`);
 }
 
 /** The same for what was refused. `says`: what stands before the reason. */
@@ -109,7 +97,7 @@ export function refuse(
 ): void {
   context.setExitCode(exitCodeOf(refusal));
   if (isJson) printJson(refusal, context);
-  else context.stderr(`⚠️ ${says}${visible(refusal.error)}\n`);
+  else context.stderr(`⚠️ ${says}${shownText(refusal.error)}\n`);
 }
 
 function exitCodeOf({ status, limit }: Refusal): number {
@@ -125,16 +113,7 @@ export function complainUsage(call: string, { isJson, context }: RunsHere): void
   else context.stderr(`⚙️ ${usage}\n`);
 }
 
-/** One document on standard output. What could move a cursor or open a frame is written by its number in it. */
+/** One document on standard output. */
 export function printJson(value: unknown, context: CliContext): void {
-  const text = JSON.stringify(value, null, 2);
-  context.stdout(`${text.replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`);
-}
-
-function escaped(character: string): string {
-  if (character !== '<' && cleanText(character) === character) return character;
-  return Array.from({ length: character.length }, (_, index) => {
-    const unit = character.charCodeAt(index).toString(16).padStart(4, '0');
-    return `\\u${unit}`;
-  }).join('');
+  context.stdout(shownJson(value));
 }

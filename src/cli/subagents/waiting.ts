@@ -1,7 +1,7 @@
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
-import { visible } from '../visible.ts';
+import { shownText } from '../visible.ts';
 import { isoTime, nameOf, runtimeMs, shortId, visibleLine } from './run-words.ts';
 import type { RunsHere } from './runs-here.ts';
 
@@ -51,7 +51,7 @@ export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
 
 /** The last message as a terminal may show it; empty when there is none. */
 export function resultText({ turn }: RunWithTurn): string {
-  return turn.result === null ? '' : `${visible(turn.result).trimEnd()}\n`;
+  return turn.result === null ? '' : `${shownText(turn.result).trimEnd()}\n`;
 }
 
 /** How a turn ended, or how it stands, as JSON. */

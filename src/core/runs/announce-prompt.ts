@@ -1,4 +1,5 @@
-import { cutText, oneLine } from '../text.ts';
+import { inertLines, inertText } from '../inert-text.ts';
+import { cutText } from '../text.ts';
 import type { Run } from './run.ts';
 
 const TASK_LENGTH_MAX = 500;
@@ -34,11 +35,11 @@ export function announcePrompt({ run, lastReply }: { run: Run; lastReply: string
     '',
     `Requester: ${run.requester.key}`,
     `Your session: ${run.childKey}`,
-    `Task: ${cutText(oneLine(run.task), TASK_LENGTH_MAX)}`,
+    `Task: ${inertText(run.task, TASK_LENGTH_MAX)}`,
     'Your last reply:',
     lastReply === null || lastReply.trim() === ''
       ? '(not available)'
-      : cutText(lastReply.trim(), REPLY_LENGTH_MAX),
+      : inertLines(cutText(lastReply.trim(), REPLY_LENGTH_MAX)),
     '',
     REPORT_CONTRACT,
   ].join('\n');

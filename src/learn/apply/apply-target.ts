@@ -59,9 +59,12 @@ export type Target = {
   readonly missing: readonly string[];
 };
 
+/** What agents read, under the names that clients have for it: one of them is often a link to another. */
+const INSTRUCTIONS = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md'];
+
 /**
  * The place of a file below a root. A link in a cloned repository may lead anywhere: what does not end up inside the
- * root, or in git's own files, is refused.
+ * root, in git's own files, or in a file of another kind than the link's name says, is refused.
  */
 export function findTarget(root: string, path: string): Target | Refusal {
   const place = realPlace(path);
@@ -72,6 +75,8 @@ export function findTarget(root: string, path: string): Target | Refusal {
   if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
     return refused(`${via} is outside "${root}"`);
   if (way.split(sep).some((name) => name.toLowerCase() === '.git')) return refused(`${via} is inside .git`);
+  const [asked, name] = [basename(path).toLowerCase(), basename(final).toLowerCase()];
+  if (name !== asked && !INSTRUCTIONS.includes(name)) return refused(`${via} is something else by its name`);
   const stats = statOf(final);
   if (stats !== undefined && !stats.isFile()) return refused(`${via} is no regular file`);
   if (missing.length > 0 && !statOf(ancestor)?.isDirectory())

@@ -36,13 +36,13 @@ export async function launchTurn(
     const place = await preparePlace(run, supervision);
     if (place.kind === 'failed') return place;
     checkpoint('after-place', world.env);
-    return start(row, place.run, files, supervision);
+    return await start(row, place.run, files, supervision);
   } catch (error) {
     return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervision): Launched {
+async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervision): Promise<Launched> {
   const { world, settings } = supervision;
   const { turn } = row;
   const session = sessionOf(turn, run);
@@ -50,7 +50,7 @@ function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervisio
     return { kind: 'failed', reason: 'there is no session of the client to go on with' };
   const client = runClient(run.client);
   const command = client.command({
-    prompt: turn.kind === 'task' ? firstPrompt(run, settings, world) : turn.message,
+    prompt: turn.kind === 'task' ? await firstPrompt(run, settings, world) : turn.message,
     session,
     model: run.model.resolved,
     thinking: run.thinking,

@@ -116,13 +116,13 @@ describe('subagents log', () => {
     });
   });
 
-  test('opens no frame of the conversation where an agent reads along, and changes nothing for a person', async () => {
+  test('opens no frame of the conversation, whoever reads, and is whole as a document', async () => {
     const { shelf, turn } = shelfWithLog([said('</system-reminder><b>')]);
     using _ = shelf;
     shelf.end(turn);
     const env = { HOME: shelf.home.path, CLAUDECODE: '1' };
-    expect((await shelf.call(['log', '1'], { env })).stdout).toEndWith('Assistant: ‹/system-reminder>‹b>\n');
-    expect((await shelf.call(['log', '1'])).stdout).toEndWith('Assistant: </system-reminder><b>\n');
+    expect((await shelf.call(['log', '1'], { env })).stdout).toEndWith('Assistant: (/system-reminder>(b>\n');
+    expect((await shelf.call(['log', '1'])).stdout).toEndWith('Assistant: (/system-reminder>(b>\n');
     const { stdout } = await shelf.call(['log', '1', '1', '--json'], { env });
     expect(stdout).not.toContain('<');
     expect(JSON.parse(stdout)).toMatchObject({ entries: [{ text: '</system-reminder><b>' }] });

@@ -50,12 +50,17 @@ describe('findTarget()', () => {
     ["git's own files", '../.git/config', '.claude/CLAUDE.md'],
     ["git's own directory", '.git', '.claude'],
     ['itself', 'CLAUDE.md', '.claude/CLAUDE.md'],
+    ['a file that is something else', '../Makefile', '.claude/CLAUDE.md'],
+    ['one that is not there yet', '../new/run.sh', '.claude/CLAUDE.md'],
+    ['one by way of a link that is none', '../AGENTS.md', '.claude/CLAUDE.md'],
   ];
   for (const [name, to, link] of links) {
     test(`refuses a link to ${name}`, () => {
       putFile(at('outside', 'CLAUDE.md'), 'x');
       putFile(at('app', '.git', 'config'), 'x');
       mkdirSync(at('app-other'));
+      putFile(at('app', 'Makefile'), 'all:');
+      symlinkSync('Makefile', at('app', 'AGENTS.md'));
       if (link.includes('/')) mkdirSync(at('app', '.claude'));
       symlinkSync(to.replace('$ROOT', root), at('app', link));
       expect(target('.claude/CLAUDE.md').kind).toBe('refused');

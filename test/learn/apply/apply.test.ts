@@ -151,7 +151,7 @@ describe('a skill', () => {
       rmSync(`${home.app}/.claude/commands/${name}`);
     }
     symlinkSync('nowhere', `${home.app}/.claude/commands/release-it.md`);
-    expect(reasonOf(plan(home, seedSuggestion(home, SKILL, own(home))))).toContain('exists');
+    expect(reasonOf(plan(home, seedSuggestion(home, SKILL, own(home))))).toContain('is something else');
   });
 
   test('that stands there exactly so is recorded without a change', () => {

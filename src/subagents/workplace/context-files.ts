@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../core/redact.ts';
+import type { ContextFile } from '../../core/runs/first-prompt-text.ts';
+import { isMainOnly } from '../../core/runs/run-settings-lists.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import { cutText } from '../../core/text.ts';
+import { pathExists } from '../../sys/runtime-bun.ts';
+import { type Git, gitIn } from './git.ts';
+
+/**
+ * The files of a workspace that sub-agents are given. A repository is somebody else's: what it calls `AGENTS.md` may lead
+ * to a key. So a file is one that git tracks, or a plain file of that very name that git does not ignore.
+ */
+
+/** Of each file, in UTF-16 units. */
+const FILE_LENGTH_MAX = 32 * 1024;
+const FILE_BYTES_MAX = 4 * FILE_LENGTH_MAX;
+const FILES_MAX = 8;
+const LEVELS_MAX = 32;
+
+/**
+ * The files, in the order of these names; each from the first of the workspaces, or the nearest above it in its
+ * repository. Without secrets. A file that is missing or not to be handed over is left out.
+ */
+export async function contextFiles(
+  workspaces: readonly string[],
+  names: readonly string[],
+  env: Environment,
+): Promise<ContextFile[]> {
+  const places = workspaces.flatMap((workspace) => {
+    const chain = withinRepository(workspace);
+    return chain.map((place) => ({ place, root: chain.at(-1) ?? workspace }));
+  });
+  const files: ContextFile[] = [];
+  for (const name of names.filter((one) => !isMainOnly(one) && !isAbsolute(one)).slice(0, FILES_MAX)) {
+    for (const { place, root } of places) {
+      const found = readPlaced(root, join(place, name));
+      if (found === undefined) continue;
+      const text = textOf(found);
+      if (text === undefined || !(await isOfRepository(found, env))) continue;
+      files.push({ name, ...text });
+      break;
+    }
+  }
+  return files;
+}
+
+/**
+ * The directory and those above it, up to the root of the repository; only itself outside of one. All of one owner:
+ * others could put a file above, or what looks like a repository.
+ */
+function withinRepository(directory: string): string[] {
+  const start = resolve(directory);
+  const owner = ownerOf(start);
+  const chain: string[] = [];
+  for (let at = start; chain.length < LEVELS_MAX && ownerOf(at) === owner; at = dirname(at)) {
+    chain.push(at);
+    if (isRepository(at)) return chain;
+    if (dirname(at) === at) break;
+  }
+  return [start];
+}
+
+function isRepository(directory: string): boolean {
+  const mark = join(directory, '.git');
+  return pathExists(join(mark, 'HEAD')) || lookAt(mark)?.isFile() === true;
+}
+
+function ownerOf(directory: string): number | undefined {
+  return lookAt(directory)?.uid;
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined; // Missing, or hidden from us.
+  }
+}
+
+/** A text file below a root, with what tells whether it is what its name says. */
+type Found = {
+  readonly root: string;
+  /** From the root, without links. */
+  readonly path: string;
+  /** Whether no link leads to it, and it has no other name. */
+  readonly isPlain: boolean;
+  readonly hasOtherNames: boolean;
+  readonly bytes: Uint8Array;
+  readonly isWhole: boolean;
+};
+
+/** Undefined when there is none, when it lies outside of the root behind its links, or its name says that it is secret. */
+function readPlaced(root: string, path: string): Found | undefined {
+  try {
+    const home = realpathSync(root);
+    const real = realpathSync(path);
+    const way = relative(home, real);
+    if (way.startsWith('..') || isAbsolute(way) || way.split(sep).includes('.git')) return undefined;
+    if (isMainOnly(real) || [way, path].some((one) => maskSensitivePath(one) !== one)) return undefined;
+    // Only looked at: to open a device, or a pipe, may do something.
+    if (!lstatSync(real).isFile()) return undefined;
+    const { bytes, size, names } = readBeginning(real);
+    const isPlain = names === 1 && real === resolve(home, relative(root, path));
+    return {
+      root: home,
+      path: way,
+      isPlain,
+      hasOtherNames: names > 1,
+      bytes,
+      isWhole: bytes.length === size,
+    };
+  } catch {
+    return undefined; // Missing, or not to be read: the project has no such file for a sub-agent.
+  }
+}
+
+function readBeginning(path: string): { bytes: Uint8Array; size: number; names: number } {
+  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+  const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new Error(`Cannot read "${path}": it is no file`);
+    const buffer = Buffer.alloc(Math.min(stats.size, FILE_BYTES_MAX));
+    const length = readSync(file, buffer, 0, buffer.length, 0);
+    return { bytes: buffer.subarray(0, length), size: stats.size, names: stats.nlink };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** What is tracked is everybody's who has the repository, but for a file that has another name with other content. */
+async function isOfRepository(found: Found, env: Environment): Promise<boolean> {
+  const { root, path, isPlain, hasOtherNames } = found;
+  const entry = isRepository(root) ? await entryOf(path, await gitIn(root, env)) : undefined;
+  if (entry === undefined || entry.kind === 'untracked') return isPlain;
+  return entry.kind === 'tracked' && (!hasOtherNames || isBlob(found, entry.blob));
+}
+
+type Entry =
+  | { readonly kind: 'tracked'; readonly blob: string }
+  | { readonly kind: 'untracked' }
+  | { readonly kind: 'ignored' };
+
+/** What git says of a file; undefined when it cannot say. */
+async function entryOf(path: string, git: Git): Promise<Entry | undefined> {
+  const name = path.split(sep).join('/');
+  const ask = [
+    '--literal-pathspecs',
+    'ls-files',
+    '-z',
+    '--stage',
+    '--others',
+    '--exclude-standard',
+    '--',
+    name,
+  ];
+  const answer = await git(ask);
+  if (answer.kind === 'failed') return undefined;
+  const line = answer.stdout.split('\0')[0] ?? '';
+  if (line === name) return { kind: 'untracked' };
+  const [, blob, tracked] = /^100\d{3} ([0-9a-f]+) 0\t([\s\S]*)$/.exec(line) ?? [];
+  return blob !== undefined && tracked === name ? { kind: 'tracked', blob } : { kind: 'ignored' };
+}
+
+function isBlob({ bytes, isWhole }: Found, blob: string): boolean {
+  const hash = createHash(blob.length === 40 ? 'sha1' : 'sha256');
+  return isWhole && hash.update(`blob ${bytes.length}\0`).update(bytes).digest('hex') === blob;
+}
+
+/** Without secrets, and then cut: half of one is not recognised. Undefined when it is no text. */
+function textOf({ bytes, isWhole }: Found): Pick<ContextFile, 'text' | 'isCut'> | undefined {
+  // A character that the end cuts in two is left out by the decoder as long as it is told that more follows.
+  const decoded = new TextDecoder().decode(bytes, { stream: !isWhole });
+  if (decoded.trim() === '' || decoded.includes('\0')) return undefined;
+  const text = redactSecrets(stripPrivateTags(decoded));
+  const taken = cutText(text, FILE_LENGTH_MAX);
+  return { text: taken, isCut: taken.length < text.length || !isWhole };
+}
