@@ -73,13 +73,15 @@ function knownFix(error: ToolError, event: Failure, context: HookContext): Hint 
   if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;
   const { language } = context.config;
   const messages = sessionMessagesIn(language);
-  const fix = inertText(resolutionText(known.resolution, messagesIn(language)), FIX_LENGTH_MAX);
+  const told = messagesIn(language);
+  const from = known.origin === null ? '' : ` (${inertText(told.from(known.origin), FIX_LENGTH_MAX)})`;
+  const fix = inertText(resolutionText(known.resolution, told), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
   if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
   const lines = [
     messages.knownError,
     messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
-    messages.knownErrorFix(fix),
+    messages.knownErrorFix(fix + from),
     messages.knownErrorAdvice,
   ];
   return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') } };
