@@ -10,6 +10,7 @@ import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
 import { type Finding, passesAudit } from '../learn/apply/hook-audit.ts';
 import { planLesson } from '../learn/apply/lesson.ts';
 import { locate } from '../setup/place.ts';
+import { agentMark } from './agent-mark.ts';
 import {
   type CliContext,
   type CliState,
@@ -33,9 +34,6 @@ type Flags = {
 const AUDIT_PASSED =
   'Audit: found nothing that starts a program, uses the network or makes code out of text. That is a filter and not a ' +
   'sandbox, so read the code. It may read and change files. Claude Code gets a context and a message of it, no decision.';
-
-/** What the clients set for whatever their agents run. */
-const AGENT_MARKS = ['CLAUDECODE', 'AI_AGENT'];
 
 const EXAMPLES = `
 A rule goes into .claude/CLAUDE.md of its project, between two marks of ours; a skill becomes
@@ -92,7 +90,7 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
   report.show(plan);
   if (suggestion.type === 'hook' && !flags.enableHook) return report.notEnabled(plan);
   if (plan.kind === 'refused') return report.refuse(plan.reason);
-  const mark = AGENT_MARKS.find((name) => context.env[name]);
+  const mark = agentMark(context);
   if (suggestion.type === 'hook' && mark !== undefined) return report.refuse(byPerson(mark, suggestion));
   if (plan.kind === 'present') return report.present(plan.path, plan.line);
   if (plan.change.files.length > 0 && !(await report.isAgreed())) return;

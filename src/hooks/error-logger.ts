@@ -74,14 +74,13 @@ function knownFix(error: ToolError, event: Failure, context: HookContext): Hint 
   const { language } = context.config;
   const messages = sessionMessagesIn(language);
   const told = messagesIn(language);
-  const from = known.origin === null ? '' : ` (${inertText(told.from(known.origin), FIX_LENGTH_MAX)})`;
   const fix = inertText(resolutionText(known.resolution, told), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
   if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
   const lines = [
     messages.knownError,
     messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
-    messages.knownErrorFix(fix + from),
+    messages.knownErrorFix(fix + told.from(known.origin)),
     messages.knownErrorAdvice,
   ];
   return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') } };

@@ -88,10 +88,9 @@ function gather(context: HookContext, task: string, db: Db, keep: Keep): Section
 /** One line, or two: what happened and what to do; of lint rules all in one. */
 function lessonItem({ said, tool, fix, origin }: ToldLesson, { messages, clean }: Reading): string {
   const text = inertText(clean(said), ERROR_LENGTH_MAX);
-  const from = origin === undefined ? '' : inertText(messages.from(origin), TOOL_LENGTH_MAX);
-  if (fix === '') return from === '' ? `- ${text}` : `- ${text} (${from})`;
-  const by = `${inertText(tool, TOOL_LENGTH_MAX)}${from === '' ? '' : `, ${from}`}`;
-  return `- ${text} (${by})\n  ${messages.fix} ${quotedFix(clean(fix))}`;
+  const from = messages.from(origin);
+  if (fix === '') return `- ${text}${from}`;
+  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})${from}\n  ${messages.fix} ${quotedFix(clean(fix))}`;
 }
 
 type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };
@@ -185,9 +184,7 @@ function errorLines({ error, said, tool, count }: RecentError, reading: Reading)
   const known = findResolution(error, project.path, db);
   if (known === undefined) return line;
   const fix = quotedFix(clean(resolutionSummary(known.resolution, messages) ?? known.resolution));
-  const from =
-    known.origin === null ? '' : ` (${inertText(clean(messages.from(known.origin)), TOOL_LENGTH_MAX)})`;
-  return keep(fix) ? `${line}\n  ${messages.fix} ${fix}${from}` : line;
+  return keep(fix) ? `${line}\n  ${messages.fix} ${fix}${messages.from(known.origin)}` : line;
 }
 
 /** RA-402: the start of the stored resolution as JSON; of our own words, in which escapes would only disturb, those. */

@@ -25,7 +25,7 @@ export type ToldLesson = {
   /** Empty where `said` is all. */
   readonly fix: string;
   /** Which other project taught it. */
-  readonly origin: string | undefined;
+  readonly origin: string | null;
 };
 
 const WORD_LENGTH_MIN = 4;
@@ -48,20 +48,19 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
   for (const lesson of stored) {
     const { said, tool, remedy, key, isWhole, origin } = lesson;
     const fix = resolutionText(remedy, messages);
-    if (!keep(said) || !keep(fix) || (origin !== undefined && !keep(origin))) continue;
-    if (lesson.rule !== undefined && origin === undefined) {
+    if (!keep(said) || !keep(fix)) continue;
+    if (lesson.rule !== undefined && origin === null) {
       if (!rules.includes(lesson.rule)) rules.push(lesson.rule);
       continue;
     }
-    const list = origin !== undefined ? shared : lesson.sessions > 1 ? several : single;
+    const list = origin !== null ? shared : lesson.sessions > 1 ? several : single;
     if (hasFix(several, fix) || hasFix(single, fix)) continue;
     list.push(isWhole ? { key, said: fix, tool, fix: '', origin } : { key, said, tool, fix, origin });
   }
   const told: ToldLesson[] = [];
   for (const lesson of several) if (told.length < Math.min(most, BEFORE_LINT)) told.push(lesson);
   const lint = lintLine(rules, messages.lintRules);
-  if (lint !== '' && told.length < most)
-    told.push({ key: '', said: lint, tool: '', fix: '', origin: undefined });
+  if (lint !== '' && told.length < most) told.push({ key: '', said: lint, tool: '', fix: '', origin: null });
   for (const lesson of several) if (told.length < most && !told.includes(lesson)) told.push(lesson);
   for (const lesson of single) if (told.length < most) told.push(lesson);
   for (const lesson of shared) {

@@ -23,7 +23,7 @@ const FLAG =
 const IMAGE_FLAG = /^(?:--rm|-i|-t|-d|-it|-ti|--init|--interactive|--tty|--detach)$/;
 
 /** Made when a command is looked at: an expression costs a process more than all else here. */
-const KINDS = (): readonly Kind[] => [
+const makeKinds = (): readonly Kind[] => [
   {
     starts: startsWith(
       'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +
@@ -52,6 +52,13 @@ const KINDS = (): readonly Kind[] => [
   },
   { starts: startsWith('uv-- run|pipx-- runpip'), names: 'options', flags: FLAG },
 ];
+
+let made: readonly Kind[] | undefined;
+
+function kindsOfFetching(): readonly Kind[] {
+  made ??= makeKinds();
+  return made;
+}
 
 /** Behind a program there may be options, each perhaps with a value, before the subcommand. */
 function startsWith(programs: string): RegExp {
@@ -83,15 +90,21 @@ export function fetchedBy(command: SimpleCommand): readonly string[] | undefined
   const names = words.filter(
     (word) => (ADDRESS.test(word) && (isGot || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
   );
-  const kinds = KINDS();
+  const kinds = kindsOfFetching();
   for (const at of words.keys()) names.push(...namesFrom(words.slice(at), kinds));
   return names.length > 0 ? [...new Set(names)] : undefined;
+}
+
+/** Whether a command gets nothing from elsewhere, or only what is named. */
+export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) => boolean): boolean {
+  const fetched = fetchedBy(command);
+  return fetched === undefined || (fetched.length > 0 && fetched.every(isNamed));
 }
 
 /** Words of a sentence by which something would be got and run, whatever it is called. */
 export function speaksOfFetching(sentence: string): boolean {
   const words = wordsIn(sentence);
-  const kinds = KINDS().filter(({ names }) => names === 'first');
+  const kinds = kindsOfFetching().filter(({ names }) => names === 'first');
   return (
     words.some((_, at) => kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))))) ||
     /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행/i.test(sentence) ||
@@ -121,24 +134,35 @@ function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {
     const start = kind.starts.exec(text)?.[0];
     if (start === undefined) continue;
     const operands = words.slice(start.split(' ').length);
-    const names = kind.names === 'options' ? [] : operandNames(start, operands, kind);
-    return [...names.map((name) => packageOf(start, name)), ...optionNames(operands)];
+    const { names, count } = operandNames(start, operands, kind);
+    // What follows the tool that is run is the tool's, but npm reads its own options anywhere.
+    const own =
+      kind.names === 'all' || /^npm /i.test(start) ? words.length : words.length - operands.length + count;
+    const operandsNamed = kind.names === 'options' ? [] : names.map((name) => packageOf(start, name));
+    return [...operandsNamed, ...optionNames(words.slice(1, own))];
   }
   return [];
 }
 
-function operandNames(start: string, operands: readonly string[], { names, flags }: Kind): string[] {
-  const found: string[] = [];
+/** The names among the operands, and how many words were looked at to be certain of them. */
+function operandNames(
+  start: string,
+  operands: readonly string[],
+  { names: which, flags }: Kind,
+): { readonly names: readonly string[]; readonly count: number } {
+  const names: string[] = [];
   for (const [at, word] of operands.entries()) {
     const before = operands[at - 1] ?? '';
     if (word.startsWith('-')) continue;
-    const isCertain = !before.startsWith('-') || before.includes('=') || flags.test(before);
+    const isCertain =
+      !before.startsWith('-') || before.includes('=') || flags.test(before) || before === '--';
     const isFile = isLocal(word, start);
-    if (!isFile) found.push(word);
+    if (!isFile) names.push(word);
     // What stands behind a file that `go run` and `deno run` run are its arguments.
-    if (names === 'first' && isCertain && (!isFile || /^(?:go|deno) /.test(start))) break;
+    const isLast = which !== 'all' && isCertain && (!isFile || /^(?:go|deno) /.test(start));
+    if (isLast) return { names, count: at + 1 };
   }
-  return found;
+  return { names, count: operands.length };
 }
 
 function optionNames(operands: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 import { relativeFile } from '../core/project.ts';
 import { blamedWords, culpritOf } from './failure.ts';
-import { fetchedBy } from './fetches.ts';
+import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { areAlike, correctness, isSameWork } from './likeness.ts';
@@ -40,7 +40,7 @@ type Observation = {
   readonly shape: string;
 };
 
-/** Whether a command may be told, whoever ran it. */
+/** Whether a command gets nothing from elsewhere but what the project names itself. */
 type MayTell = (command: Placed) => boolean;
 
 /** How many shell calls after a failure are looked at for its correction. */
@@ -64,7 +64,7 @@ export function learn(
   root: string,
   isNamed: IsNamed = () => false,
 ): ErrorGroup[] {
-  const mayTell = (command: Placed) => isOwn(command, isNamed);
+  const mayTell: MayTell = (command) => isFetchNamed(command, (name) => isNamed(name, command.place));
   const streams = streamsOf(log, root);
   const shells = streams.flatMap((stream) => stream.filter(isShell));
   const tally = tallyOf(shells);
@@ -83,13 +83,6 @@ export function learn(
     const told = lesson && { ...lesson, said: quotePaths(lesson.said, root) };
     return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson: told };
   });
-}
-
-/** What gets nothing from elsewhere, or only what the project names itself. */
-function isOwn(command: Placed, isNamed: IsNamed): boolean {
-  const fetched = fetchedBy(command);
-  if (fetched === undefined) return true;
-  return fetched.length > 0 && fetched.every((name) => isNamed(name, command.place));
 }
 
 /** One after the other what each agent did, in each of its sessions. */

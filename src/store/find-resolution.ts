@@ -1,7 +1,6 @@
-import { getProjectName } from '../core/project.ts';
 import type { Db } from './connection.ts';
-import { type Scope, tellableScopes } from './repositories.ts';
 import type { Row } from './sqlite.ts';
+import { originOf, type Scope, tellableScopes } from './tellable.ts';
 
 export type KnownError = {
   readonly id: number;
@@ -25,13 +24,12 @@ export function findResolution(
 ): KnownError | undefined {
   if (!db.shape.has('error_kb', 'resolution') || !db.shape.has('error_kb', 'error_normalized'))
     return undefined;
-  const hasPaths = db.shape.has('error_kb', 'project_path');
-  const scopes = db.isOwn ? tellableScopes(projectPath, db) : [foreignScope(projectPath, hasPaths)];
+  const scopes = db.isOwn ? tellableScopes(projectPath, db) : [foreignScope(projectPath, db)];
   const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
   for (const scope of scopes) {
     const row = db.sqlite.get(
-      `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count, ${hasPaths ? 'project_path' : "''"} AS project_path
-       FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text' AND ${scope.sql} ORDER BY ${most} DESC LIMIT 1`,
+      `SELECT *, rowid AS id, ${most} AS use_count FROM error_kb
+       WHERE error_normalized = ? AND typeof(resolution) = 'text' AND ${scope.sql} ORDER BY ${most} DESC LIMIT 1`,
       normalizedError,
       scope.value,
     );
@@ -41,12 +39,14 @@ export function findResolution(
 }
 
 /** What an earlier implementation left and nobody has taken over yet may not say of which project it is. */
-function foreignScope(projectPath: string | null, hasPaths: boolean): Scope {
-  const sql = hasPaths ? "COALESCE(project_path, '') IN (?, '')" : '? IS NOT NULL';
+function foreignScope(projectPath: string | null, db: Db): Scope {
+  const sql = db.shape.has('error_kb', 'project_path')
+    ? "COALESCE(project_path, '') IN (?, '')"
+    : '? IS NOT NULL';
   return { isOwn: true, sql, value: projectPath ?? '' };
 }
 
-/** A row of error_kb with id, error_normalized, resolution, use_count and project_path. */
+/** A row of error_kb within this scope. */
 export function knownError(row: Row, { isOwn }: Scope): KnownError {
   return {
     id: Number(row.id),
@@ -54,6 +54,6 @@ export function knownError(row: Row, { isOwn }: Scope): KnownError {
     said: typeof row.said === 'string' ? row.said : null,
     resolution: String(row.resolution),
     useCount: Number(row.use_count ?? 0),
-    origin: isOwn ? null : getProjectName(String(row.project_path)),
+    origin: isOwn ? null : originOf(row.project_path),
   };
 }

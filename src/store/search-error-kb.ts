@@ -2,8 +2,8 @@ import { areDifferent, errorTraits } from '../core/errors/similarity.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import type { Db } from './connection.ts';
 import { findResolution, type KnownError, knownError } from './find-resolution.ts';
-import { type Scope, tellableScopes } from './repositories.ts';
 import { mostSimilarError } from './similar-errors.ts';
+import { type Scope, tellableScopes } from './tellable.ts';
 
 const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
 const SAME_MAX = 8;

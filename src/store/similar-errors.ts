@@ -6,8 +6,8 @@ import {
   mayShareMark,
 } from '../core/errors/similarity.ts';
 import type { Db } from './connection.ts';
-import type { Scope } from './repositories.ts';
 import type { Row } from './sqlite.ts';
+import type { Scope } from './tellable.ts';
 
 /** Of so many errors the newest solved ones are looked at; a search never ranks a large part of the table. */
 const FOUND_MAX = 2000;

@@ -1,8 +1,6 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
-import { getProjectName } from '../core/project.ts';
 import type { Db } from './connection.ts';
-import { otherClones } from './repositories.ts';
-import type { Row } from './sqlite.ts';
+import { originOf, otherClones } from './tellable.ts';
 
 /** What SubagentStart reads of the knowledge base: nothing else of it is loaded there. */
 
@@ -19,53 +17,41 @@ export type StoredLesson = {
   /** A linter's rule in words; undefined for other lessons. */
   readonly rule: string | undefined;
   readonly sessions: number;
-  /** The project that taught it, where a person shares it; undefined for what the own repository taught. */
-  readonly origin: string | undefined;
+  /** The project that taught it, where a person shares it; null for what the own repository taught. */
+  readonly origin: string | null;
 };
 
 const LESSONS_MAX = 24;
-const SHARED_MAX = 8;
 /** A person's word counts as much as what several sessions have shown. */
 const PERSONS_SESSIONS = 2;
 
 /**
  * The lessons of a project's repository: what a person wrote first, then the one of the most sessions, then the newest;
- * and behind them what a person shares of other projects. Of one error only the first.
+ * and what a person shares of other projects.
  */
 export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
   const lessons: StoredLesson[] = [];
   if (!db.isOwn) return lessons;
-  const [own] = spellings;
-  const clones = own === undefined ? [] : otherClones(own, db);
-  for (const path of spellings) add(readLessons(path, db), undefined, lessons);
-  for (const path of clones) add(readLessons(path, db), undefined, lessons);
-  for (const row of readShared(db)) {
-    const path = String(row.project_path);
-    if (!spellings.includes(path) && !clones.includes(path)) add([row], getProjectName(path), lessons);
-  }
+  const paths = otherClones(spellings[0] ?? '', db);
+  for (const path of spellings) read(OF_PROJECT, path, lessons, db);
+  for (const path of paths) read(OF_PROJECT, path, lessons, db);
+  for (const path of spellings) paths.push(path);
+  read(SHARED, JSON.stringify(paths), lessons, db);
   return lessons;
 }
 
-const COLUMNS = 'error_normalized, said, resolution, resolved_by, sessions, project_path';
+const OF_PROJECT = `project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
+  ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC`;
+const SHARED =
+  'shared = resolution AND project_path NOT IN (SELECT value FROM json_each(?)) ORDER BY last_used DESC';
 
-function readLessons(path: string, db: Db): Row[] {
-  return db.sqlite.all(
-    `SELECT ${COLUMNS} FROM error_kb
-       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
-       ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC LIMIT ?`,
-    path,
+function read(which: string, value: string, lessons: StoredLesson[], db: Db): void {
+  const rows = db.sqlite.all(
+    `SELECT error_normalized, said, resolution, resolved_by, sessions, project_path FROM error_kb WHERE ${which} LIMIT ?`,
+    value,
     LESSONS_MAX,
   );
-}
-
-function readShared(db: Db): Row[] {
-  const sql = `SELECT ${COLUMNS} FROM error_kb WHERE shared = resolution ORDER BY last_used DESC LIMIT ?`;
-  return db.sqlite.all(sql, SHARED_MAX);
-}
-
-function add(rows: readonly Row[], origin: string | undefined, lessons: StoredLesson[]): void {
-  for (const { error_normalized, said, resolution, resolved_by, sessions } of rows) {
-    if (isAmong(String(error_normalized), lessons)) continue;
+  for (const { error_normalized, said, resolution, resolved_by, sessions, project_path } of rows) {
     const remedy = parseJson(String(resolution));
     const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
     const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
@@ -78,14 +64,9 @@ function add(rows: readonly Row[], origin: string | undefined, lessons: StoredLe
       isWhole: isRecord(remedy) && remedy.kind === 'model',
       rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
       sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
-      origin,
+      origin: which === SHARED ? originOf(project_path) : null,
     });
   }
-}
-
-function isAmong(key: string, lessons: readonly StoredLesson[]): boolean {
-  for (const lesson of lessons) if (lesson.key === key) return true;
-  return false;
 }
 
 const ABOUT = ['use', 'failing', 'leaveOut', 'summary'];

@@ -1,12 +1,12 @@
 -- Where a lesson may be told. Runs once, on a database of version 3.
 
--- Which paths are clones of one repository: the same remote and the same first commit have the same name. Empty: it has
+-- Which paths are clones of one repository: the same remote and the same first commit have the same name. NULL: it has
 -- been looked at, and there is nothing by which another clone would be recognised. Hooks only read it.
-CREATE TABLE repositories (
+CREATE TABLE IF NOT EXISTS repositories (
   project_path TEXT PRIMARY KEY,
-  repository TEXT NOT NULL
+  repository TEXT
 ) WITHOUT ROWID;
-CREATE INDEX idx_repositories ON repositories(repository) WHERE repository <> '';
+CREATE INDEX IF NOT EXISTS idx_repositories ON repositories(repository);
 
 -- The resolution that a person shares with every project; another one in its place is not shared.
 ALTER TABLE error_kb ADD COLUMN shared TEXT;
