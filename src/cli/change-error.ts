@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { isInformative } from '../core/normalize-error.ts';
+import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
@@ -8,6 +9,7 @@ import { counted } from '../setup/check.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
 import { withdrawLesson } from '../store/lessons-by-model.ts';
+import { setShared } from '../store/provenance.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
@@ -79,6 +81,37 @@ export function withdraw(id: number, { json }: { json?: true }, context: CliCont
     context.stdout(
       `Withdrawn: ${what}. Agents are told nothing of error ${id}, and no lesson of it is proposed.\n`,
     );
+  });
+}
+
+/** `errors share`: what one project has learnt is told in every other one. What is told everywhere a person decides. */
+export function share(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
+  return withState(context, `share error ${id}`, ({ paths }) => {
+    if (isKeptFromAgent(`share error ${id}`, `errors share ${id}`, context)) return;
+    const entry = findEntry(id, paths);
+    if (entry === undefined) return notFound(id, context);
+    const { told, reason } = toldOf(entry);
+    const isOrder = isInstructionShaped(getProjectName(entry.project));
+    const why = isOrder
+      ? 'the name of its project is shaped like an instruction to its reader'
+      : told !== 'error and fix' && reason;
+    if (why) return fail(context, EXIT_FAILED, `share error ${id}: ${why}`);
+    writeDatabase(paths, (db) => setShared(id, true, db));
+    if (json) return printJson({ kind: 'shared', id, fix: entry.fix }, context);
+    context.stdout(
+      `Shared: ${shownLine(entry.fix ?? '')}. Agents in every project are told it, with where it comes from, as long as it stays as it is.\n`,
+    );
+  });
+}
+
+/** `errors unshare`: it is told in its own project again, and in no other. */
+export function unshare(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
+  return withState(context, `take back that error ${id} is shared`, ({ paths }) => {
+    if (isKeptFromAgent(`take back that error ${id} is shared`, `errors unshare ${id}`, context)) return;
+    if (findEntry(id, paths) === undefined) return notFound(id, context);
+    writeDatabase(paths, (db) => setShared(id, false, db));
+    if (json) return printJson({ kind: 'unshared', id }, context);
+    context.stdout(`Error ${id} is told in its own project only.\n`);
   });
 }
 

@@ -27,6 +27,7 @@ export function printErrors(
       ...(error.evidence === null ? [] : [evidenceOf(error.evidence)]),
       `told ${error.told}`,
       age(error.ts, context.now()),
+      ...(error.isShared ? ['shared'] : []),
       ...(withProject ? [shownLine(error.project) || 'no project'] : []),
     ];
     const fix =
@@ -101,6 +102,7 @@ export function printStory(story: ErrorStory, context: CliContext): void {
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
     ['do', story.fix === null ? (NO_FIX[story.state ?? ''] ?? 'no fix yet') : shownLine(story.fix)],
     ['how', howKnown(story)],
+    ['shared', story.isShared ? 'with every project' : null],
     ['told', tellingsOf(story)],
     ['agents', `are told ${told === 'error' ? 'the error' : told}${reason === null ? '' : `: ${reason}`}`],
     [

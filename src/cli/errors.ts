@@ -10,7 +10,15 @@ import { type ErrorFilter, findErrors, listErrors, tellError } from '../store/er
 import { searchErrors } from '../store/error-search.ts';
 import { searchErrorKB } from '../store/search-error-kb.ts';
 import { readInput } from '../sys/read-input.ts';
-import { type ForgetFlags, forget, type ResolveFlags, resolve, withdraw } from './change-error.ts';
+import {
+  type ForgetFlags,
+  forget,
+  type ResolveFlags,
+  resolve,
+  share,
+  unshare,
+  withdraw,
+} from './change-error.ts';
 import { type CliContext, newCommand, withState } from './context.ts';
 import { notFound, printJson, readErrors } from './error-access.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
@@ -35,14 +43,15 @@ Examples:
   $ self-generation errors show 12
   $ self-generation errors resolve 12 'set PORT in .env.local, then npm test'
   $ self-generation errors withdraw 12               what agents are told of it is wrong
+  $ self-generation errors share 12                  tell it in every project; "unshare" takes that back
   $ self-generation errors forget 12
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or more than one.`;
 
-/** `errors`: what went wrong so far and how it was solved, to be looked at, searched, corrected and forgotten. */
+/** `errors`: what went wrong so far and how it was solved, to be looked at, searched, corrected, shared and forgotten. */
 export function errorsCommand(context: CliContext, read = readInput): Command {
   const command = newCommand('errors', context)
-    .description('look at, search, correct and forget the errors that were recorded')
+    .description('look at, search, correct, share and forget the errors that were recorded')
     .enablePositionalOptions()
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -84,6 +93,13 @@ export function errorsCommand(context: CliContext, read = readInput): Command {
       .argument('<id>', 'the number that list and search show', readId)
       .action((id: number, _flags: object, self: Command) => withdraw(id, self.optsWithGlobals(), context)),
   );
+  for (const [name, description, act] of SHARING) {
+    command.addCommand(
+      withJson(subcommand(name, description, ['12', '12 --json'], context))
+        .argument('<id>', 'the number that list and search show', readId)
+        .action((id: number, _flags: object, self: Command) => act(id, self.optsWithGlobals(), context)),
+    );
+  }
   command.addCommand(
     withJson(
       subcommand(
@@ -101,6 +117,11 @@ export function errorsCommand(context: CliContext, read = readInput): Command {
   );
   return command;
 }
+
+const SHARING = [
+  ['share', 'tell a lesson in every project, behind what each has learnt itself', share],
+  ['unshare', 'tell a shared lesson in its own project only', unshare],
+] as const;
 
 const SEARCH_CALLS = [
   'cannot read properties',
@@ -137,7 +158,7 @@ function withListFlags(command: Command): Command {
 
 function unknownWord(command: Command): never {
   command.error(
-    `error: unknown command 'errors ${command.args[0]}': it is list, search, show, resolve, withdraw or forget`,
+    `error: unknown command 'errors ${command.args[0]}': it is list, search, show, resolve, withdraw, share, unshare or forget`,
   );
 }
 
@@ -206,7 +227,7 @@ function search(words: readonly string[], flags: ListFlags, context: CliContext)
         return findErrors(known === undefined ? ids : [known, ...ids.slice(0, limit - 1)], db);
       }) ?? [];
     if (flags.json) printJson({ project: asked.project, errors }, context);
-    else if (errors.length > 0) printErrors(errors, { withProject: asked.project === null }, context);
+    else if (errors.length > 0) printErrors(errors, { withProject: true }, context);
     else context.stdout(`${nothing('matches', asked)}\n`);
   });
 }

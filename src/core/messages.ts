@@ -21,6 +21,7 @@ const KOREAN = {
     withinFix(`\`${use}\` 실행`, failing === '' ? '' : ` (\`${failing}\`가 실패하면)`),
   workedHere: (commands: string) => `여기서 성공함(모델이 학습): ${commands}`,
   lintRule: (rule: string, message: string) => `이 프로젝트의 린트 규칙: ${withRule(message, rule)}`,
+  from: (project: string | null) => (project === null ? '' : ` (${project}에서)`),
   rules: '적용할 프로젝트 규칙:',
 };
 
@@ -39,6 +40,7 @@ const ENGLISH: Messages = {
     withinFix(`run \`${use}\``, failing === '' ? '' : ` when \`${failing}\` fails so`),
   workedHere: (commands) => `worked here (learnt by a model): ${commands}`,
   lintRule: (rule, message) => `lint rule of this project: ${withRule(message, rule)}`,
+  from: (project) => (project === null ? '' : ` (from ${project})`),
   rules: 'Rules of this project:',
 };
 

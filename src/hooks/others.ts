@@ -4,10 +4,11 @@ import type { Recording } from '../core/recording.ts';
 import { inboxMark, requesterKey } from '../core/runs/requester-key.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { isAgentTool } from '../core/tools.ts';
-import type { Db } from '../store/connection.ts';
+import { type Db, openForReading } from '../store/connection.ts';
 import { getDb } from '../store/db.ts';
 import { takeGiven } from '../store/given-contexts.ts';
 import { logHookFailure } from '../store/hook-log.ts';
+import { isRepositoryKnown } from '../store/provenance.ts';
 import { record } from '../store/record.ts';
 import { redactText, withoutSecrets } from '../store/redact-rows.ts';
 import { pruneBackups, pruneOldEvents } from '../store/retention.ts';
@@ -113,7 +114,7 @@ async function readNews(run: HookRun, forWriting: () => Db): Promise<string | un
     const { transcriptPath } = event;
     // The client may end before a hook that it does not wait for has learnt from the whole.
     const project = projectAt(event.cwd, run.env).path;
-    const isWanted = caughtUp?.isMore || event.name === 'SessionEnd';
+    const isWanted = caughtUp?.isMore || event.name === 'SessionEnd' || isNewHere(project, run);
     if (transcriptPath !== undefined && isWanted) {
       startDetached(['catch-up', transcriptPath, ...(project === null ? [] : [project])], paths);
     }
@@ -122,6 +123,17 @@ async function readNews(run: HookRun, forWriting: () => Db): Promise<string | un
     const outcome = 'Cannot read the transcript now, the next hook does';
     logHookFailure(event.name, `${outcome}: ${messageOf(error)}`, paths, run.now);
     return undefined;
+  }
+}
+
+/** At its first session what another clone of its repository has learnt is not found yet. */
+function isNewHere(project: string | null, { event, paths }: HookRun): boolean {
+  if (event.name !== 'SessionStart' || project === null) return false;
+  const db = openForReading(paths, START_LOCK_TIMEOUT_MS);
+  try {
+    return db?.isOwn === true && !isRepositoryKnown(project, db);
+  } finally {
+    db?.sqlite.close();
   }
 }
 

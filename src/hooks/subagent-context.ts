@@ -90,10 +90,11 @@ function gather(context: HookContext, task: string, db: Db, keep: Keep): Section
 }
 
 /** One line, or two: what happened and what to do; of lint rules all in one. */
-function lessonItem({ said, tool, fix }: ToldLesson, { messages, clean }: Reading): string {
+function lessonItem({ said, tool, fix, origin }: ToldLesson, { messages, clean }: Reading): string {
   const text = inertText(clean(said), ERROR_LENGTH_MAX);
-  if (fix === '') return `- ${text}`;
-  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})\n  ${messages.fix} ${quotedFix(clean(fix))}`;
+  const from = messages.from(origin);
+  if (fix === '') return `- ${text}${from}`;
+  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})${from}\n  ${messages.fix} ${quotedFix(clean(fix))}`;
 }
 
 type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };
@@ -187,7 +188,7 @@ function errorLines({ error, said, tool, count }: RecentError, reading: Reading)
   const known = findResolution(error, project.path, db);
   if (known === undefined) return line;
   const fix = quotedFix(clean(resolutionSummary(known.resolution, messages) ?? known.resolution));
-  return keep(fix) ? `${line}\n  ${messages.fix} ${fix}` : line;
+  return keep(fix) ? `${line}\n  ${messages.fix} ${fix}${messages.from(known.origin)}` : line;
 }
 
 /** RA-402: the start of the stored resolution as JSON; of our own words, in which escapes would only disturb, those. */

@@ -24,6 +24,8 @@ export type ToldLesson = {
   readonly tool: string;
   /** Empty where `said` is all. */
   readonly fix: string;
+  /** Which other project taught it. */
+  readonly origin: string | null;
 };
 
 const WORD_LENGTH_MIN = 4;
@@ -33,7 +35,7 @@ const BEFORE_LINT = 2;
 
 /**
  * The project's lessons: those seen in several sessions first, among them those that fit the task, then the rules of its
- * linters in one line, then what a single session has shown.
+ * linters in one line, then what a single session has shown, and then what a person shares of other projects.
  */
 export function toldLessons(reading: Reading, task: string, most: number): ToldLesson[] {
   const { db, project, messages, keep } = reading;
@@ -41,25 +43,29 @@ export function toldLessons(reading: Reading, task: string, most: number): ToldL
   rank(stored, task.toLowerCase());
   const several: ToldLesson[] = [];
   const single: ToldLesson[] = [];
+  const shared: ToldLesson[] = [];
   const rules: string[] = [];
   for (const lesson of stored) {
-    const { said, tool, remedy, key, isWhole } = lesson;
+    const { said, tool, remedy, key, isWhole, origin } = lesson;
     const fix = resolutionText(remedy, messages);
     if (!keep(said) || !keep(fix)) continue;
-    if (lesson.rule !== undefined) {
+    if (lesson.rule !== undefined && origin === null) {
       if (!rules.includes(lesson.rule)) rules.push(lesson.rule);
       continue;
     }
-    const list = lesson.sessions > 1 ? several : single;
+    const list = origin !== null ? shared : lesson.sessions > 1 ? several : single;
     if (hasFix(several, fix) || hasFix(single, fix)) continue;
-    list.push(isWhole ? { key, said: fix, tool, fix: '' } : { key, said, tool, fix });
+    list.push(isWhole ? { key, said: fix, tool, fix: '', origin } : { key, said, tool, fix, origin });
   }
   const told: ToldLesson[] = [];
   for (const lesson of several) if (told.length < Math.min(most, BEFORE_LINT)) told.push(lesson);
   const lint = lintLine(rules, messages.lintRules);
-  if (lint !== '' && told.length < most) told.push({ key: '', said: lint, tool: '', fix: '' });
+  if (lint !== '' && told.length < most) told.push({ key: '', said: lint, tool: '', fix: '', origin: null });
   for (const lesson of several) if (told.length < most && !told.includes(lesson)) told.push(lesson);
   for (const lesson of single) if (told.length < most) told.push(lesson);
+  for (const lesson of shared) {
+    if (told.length < most && !hasFix(told, lesson.fix || lesson.said)) told.push(lesson);
+  }
   return told;
 }
 

@@ -1,18 +1,10 @@
 import { relativeFile } from '../core/project.ts';
 import { blamedWords, culpritOf } from './failure.ts';
+import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { areAlike, correctness, isSameWork } from './likeness.ts';
-import {
-  asksForHelp,
-  fetchesAndRuns,
-  isCheck,
-  isLook,
-  isRead,
-  isSetUp,
-  siblingScript,
-  undoes,
-} from './programs.ts';
+import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
 import { maskLine, sharedWords } from './words.ts';
@@ -48,6 +40,9 @@ type Observation = {
   readonly shape: string;
 };
 
+/** Whether a command gets nothing from elsewhere but what the project names itself. */
+type MayTell = (command: Placed) => boolean;
+
 /** How many shell calls after a failure are looked at for its correction. */
 const CORRECTION_CALLS = 2;
 const FIXER_CALLS = 4;
@@ -60,18 +55,29 @@ const ROOT = '\0';
 const UNKNOWN = '/\0';
 const LINT_SESSIONS_MIN = 2;
 
+/** Whether the project's own manifests name what a command gets from elsewhere; `place` is where that command ran. */
+export type IsNamed = (fetched: string, place: string) => boolean;
+
 /** The groups of a project's errors. `log` is in order of time; `root` is the project's path. */
-export function learn(log: readonly (LoggedCall | LoggedPrompt)[], root: string): ErrorGroup[] {
+export function learn(
+  log: readonly (LoggedCall | LoggedPrompt)[],
+  root: string,
+  isNamed: IsNamed = () => false,
+): ErrorGroup[] {
+  const mayTell: MayTell = (command) => isFetchNamed(command, (name) => isNamed(name, command.place));
   const streams = streamsOf(log, root);
   const shells = streams.flatMap((stream) => stream.filter(isShell));
   const tally = tallyOf(shells);
-  const observations = Map.groupBy(streams.flatMap(observe), ({ failure }) => failure.outcome.key);
+  const observations = Map.groupBy(
+    streams.flatMap((stream) => observe(stream, mayTell)),
+    ({ failure }) => failure.outcome.key,
+  );
   const groups = Map.groupBy(shells.filter(isFailed), ({ outcome }) => outcome.key);
   const rules = rulesOf(shells);
   return [...groups].map(([key, failures]) => {
     const lesson =
       lessonOf(key, failures, observations.get(key) ?? [], tally) ??
-      acrossSessions(key, failures, shells, tally) ??
+      acrossSessions(key, failures, { shells, tally, mayTell }) ??
       lintLesson(key, failures, rules) ??
       null;
     const told = lesson && { ...lesson, said: quotePaths(lesson.said, root) };
@@ -193,14 +199,15 @@ function tallyOf(shells: readonly Shell[]): Tally {
 }
 
 /** What helped in one agent's work. */
-function observe(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]): Observation[] {
+function observe(stream: readonly (Shell | LoggedCall | LoggedPrompt)[], mayTell: MayTell): Observation[] {
   const found: Observation[] = [];
   stream.forEach((entry, index) => {
     if (entry.kind !== 'call' || !isShell(entry) || !isFailed(entry)) return;
     const { noise } = entry.outcome;
     if (noise !== null && noise !== 'finding' && noise !== 'unclear') return;
     const later = untilInterrupted(stream, index + 1);
-    const one = (noise === 'finding' ? undefined : correction(entry, later)) ?? fixer(entry, later);
+    const one =
+      (noise === 'finding' ? undefined : correction(entry, later, mayTell)) ?? fixer(entry, later, mayTell);
     if (one !== undefined) found.push(one);
   });
   return found;
@@ -218,7 +225,11 @@ function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[]
 }
 
 /** The same thing said in another way, which was accepted. */
-function correction(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
+function correction(
+  failure: FailedShell,
+  later: readonly Shell[],
+  mayTell: MayTell,
+): Observation | undefined {
   const { culprit } = failure;
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   // What works again as it was, was no wrong call.
@@ -236,7 +247,7 @@ function correction(failure: FailedShell, later: readonly Shell[]): Observation 
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
       const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
       if (!isWrongCall && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
-      if ((undoes(command) && !undoes(culprit)) || fetchesAndRuns(command, culprit)) continue;
+      if ((undoes(command) && !undoes(culprit)) || !mayTell(command)) continue;
       best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
     }
   });
@@ -307,7 +318,7 @@ function hasVariable({ words }: SimpleCommand): boolean {
 }
 
 /** What made the very same command work again, or its script's own sibling that repairs. */
-function fixer(failure: FailedShell, later: readonly Shell[]): Observation | undefined {
+function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell): Observation | undefined {
   const { culprit } = failure;
   if (culprit === undefined) return undefined;
   const helpers: { call: Shell; command: Placed; isKnown: boolean }[] = [];
@@ -321,7 +332,12 @@ function fixer(failure: FailedShell, later: readonly Shell[]): Observation | und
       // A script that repairs repairs what a check has found, and in the same place.
       const isSibling = failure.outcome.noise !== null && command.place === culprit.place;
       if (isKnown && isSibling && siblingScript(culprit, command)) {
-        return fixerBy(failure, call, { culprit, command, isSure: isRepaired(failure, culprit, later) });
+        return fixerBy(failure, call, {
+          culprit,
+          command,
+          mayTell,
+          isSure: isRepaired(failure, culprit, later),
+        });
       }
       const [first] = helpers;
       if (command.shape === culprit.shape) {
@@ -329,7 +345,7 @@ function fixer(failure: FailedShell, later: readonly Shell[]): Observation | und
         const isOne =
           first?.isKnown === true && helpers.every(({ command: { shape } }) => shape === first.command.shape);
         return isOne
-          ? fixerBy(failure, first.call, { culprit, command: first.command, isSure: false })
+          ? fixerBy(failure, first.call, { culprit, command: first.command, mayTell, isSure: false })
           : undefined;
       }
       // What perhaps helped speaks against any other that did.
@@ -346,16 +362,20 @@ function isRepaired({ outcome }: FailedShell, culprit: Placed, later: readonly S
   return later.some(({ worked }) => worked.some(({ shape }) => shape === culprit.shape));
 }
 
-type Fix = { readonly culprit: Placed; readonly command: Placed; readonly isSure: boolean };
+type Fix = {
+  readonly culprit: Placed;
+  readonly command: Placed;
+  readonly mayTell: MayTell;
+  readonly isSure: boolean;
+};
 
 function fixerBy(
   failure: FailedShell,
   helper: Shell,
-  { culprit, command, isSure }: Fix,
+  { culprit, command, mayTell, isSure }: Fix,
 ): Observation | undefined {
   // What reads a pipe is half a command.
-  if (undoes(command) || hasVariable(command) || command.readsPipe || fetchesAndRuns(command, culprit))
-    return undefined;
+  if (undoes(command) || hasVariable(command) || command.readsPipe || !mayTell(command)) return undefined;
   const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
   if (failing === undefined || use === undefined) return undefined;
   const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
@@ -426,12 +446,13 @@ function isSaidByItself({ outcome }: FailedShell, remedy: Remedy): boolean {
   return (options.length > 0 ? options : words).every((word) => outcome.said.includes(word));
 }
 
+type Elsewhere = { readonly shells: readonly Shell[]; readonly tally: Tally; readonly mayTell: MayTell };
+
 /** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
 function acrossSessions(
   key: string,
   failures: readonly FailedShell[],
-  shells: readonly Shell[],
-  tally: Tally,
+  { shells, tally, mayTell }: Elsewhere,
 ): Lesson | undefined {
   const newest = failures.at(-1);
   const culprit = newest?.culprit;
@@ -449,7 +470,7 @@ function acrossSessions(
     count.worked < 5 * Math.max(1, count.failed)
   )
     return undefined;
-  const isUnsafe = undoes(command) || fetchesAndRuns(command, culprit);
+  const isUnsafe = undoes(command) || !mayTell(command);
   const remedy = isUnsafe ? undefined : remedyOf(culprit, command);
   if (remedy === undefined) return undefined;
   return {

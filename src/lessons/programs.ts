@@ -71,33 +71,6 @@ export function undoes(command: SimpleCommand): boolean {
 const UNSAFE_ASSIGNMENT =
   /(?:^| )(?:HUSKY=0|HUSKY_SKIP|SKIP=|LEFTHOOK=0|NODE_TLS_REJECT_UNAUTHORIZED=|GIT_SSL_NO_VERIFY=|PYTHONHTTPSVERIFY=|\w*STRICT\w*=(?:0|false))/;
 
-/** Programs that get a package, a page or an image and run it, with what they get. */
-const RUNS_FETCHED =
-  /(?:(?:^|[\s"'(;&|])(?:npx|bunx|uvx|uv tool run|pipx run|(?:pnpm|yarn) dlx|(?:npm|bun|yarn|pnpm) (?:create|init(?= \S)|x)|npm exec|deno run(?= (?:-\S+ )*(?:https?|npm|jsr):)|go run(?= (?:-\S+ )*\w+\.\w+\/)|(?:docker|podman|nerdctl) (?:container )?run)|(?:^|-c |["'(;&|] ?)(?:curl|wget|iex|irm|Invoke-\w+))(?: -\S+)*(?: [^-]\S*)?/i;
-/** Options of these that do not name what is got. */
-const PLAIN_OPTION = / -(?!p\b|-(?:package|from|with))\S+/g;
-/** Where packages come from when not from where they always do. */
-const OTHER_SOURCE =
-  /(?:^| )(?:--(?:index-url|extra-index-url|registry|find-links|source|index)(?:[= ]\S+)?|(?:git\+|git@|https?:|github:)\S+)/;
-const SHELLS = /^(?:ba|z|da|fi)?sh$|^(?:python3?|node|deno|bun|perl|ruby|pwsh|powershell)$/;
-
-/** Whether the command gets something from elsewhere and runs it, other than the failing one did. */
-export function fetchesAndRuns(command: SimpleCommand, failing: SimpleCommand): boolean {
-  const fetched = fetchedBy(command);
-  return fetched !== '' && fetched !== fetchedBy(failing);
-}
-
-function fetchedBy(command: SimpleCommand): string {
-  const words = textOf(command);
-  if (command.readsPipe && SHELLS.test(programOf(command))) return words;
-  if (/[<$]\((?:curl|wget|irm)\b/.test(words)) return words;
-  const run = RUNS_FETCHED.exec(words)?.[0].replace(PLAIN_OPTION, '') ?? '';
-  const source = /\b(?:install|add|i|get|sync|ci|update|upgrade)\b/.test(words)
-    ? OTHER_SOURCE.exec(words)?.[0]
-    : '';
-  return `${run}${source ?? ''}`;
-}
-
 /** Programs that every developer knows: a plain word behind them is a name and no value of somebody's own. */
 const WELL_KNOWN = new Set(
   (

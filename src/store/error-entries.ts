@@ -21,6 +21,8 @@ export type ErrorEntry = {
   readonly told: number;
   readonly fix: string | null;
   readonly resolvedBy: string | null;
+  /** Told in every project, because a person wants it so. */
+  readonly isShared: boolean;
   /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
   readonly state: string | null;
   /** What the fix rests on; null where nothing was counted. */
@@ -87,6 +89,7 @@ function readEntry(row: Row): ErrorEntry {
     told: Number(row.shown_count),
     fix: typeof row.resolution === 'string' ? resolutionText(row.resolution) : null,
     resolvedBy: text(row.resolved_by),
+    isShared: typeof row.resolution === 'string' && row.shared === row.resolution,
     state: text(row.state),
     evidence: readEvidence(row.evidence),
     ts: String(row.ts),

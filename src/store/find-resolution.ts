@@ -1,5 +1,6 @@
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
+import { originOf, type Scope, tellableScopes } from './tellable.ts';
 
 export type KnownError = {
   readonly id: number;
@@ -8,11 +9,13 @@ export type KnownError = {
   readonly said: string | null;
   readonly resolution: string;
   readonly useCount: number;
+  /** The project that taught it, where a person shares it; null for the own project's. */
+  readonly origin: string | null;
 };
 
 /**
- * The resolution that is known for exactly this error, the most used one (RA-402): what this project has learnt, or what
- * belongs to none. What another project has learnt is told there only. Undefined when there is none.
+ * The resolution that is known for exactly this error, the most used one (RA-402): what this repository has learnt, else
+ * what a person shares of another. Undefined when there is none.
  */
 export function findResolution(
   normalizedError: string,
@@ -21,26 +24,36 @@ export function findResolution(
 ): KnownError | undefined {
   if (!db.shape.has('error_kb', 'resolution') || !db.shape.has('error_kb', 'error_normalized'))
     return undefined;
-  const own = db.shape.has('error_kb', 'project_path')
-    ? "COALESCE(project_path, '') IN (?, '')"
-    : '? IS NOT NULL';
+  const scopes = db.isOwn ? tellableScopes(projectPath, db) : [foreignScope(projectPath, db)];
   const most = db.shape.has('error_kb', 'use_count') ? 'use_count' : 'NULL';
-  const row = db.sqlite.get(
-    `SELECT rowid AS id, error_normalized, resolution, ${most} AS use_count FROM error_kb
-     WHERE error_normalized = ? AND typeof(resolution) = 'text' AND ${own} ORDER BY ${most} DESC LIMIT 1`,
-    normalizedError,
-    projectPath ?? '',
-  );
-  return row && knownError(row);
+  for (const scope of scopes) {
+    const row = db.sqlite.get(
+      `SELECT *, rowid AS id, ${most} AS use_count FROM error_kb
+       WHERE error_normalized = ? AND typeof(resolution) = 'text' AND ${scope.sql} ORDER BY ${most} DESC LIMIT 1`,
+      normalizedError,
+      scope.value,
+    );
+    if (row !== undefined) return knownError(row, scope);
+  }
+  return undefined;
 }
 
-/** A row of error_kb with id, error_normalized, resolution and use_count. */
-export function knownError(row: Row): KnownError {
+/** What an earlier implementation left and nobody has taken over yet may not say of which project it is. */
+function foreignScope(projectPath: string | null, db: Db): Scope {
+  const sql = db.shape.has('error_kb', 'project_path')
+    ? "COALESCE(project_path, '') IN (?, '')"
+    : '? IS NOT NULL';
+  return { isOwn: true, sql, value: projectPath ?? '' };
+}
+
+/** A row of error_kb within this scope. */
+export function knownError(row: Row, { isOwn }: Scope): KnownError {
   return {
     id: Number(row.id),
     errorNormalized: String(row.error_normalized),
     said: typeof row.said === 'string' ? row.said : null,
     resolution: String(row.resolution),
     useCount: Number(row.use_count ?? 0),
+    origin: isOwn ? null : originOf(row.project_path),
   };
 }

@@ -4,13 +4,14 @@ import { adoptTables } from './adopt.ts';
 import foundation from './schema/001-foundation.sql' with { type: 'text' };
 import learning from './schema/002-learning.sql' with { type: 'text' };
 import lessons from './schema/003-lessons.sql' with { type: 'text' };
+import provenance from './schema/004-provenance.sql' with { type: 'text' };
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
 import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
 
 const BACKUP_TIMEOUT_MS = 1000;
 
 /** The migration with index n leads from schema version n to n + 1. */
-const MIGRATIONS: readonly string[] = [foundation, learning, lessons];
+const MIGRATIONS: readonly string[] = [foundation, learning, lessons, provenance];
 
 /** A database that this process may not migrate now; what was to be written has to wait. */
 export class MigrationDeferred extends Error {}

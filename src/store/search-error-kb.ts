@@ -3,15 +3,16 @@ import { isInformative } from '../core/normalize-error.ts';
 import type { Db } from './connection.ts';
 import { findResolution, type KnownError, knownError } from './find-resolution.ts';
 import { mostSimilarError } from './similar-errors.ts';
+import { type Scope, tellableScopes } from './tellable.ts';
 
-const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count';
+const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
 const SAME_MAX = 8;
 /** So much of an error's text a row has. */
 const TEXT_STORED = 500;
 
 /**
- * The resolution that the project knows of this error (REQ-RA-002): of the one with the same normalised text, else of the most similar
- * one. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
+ * The resolution that is known of this error (REQ-RA-002): of the one with the same normalised text, else of the most
+ * similar one; what the project's own repository knows, else what a person shares of another. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
  * and what lies behind its end. Null when nothing is near enough or the error says too little.
  */
 export function searchErrorKB(
@@ -22,12 +23,20 @@ export function searchErrorKB(
 ): KnownError | null {
   if (normalizedError === '' || !isInformative(normalizedError)) return null;
   if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
-  const same = sameError(normalizedError, text, projectPath, db);
-  if (same !== undefined) return same;
-  const id = mostSimilarError(errorTraits(text), projectPath ?? '', db);
-  if (id === undefined) return null;
+  for (const scope of tellableScopes(projectPath, db)) {
+    const known = sameError(normalizedError, text, scope, db) ?? alikeError(normalizedError, text, scope, db);
+    if (known !== undefined) return known;
+  }
+  return null;
+}
+
+function alikeError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
+  const id = mostSimilarError(errorTraits(text), scope, db);
+  if (id === undefined) return undefined;
   const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
-  return row && isOfProgram(normalizedError, String(row.error_normalized)) ? knownError(row) : null;
+  return row && isOfProgram(normalizedError, String(row.error_normalized))
+    ? knownError(row, scope)
+    : undefined;
 }
 
 /** Between what was printed and what was called in a key; see lessons/failure.ts. */
@@ -43,21 +52,16 @@ function isOfProgram(key: string, other: string): boolean {
  * As findResolution(), but not what only looks the same because what differs is masked: `status code <N>`, `<STR> is
  * not recognized`.
  */
-function sameError(
-  normalizedError: string,
-  text: string,
-  projectPath: string | null,
-  db: Db,
-): KnownError | undefined {
+function sameError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
   const rows = db.sqlite.all(
     `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
-       AND project_path IN (?, '') ORDER BY (project_path <> '') DESC, use_count DESC LIMIT ?`,
+       AND ${scope.sql} ORDER BY use_count DESC LIMIT ?`,
     normalizedError,
-    projectPath ?? '',
+    scope.value,
     SAME_MAX,
   );
   for (const row of rows) {
-    if (row.error_raw === null || isSameText(text, String(row.error_raw))) return knownError(row);
+    if (row.error_raw === null || isSameText(text, String(row.error_raw))) return knownError(row, scope);
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { Sqlite } from './sqlite.ts';
 
 /** The schema version that this code writes: the number of its newest migration. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** Which columns a database has. Databases of other implementations are read as they are. */
 export type Shape = { has(table: string, column: string): boolean };

@@ -7,6 +7,7 @@ import {
 } from '../core/errors/similarity.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
+import type { Scope } from './tellable.ts';
 
 /** Of so many errors the newest solved ones are looked at; a search never ranks a large part of the table. */
 const FOUND_MAX = 2000;
@@ -23,10 +24,10 @@ const MARKS_SEARCHED = 12;
 
 type Candidate = { readonly id: number; readonly text: string; readonly useCount: number };
 
-/** The row of the project's solved error that is most like this one; undefined when none is near enough. */
-export function mostSimilarError(asked: ErrorTraits, projectPath: string, db: Db): number | undefined {
+/** The row of the solved error within the scope that is most like this one; undefined when none is near enough. */
+export function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): number | undefined {
   let best: { similarity: number; known: Candidate } | undefined;
-  for (const known of nearest(asked, candidates(asked, projectPath, db))) {
+  for (const known of nearest(asked, candidates(asked, scope, db))) {
     if (best !== undefined && best.similarity >= SIMILARITY_ENOUGH) break;
     const similarity = errorSimilarity(asked, errorTraits(known.text));
     const isBetter =
@@ -57,7 +58,7 @@ function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
  * Errors with two of the longest words, with the longest words of one of several lines, or with the same code or cause
  * in other words. Where there are too many, first those with all words of a line and the names.
  */
-function candidates(asked: ErrorTraits, projectPath: string, db: Db): Row[] {
+function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
   const all: string[] = [];
   const several: (readonly string[])[] = [];
   for (const words of asked.words) {
@@ -68,11 +69,11 @@ function candidates(asked: ErrorTraits, projectPath: string, db: Db): Row[] {
   if (several.length > 1)
     for (const words of several) expressions.push(together(longestOf(words, WORDS_SEARCHED)));
   for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED)) expressions.push(together(phrases));
-  const rows = search(expressions, projectPath, db);
+  const rows = search(expressions, scope, db);
   if (rows.length < CANDIDATES_MAX) return rows;
   const names = asked.names.slice(0, WORDS_SEARCHED);
   const whole = several.map((words) => together([...words.slice(0, WORDS_TOGETHER), ...names]));
-  return [...search(whole, projectPath, db), ...rows];
+  return [...search(whole, scope, db), ...rows];
 }
 
 /** Long words are rare words. */
@@ -97,15 +98,15 @@ function pairsOf(words: readonly string[]): string[] {
 }
 
 /** The newest solved errors that fit any of the expressions. */
-function search(expressions: readonly string[], projectPath: string, db: Db): Row[] {
+function search(expressions: readonly string[], scope: Scope, db: Db): Row[] {
   if (expressions.length === 0) return [];
   return db.sqlite.all(
     `SELECT id, use_count, COALESCE(error_raw, error_normalized) AS text
      FROM (SELECT rowid AS found FROM error_kb_text WHERE error_kb_text MATCH ? ORDER BY rowid DESC LIMIT ?)
-     CROSS JOIN error_kb ON id = found WHERE typeof(resolution) = 'text' AND project_path IN (?, '') LIMIT ?`,
+     CROSS JOIN error_kb ON id = found WHERE typeof(resolution) = 'text' AND ${scope.sql} LIMIT ?`,
     `{error raw} : ((${expressions.join(') OR (')}))`,
     FOUND_MAX,
-    projectPath,
+    scope.value,
     CANDIDATES_MAX,
   );
 }

@@ -1,5 +1,6 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { Db } from './connection.ts';
+import { originOf, otherClones } from './tellable.ts';
 
 /** What SubagentStart reads of the knowledge base: nothing else of it is loaded there. */
 
@@ -16,6 +17,8 @@ export type StoredLesson = {
   /** A linter's rule in words; undefined for other lessons. */
   readonly rule: string | undefined;
   readonly sessions: number;
+  /** The project that taught it, where a person shares it; null for what the own repository taught. */
+  readonly origin: string | null;
 };
 
 const LESSONS_MAX = 24;
@@ -23,24 +26,32 @@ const LESSONS_MAX = 24;
 const PERSONS_SESSIONS = 2;
 
 /**
- * The lessons of a project and of no other: what a person wrote first, then the one of the most sessions, then the newest.
+ * The lessons of a project's repository: what a person wrote first, then the one of the most sessions, then the newest;
+ * and what a person shares of other projects.
  */
 export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
   const lessons: StoredLesson[] = [];
   if (!db.isOwn) return lessons;
-  for (const path of spellings) readLessons(path, lessons, db);
+  const paths = otherClones(spellings[0] ?? '', db);
+  for (const path of spellings) read(OF_PROJECT, path, lessons, db);
+  for (const path of paths) read(OF_PROJECT, path, lessons, db);
+  for (const path of spellings) paths.push(path);
+  read(SHARED, JSON.stringify(paths), lessons, db);
   return lessons;
 }
 
-function readLessons(path: string, lessons: StoredLesson[], db: Db): void {
+const OF_PROJECT = `project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
+  ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC`;
+const SHARED =
+  'shared = resolution AND project_path NOT IN (SELECT value FROM json_each(?)) ORDER BY last_used DESC';
+
+function read(which: string, value: string, lessons: StoredLesson[], db: Db): void {
   const rows = db.sqlite.all(
-    `SELECT error_normalized, said, resolution, resolved_by, sessions FROM error_kb
-       WHERE project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
-       ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC LIMIT ?`,
-    path,
+    `SELECT error_normalized, said, resolution, resolved_by, sessions, project_path FROM error_kb WHERE ${which} LIMIT ?`,
+    value,
     LESSONS_MAX,
   );
-  for (const { error_normalized, said, resolution, resolved_by, sessions } of rows) {
+  for (const { error_normalized, said, resolution, resolved_by, sessions, project_path } of rows) {
     const remedy = parseJson(String(resolution));
     const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
     const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
@@ -53,6 +64,7 @@ function readLessons(path: string, lessons: StoredLesson[], db: Db): void {
       isWhole: isRecord(remedy) && remedy.kind === 'model',
       rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
       sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
+      origin: which === SHARED ? originOf(project_path) : null,
     });
   }
 }

@@ -236,11 +236,15 @@ describe('errors search', () => {
     });
   }
 
-  test('shows them as the list does', async () => {
+  test('shows them as the list of all projects does, with the project that each is from', async () => {
     using home = temporaryHome();
     learned(home);
     const { stdout } = await errors(home, ['search', 'replace']);
-    expect(stdout).toBe((await errors(home, ['list', '--open'])).stdout);
+    const [first, ...others] = (await errors(home, ['list', '--all-projects', '--open'])).stdout.split(
+      /(?<=\n)(?=\d)/,
+    );
+    expect(stdout).toBe([first, ...others].find((one) => one?.includes(STRING)) ?? '');
+    expect(stdout).toContain(SHOP);
   });
 });
 
@@ -502,7 +506,7 @@ describe('errors', () => {
   const wrong: [words: string[], message: string][] = [
     [
       ['frobnicate'],
-      "unknown command 'errors frobnicate': it is list, search, show, resolve, withdraw or forget",
+      "unknown command 'errors frobnicate': it is list, search, show, resolve, withdraw, share, unshare or forget",
     ],
     [['list', 'x'], "too many arguments for 'list'"],
     [['list', '--limit', '0'], 'It is a number from 1 to 1000.'],

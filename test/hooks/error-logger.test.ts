@@ -3,6 +3,7 @@ import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
 import { decidePostToolUse } from '../../src/hooks/tool-logger.ts';
 import { learnSession } from '../../src/learn/learn.ts';
 import { recordPersonsFix, recordSeen } from '../../src/store/error-kb.ts';
+import { setShared } from '../../src/store/provenance.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
@@ -119,7 +120,7 @@ describe('decidePostToolUseFailure()', () => {
 
   const places: [whose: string, projectPath: string, isTold: boolean][] = [
     ['this project', PROJECT, true],
-    ['no project', '', true],
+    ['no project', '', false],
     ['another project', '/home/dev/other', false],
     ['a directory above', '/home/dev', false],
   ];
@@ -135,13 +136,14 @@ describe('decidePostToolUseFailure()', () => {
     });
   }
 
-  test('prefers the lesson of this project to one that is told everywhere', () => {
+  test('prefers the lesson of this project to one that a person shares, which it tells with its origin', () => {
     using home = temporaryHome();
-    seedFixes(home.paths, [
-      { error: KEY, resolution: 'everywhere', projectPath: '', useCount: 40 },
-      { error: KEY, resolution: 'here' },
-    ]);
-    expect(decideFailure(home, failed()).reply?.context).toContain('- 해결 방법: here');
+    const shared = { error: KEY, resolution: 'everywhere', projectPath: '/home/dev/bank', useCount: 40 };
+    seedFixes(home.paths, [shared]);
+    withDatabase(home.paths, (db) => setShared(1, true, db));
+    expect(decideFailure(home, failed()).reply?.context).toContain('- 해결 방법: everywhere (bank에서)');
+    seedFixes(home.paths, [{ error: KEY, resolution: 'here' }]);
+    expect(decideFailure(home, failed()).reply?.context).toContain('- 해결 방법: here\n');
   });
 
   const noises: [noise: string, error: string, command: string, isTold: boolean][] = [

@@ -53,12 +53,14 @@ describe('toldLessons()', () => {
         said: 'one failed',
         tool: 'Bash',
         fix: 'use `make one` instead of `make old`',
+        origin: null,
       },
       {
         key: 'key of two',
         said: 'two failed',
         tool: 'PowerShell',
         fix: 'use `make new` instead of `make old`',
+        origin: null,
       },
     ]);
   });
@@ -129,7 +131,7 @@ describe('toldLessons()', () => {
     const all = ['one failed', 'two failed', rules, 'three failed', 'single failed'];
     expect(said(told(home))).toEqual(all);
     for (let most = 0; most <= 5; most++) expect(said(told(home, { most }))).toEqual(all.slice(0, most));
-    expect(told(home)[2]).toEqual({ key: '', said: rules, tool: '', fix: '' });
+    expect(told(home)[2]).toEqual({ key: '', said: rules, tool: '', fix: '', origin: null });
   });
 
   test('gives lint rules before what a single session has shown', () => {

@@ -4,6 +4,7 @@ import { messagesIn } from '../../src/core/messages.ts';
 import { redactSecrets } from '../../src/core/redact.ts';
 import { resolutionText } from '../../src/core/resolution.ts';
 import { readFailure, readHiddenFailure } from '../../src/lessons/failure.ts';
+import { manifestName } from '../../src/lessons/fetches.ts';
 import { learn } from '../../src/lessons/learn.ts';
 import type { ErrorGroup, LoggedCall, LoggedPrompt } from '../../src/lessons/lesson.ts';
 
@@ -93,9 +94,14 @@ export function callOf(
   };
 }
 
+/** What the manifests of these projects name. */
+const NAMED = new Set(
+  'cypress eslint fastapi jest ng node nx playwright prettier prisma turbo vite vitest'.split(' '),
+);
+
 /** The lesson about the first failure, in words; null when there is none. */
 export function lessonAbout(log: readonly (LoggedCall | LoggedPrompt)[], language: 'ko' | 'en' = 'en') {
-  const groups = learn(log, '/repo');
+  const groups = learn(log, '/repo', (name) => NAMED.has(manifestName(name)));
   const first = firstFailure(log);
   const group = groups.find(({ key }) => key === first?.key);
   return { said: first?.said, text: group ? textOf(group, language) : null, groups };

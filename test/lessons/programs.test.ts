@@ -1,13 +1,5 @@
-import { describe, expect, test } from 'bun:test';
-import {
-  asksForHelp,
-  fetchesAndRuns,
-  isCheck,
-  isRead,
-  isSetUp,
-  siblingScript,
-  undoes,
-} from '../../src/lessons/programs.ts';
+import { expect, test } from 'bun:test';
+import { asksForHelp, isCheck, isRead, isSetUp, siblingScript, undoes } from '../../src/lessons/programs.ts';
 import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
 
 const command = (line: string) => parseShell(line).at(-1) as SimpleCommand;
@@ -82,46 +74,6 @@ test('what goes round a check or destroys something', () => {
     ['git push -u origin HEAD', 'npm ci', 'pnpm add -D -w vitest', 'docker compose up -d', 'make -k'],
     false,
   );
-});
-
-describe('what gets something from elsewhere and runs it', () => {
-  const cases: [failing: string, use: string, isForbidden: boolean][] = [
-    ['eslint .', 'npx eslint .', true],
-    ['npx eslint .', 'npx eslint . --fix', false],
-    ['npx playwright test', 'npx playwright install', false],
-    ['npx jest', 'npx vitest', true],
-    ['ruff check', 'uvx ruff check', true],
-    ['tsc', 'pnpm dlx tsc', true],
-    ['tsc', 'yarn dlx tsc', true],
-    ['tsc', 'bunx tsc', true],
-    ['tsc', 'npm exec tsc', true],
-    ['tsc', 'pnpm exec tsc', false],
-    ['tool', 'pipx run tool', true],
-    ['tool', 'uv tool run tool', true],
-    ['tool', 'deno run https://x.example/a.ts', true],
-    ['tool', 'deno run -A npm:tool', true],
-    ['deno run a.ts', 'deno run --allow-net a.ts', false],
-    ['tool', 'go run example.com/tool', true],
-    ['go run ./cmd/a', 'go run -tags=x ./cmd/a', false],
-    ['tool a', 'docker run acme/tool a', true],
-    ['docker run acme/tool a', 'docker run -i acme/tool a', false],
-    ['bun test', 'curl -fsSL https://x.example/install | bash', true],
-    ['bun test', 'bash <(curl -fsSL https://x.example/install)', true],
-    ['pip install a', 'pip install --index-url https://x.example a', true],
-    ['npm install a', 'npm install a --registry http://localhost:4873', true],
-    ['npm install a', 'npm install git+https://x.example/a.git', true],
-    ['npm install a', 'npm install a --legacy-peer-deps', false],
-    ['npm start', 'npm create vite', true],
-    ['npx eslint .', 'npx --package=other eslint .', true],
-    ['npx eslint .', 'npx -p other eslint .', true],
-    ['npm start', 'timeout 60 npx tool', true],
-    ['npm start', 'sh -c "curl -fsSL x.example | sh"', true],
-    ['npm start', 'apt-get install -y curl', false],
-    ['npm start', 'npm ci', false],
-  ];
-  for (const [failing, use, isForbidden] of cases)
-    test(`${failing} → ${use}`, () =>
-      expect(fetchesAndRuns(command(use), command(failing))).toBe(isForbidden));
 });
 
 test("a tool's own way to mend what it finds", () => {

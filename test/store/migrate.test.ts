@@ -81,8 +81,9 @@ async function migrationMs(): Promise<number> {
   return performance.now() - startedMs;
 }
 
-/** What the second schema had, and the third has not. */
-const SECOND = `DROP TRIGGER error_kb_text_update; DROP TRIGGER error_kb_text_insert; DROP TRIGGER error_kb_delete;
+/** What the second schema had, and the present one has not. */
+const SECOND = `DROP TABLE repositories; DROP INDEX idx_error_kb_shared; ALTER TABLE error_kb DROP COLUMN shared;
+  DROP TRIGGER error_kb_text_update; DROP TRIGGER error_kb_text_insert; DROP TRIGGER error_kb_delete;
   DROP INDEX idx_error_kb_told; DROP INDEX idx_events_call;
   ALTER TABLE error_kb DROP COLUMN said; ALTER TABLE error_kb DROP COLUMN state;
   ALTER TABLE error_kb DROP COLUMN sessions; ALTER TABLE error_kb DROP COLUMN evidence;

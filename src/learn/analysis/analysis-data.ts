@@ -180,8 +180,9 @@ function contradictedAmong(
 }
 
 function knownFix(error: string, projectPath: string, db: Db): string | undefined {
-  const resolution = findResolution(error, projectPath, db)?.resolution;
-  return resolution === undefined ? undefined : resolutionText(resolution);
+  const known = findResolution(error, projectPath, db);
+  // Of one project nothing of another is sent, shared or not.
+  return known === undefined || known.origin !== null ? undefined : resolutionText(known.resolution);
 }
 
 function shown(value: unknown, lengthMax: number): string {

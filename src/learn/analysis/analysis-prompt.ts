@@ -174,7 +174,6 @@ function lookAgain(
     callIds: evidence.failed,
     sessionIds: evidence.sessions,
     failingLines: evidence.failingLines,
-    workingLines: [],
     shown: NOTHING_SHOWN,
   };
   const advice = inertText(lesson.advice, ADVICE_LENGTH_MAX);

@@ -28,8 +28,6 @@ export type CandidateGroup = {
   readonly sessionIds: readonly string[];
   /** The failing commands without what only moves or reports. */
   readonly failingLines: readonly string[];
-  /** The commands that worked among the next calls. */
-  readonly workingLines: readonly string[];
   /** What is sent of it. */
   readonly shown: ShownGroup;
 };
@@ -225,11 +223,6 @@ function draftOf(
       callIds: members.map(({ call }) => call.id),
       sessionIds,
       failingLines,
-      workingLines: members.flatMap(({ next }) =>
-        next.flatMap(({ tool, line, failure }) =>
-          failure === null && line !== null && isShellTool(tool) ? [line] : [],
-        ),
-      ),
       shown: {
         ...(withProject ? { project: shown(getProjectName(projectPath), DIRECTORY_LENGTH_MAX) } : {}),
         calls: members.length,

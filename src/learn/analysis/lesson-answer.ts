@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, oneLine } from '../../core/text.ts';
+import { isFetchNamed, speaksOfFetching } from '../../lessons/fetches.ts';
+import { parseShell } from '../../lessons/shell.ts';
+import { namedByManifests } from '../manifests.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { commandWords, provesCommand, quotedCommands } from './shell-words.ts';
+import { commandWords, quotedCommands } from './shell-words.ts';
 
 export const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 
@@ -78,8 +81,9 @@ function objectionTo(advice: string, group: CandidateGroup): string | undefined 
   if (isInstructionShaped(plain)) return 'reads like an instruction to ignore, fetch, send or destroy';
   if (GETS_AROUND.test(plain)) return 'gets round a check or a safeguard';
   if (NAMES_ADDRESS.test(plain)) return 'names an address';
-  if (downloads(plain) && !isProvenDownload(plain, group))
-    return 'downloads and runs something that never ran here with success';
+  const isNamed = namedByManifests(group.projectPath);
+  if (!mayBeTold(plain, (fetched) => isNamed(fetched, '')))
+    return "downloads and runs something that the project's manifests do not name";
   return undefined;
 }
 
@@ -98,23 +102,11 @@ const GETS_AROUND =
 const NAMES_ADDRESS =
   /\b(?:https?|ftp|ssh|git|wss?):\/\/(?!(?:localhost|127\.0\.0\.1)\b)|\bwww\.|[\w.+-]+@[\w-]+\.[a-z]{2,}|\b\d{1,3}(?:\.\d{1,3}){3}\b(?<!127\.0\.0\.1)/i;
 
-/** Get something from elsewhere and run it: who names the package decides what runs. */
-const DOWNLOADS =
-  /\b(?:npx|bunx|uvx|pnpx|pipx|npm\s+(?:exec|x|init|create)|bun\s+(?:x|create)|(?:pnpm|yarn)\s+(?:dlx|create)|uv\s+tool\s+run|deno\s+(?:run|install)\s+\S*(?:npm:|jsr:|http)|go\s+(?:run|install)\s+\S+@|cargo\s+install|nix\s+(?:run|shell)|(?:docker|podman)\s+(?:run|pull|compose\s+up)|helm\s+install|kubectl\s+apply\s+-f\s*http|gem\s+install|code\s+--install-extension)\b|--(?:extra-)?index-url\b|--registry\b|--find-links\b|\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|fetch)\b.{0,80}(?:\||>|\bsh\b|\bbash\b|\s-[oO]\b)|\b(?:pip3?|uv\s+pip)\s+install\s+(?:git\+|http|[^-\s]*:\/\/)|\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add)\s+(?:-\S+\s+)*(?:git|http|github:)|다운로드.{0,10}실행/i;
-
-function downloads(advice: string): boolean {
-  return DOWNLOADS.test(advice);
-}
-
-/** Whether every quoted command of it that downloads is one that worked beside these very failures. */
-function isProvenDownload(advice: string, { workingLines }: CandidateGroup): boolean {
+/** Whether advice gets nothing from elsewhere, or in quoted commands only what is named: a sentence cannot be read so closely. */
+function mayBeTold(advice: string, isNamed: (fetched: string) => boolean): boolean {
   const outside = advice.replace(/`[^`]*`/g, ' ');
-  if (downloads(outside)) return false;
-  return quotedCommands(advice)
-    .filter(downloads)
-    .every(
-      (command) => !/[…<]|\.\.\./.test(command) && workingLines.some((line) => provesCommand(line, command)),
-    );
+  const commands = quotedCommands(advice).flatMap((command) => parseShell(command));
+  return !speaksOfFetching(outside) && commands.every((command) => isFetchNamed(command, isNamed));
 }
 
 /**
@@ -126,7 +118,7 @@ export function commandsAlone(advice: string): string {
   const commands = quotedCommands(advice);
   const words = advice.normalize('NFKC').replace(/`[^`]*`/g, COMMAND);
   const isSafe =
-    !downloads(advice) &&
+    mayBeTold(advice, () => false) &&
     !ASKS.test(words) &&
     !commands.some((command) => RISKY_COMMANDS.test(command) || saysSomething(command)) &&
     !words.split(/[.,:;!?](?:\s|$)/).some(mayDeny);

@@ -10,6 +10,7 @@ import { sqliteErrorCode } from '../../store/sqlite.ts';
 import { writeDatabase } from '../../store/use-database.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { learnProject, learnSession } from '../learn.ts';
+import { lookAtRepository } from '../repository.ts';
 import { readSession } from './read-session.ts';
 import { ReadingBudget } from './reading-budget.ts';
 import { findSession, type TranscriptSession } from './transcript-files.ts';
@@ -18,7 +19,7 @@ const PRIVATE_UMASK = 0o077;
 
 /**
  * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
- * waits, and learns from the whole project. One for each transcript at a time. Never throws; its
+ * waits, learns from the whole project, and looks of which repository it is a clone. One for each transcript at a time. Never throws; its
  * failures stand in the hooks' log.
  */
 export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {
@@ -27,7 +28,12 @@ export function catchUpProcess([, transcript = '', project]: readonly string[], 
   process.umask(PRIVATE_UMASK);
   try {
     catchUpAlone(transcript, { paths, env });
-    if (project !== undefined) writeDatabase(paths, (db) => learnProject(project, db));
+    if (project !== undefined) {
+      writeDatabase(paths, (db) => {
+        learnProject(project, db);
+        lookAtRepository(project, env, db);
+      });
+    }
   } catch (error) {
     logHookFailure('catch-up', String(error), paths, new Date());
   }

@@ -8,6 +8,7 @@ import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { fileStamp } from '../../sys/runtime-bun.ts';
 import { withTemporaryDirectory } from '../../sys/temporary-directory.ts';
 import { learnProject } from '../learn.ts';
+import { lookAtRepository } from '../repository.ts';
 import { importTranscripts, type TranscriptImport, type TranscriptReport } from './import-transcripts.ts';
 import { type InTurn, takingTurns } from './turns.ts';
 
@@ -54,7 +55,10 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
-  for (const project of transcripts.projects) learnProject(project, db);
+  for (const project of transcripts.projects) {
+    learnProject(project, db);
+    lookAtRepository(project, options.env, db);
+  }
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, fixes, removed: prune(options, inTurn, db) };
 }

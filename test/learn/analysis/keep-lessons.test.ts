@@ -133,12 +133,6 @@ describe('a lesson is told without the user', () => {
     ['when it was an argument', [FAILS, { line: 'grep -rn "bun run test" docs' }], {}, 'daily'],
     ['when one of two never ran', [FAILS, WORKS], { advice: 'Use `bun run test` or `bun check`.' }, 'daily'],
     ['when it quotes nothing', [FAILS, WORKS], { advice: 'Use bun run test without rtk.' }, 'daily'],
-    [
-      'when it downloads, though that ran here',
-      [FAILS, { line: 'npx tsc' }],
-      { advice: 'Use `npx tsc`.' },
-      'daily',
-    ],
     ['when it sets more', [FAILS, WORKS], { advice: 'Use `LD_PRELOAD=./evil.so bun run test`.' }, 'daily'],
     ['when it writes', [FAILS, WORKS], { advice: 'Use `bun run test > src/index.ts`.' }, 'daily'],
     [

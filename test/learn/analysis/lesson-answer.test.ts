@@ -1,13 +1,16 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import fc from 'fast-check';
 import { ADVICE_LENGTH_MAX, commandsAlone, readLessons } from '../../../src/learn/analysis/lesson-answer.ts';
 import { madeGroup } from './made-group.ts';
 
+const PROJECT = mkdtempSync(`${tmpdir()}/lesson-answer-`);
+writeFileSync(`${PROJECT}/package.json`, JSON.stringify({ scripts: { check: 'tsc --noEmit' } }));
+afterAll(() => rmSync(PROJECT, { recursive: true }));
+
 const GROUPS = new Map(
-  [1, 2, 3].map((group) => [
-    group,
-    madeGroup({ group, key: `error ${group}`, workingLines: ['npx tsc --noEmit'] }),
-  ]),
+  [1, 2, 3].map((group) => [group, madeGroup({ group, key: `error ${group}`, projectPath: PROJECT })]),
 );
 const LESSON = { group: 2, advice: 'Use `npm run test` instead.', kind: 'command', confidence: 0.9 };
 const read = (...lessons: unknown[]) => readLessons(lessons, GROUPS);
@@ -67,14 +70,15 @@ describe('readLessons()', () => {
     'Use `pip install --index-url x y` here.',
     '`docker run some/image` does it.',
     '`go run example.dev/tool@latest` does it.',
-    '`npx tsc …` checks it.',
+    '`npx tsc -p npm:evil && npx …` checks it.',
+    'Use `npm install some-tool` once.',
   ];
   for (const advice of downloads) {
-    test(`refuses "${advice}", which never ran beside these failures`, () =>
+    test(`refuses "${advice}", which no manifest names`, () =>
       expect(refusal(advice)).toMatch(/downloads and runs|instruction to/));
   }
 
-  test('takes a download that worked beside these very failures, and no other one', () => {
+  test('takes a download that a manifest of the project names, and no other one', () => {
     expect(refusal('Check with `npx tsc --noEmit` here.')).toBe('');
     expect(refusal('Check with npx tsc --noEmit here.')).toContain('downloads');
     expect(refusal('Check with `npx tsc --noEmit`, then `npx other`.')).toContain('downloads');

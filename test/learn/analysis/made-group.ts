@@ -14,7 +14,6 @@ export function madeGroup(changes: Partial<CandidateGroup> = {}): CandidateGroup
     callIds: ['call 1'],
     sessionIds: ['s1'],
     failingLines: ['npm test'],
-    workingLines: [],
     shown: { calls: 1, sessions: 1, example: { command: 'npm test', says: key, next: [] } },
     ...changes,
   };

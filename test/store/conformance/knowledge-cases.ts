@@ -3,6 +3,7 @@ import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { countShown, recordPersonsFix, recordSeen, wasShown } from '../../../src/store/error-kb.ts';
 import { findResolution } from '../../../src/store/find-resolution.ts';
+import { noteRepository, setShared } from '../../../src/store/provenance.ts';
 import { searchErrorKB } from '../../../src/store/search-error-kb.ts';
 import { type Case, count, failure, tell, time } from './context.ts';
 
@@ -35,6 +36,11 @@ function learn(
 
 function summary(known: { resolution: string } | null | undefined): unknown {
   return known ? (JSON.parse(known.resolution) as { summary: unknown }).summary : known;
+}
+
+function share(db: Db, project: string, isShared = true): void {
+  const row = db.sqlite.get('SELECT id FROM error_kb WHERE project_path = ?', project);
+  assert.equal(setShared(Number(row?.id), isShared, db), true);
 }
 
 const SHOP = '/home/dev/shop';
@@ -104,7 +110,7 @@ const SEARCHES: readonly SearchRow[] = [
 const ERROR_KB_CASES: readonly Case[] = [
   {
     title:
-      'findResolution() gives the most used of the own project and of none, and nothing of another project',
+      'findResolution() gives the most used of the own project, and nothing of another project or of none',
     run: ({ open }) => {
       const db = open();
       learn(db, UNDEFINED, { project: '/home/dev/bank', uses: 5 });
@@ -113,8 +119,9 @@ const ERROR_KB_CASES: readonly Case[] = [
       assert.equal(findResolution(UNDEFINED, '/home/dev/none', db), undefined);
       assert.equal(findResolution(UNDEFINED, null, db), undefined);
       learn(db, UNDEFINED, { project: null, uses: 3 });
-      for (const project of ['/home/dev/shop', '/home/dev/none', null])
-        assert.equal(summary(findResolution(UNDEFINED, project, db)), 'fix in null');
+      assert.equal(summary(findResolution(UNDEFINED, '/home/dev/shop', db)), 'fix in /home/dev/shop');
+      assert.equal(findResolution(UNDEFINED, '/home/dev/none', db), undefined);
+      assert.equal(summary(findResolution(UNDEFINED, null, db)), 'fix in null');
       assert.equal(findResolution('never seen before', '/home/dev/shop', db), undefined);
     },
   },
@@ -145,16 +152,56 @@ const ERROR_KB_CASES: readonly Case[] = [
   ),
   {
     title:
-      'searchErrorKB() takes the exact error before one that is only alike, and the own project before none',
+      'searchErrorKB() takes the exact error before one that is only alike, and the own project before what is shared',
     run: ({ open }) => {
       const db = open();
-      learn(db, UNDEFINED, { project: null, fix: 'exact', uses: 9 });
+      learn(db, UNDEFINED, { project: '/home/dev/bank', fix: 'shared', uses: 9 });
+      share(db, '/home/dev/bank');
+      assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'shared');
       learn(db, `${UNDEFINED} now`, { uses: 9, fix: 'alike' });
-      assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'exact');
+      assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'alike');
       learn(db, UNDEFINED, { fix: 'own' });
       assert.equal(summary(searchErrorKB(UNDEFINED, '/home/dev/shop', db)), 'own');
     },
   },
+  ...([findResolution, searchErrorKB] as const).flatMap((search): Case[] => [
+    {
+      title: `${search.name}() gives what a person shares to every project, with its origin, until it changes or is taken back`,
+      run: ({ open }) => {
+        const db = open();
+        learn(db, UNDEFINED, { project: '/home/dev/bank', fix: 'shared' });
+        const ask = (project: string | null) => search(UNDEFINED, project, db);
+        share(db, '/home/dev/bank');
+        for (const project of ['/home/dev/shop', null])
+          assert.deepEqual([summary(ask(project)), ask(project)?.origin], ['shared', 'bank']);
+        assert.equal(ask('/home/dev/bank')?.origin, null);
+        learn(db, UNDEFINED, { project: '/home/dev/bank', fix: 'another one' });
+        assert.equal(ask('/home/dev/shop') ?? null, null);
+        share(db, '/home/dev/bank');
+        assert.equal(summary(ask('/home/dev/shop')), 'another one');
+        share(db, '/home/dev/bank', false);
+        assert.equal(ask('/home/dev/shop') ?? null, null);
+      },
+    },
+    {
+      title: `${search.name}() gives what another clone of the repository has learnt, and nothing of another repository`,
+      run: ({ open }) => {
+        const db = open();
+        learn(db, UNDEFINED, { project: '/home/dev/shop2', fix: 'of a clone' });
+        learn(db, UNDEFINED, { project: '/home/dev/fork', fix: 'of a fork' });
+        learn(db, UNDEFINED, { project: '/home/dev/plain', fix: 'of none' });
+        const repositories = { shop: 'one', shop2: 'one', fork: 'two', plain: null, empty: null };
+        for (const [name, repository] of Object.entries(repositories))
+          noteRepository(`/home/dev/${name}`, repository, db);
+        const known = search(UNDEFINED, '/home/dev/shop', db);
+        assert.deepEqual([summary(known), known?.origin], ['of a clone', null]);
+        for (const project of ['/home/dev/empty', '/home/dev/unknown', null])
+          assert.equal(search(UNDEFINED, project, db) ?? null, null);
+        noteRepository('/home/dev/shop2', 'three', db);
+        assert.equal(search(UNDEFINED, '/home/dev/shop', db) ?? null, null);
+      },
+    },
+  ]),
   {
     title: 'searchErrorKB() gives nothing that another project has learnt, exact or alike',
     run: ({ open }) => {

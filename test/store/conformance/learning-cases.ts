@@ -253,6 +253,7 @@ const SAVE_CASES: readonly Case[] = [
           seen_count: 4,
           shown_count: 0,
           state: null,
+          shared: null,
           sessions: 2,
           evidence: group().lesson?.evidence,
         },

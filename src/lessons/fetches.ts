@@ -1,0 +1,205 @@
+import { type SimpleCommand, unquoted } from './shell.ts';
+
+/**
+ * What a command gets from elsewhere in order to run it. Who chooses the name chooses what runs, so a fix that gets
+ * something is told only where the project's own manifests name it. In doubt a word is taken for such a name: that costs
+ * a lesson and never harm.
+ */
+
+/** A kind of programs that get something, and how their words are read. `--` stands for options before a subcommand. */
+type Kind = {
+  readonly starts: RegExp;
+  /** Which words behind it are names: the first one, all, or only the values of options. */
+  readonly names: 'first' | 'all' | 'options';
+  /** Options without a value: the word behind one is certainly a name. Behind any other it may be one. */
+  readonly flags: RegExp;
+};
+
+/** Options whose value says what is got, or from where. */
+const NAMING_OPTION =
+  /^(?:-p|--package|--from|--with(?:-editable|-requirements)?|--spec|--registry|--(?:extra-|default-)?index(?:-url)?|--find-links|--source|--repo(?:sitory)?|--channel|--userconfig|--git)$/;
+const FLAG =
+  /^(?:-y|--yes|-q|--quiet|-s|--silent|--verbose|--no|--no-install|--bun|-A|--allow-[\w-]+|--locked|-g|--global)$/;
+const IMAGE_FLAG = /^(?:--rm|-i|-t|-d|-it|-ti|--init|--interactive|--tty|--detach)$/;
+
+/** Made when a command is looked at: an expression costs a process more than all else here. */
+const makeKinds = (): readonly Kind[] => [
+  {
+    starts: startsWith(
+      'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +
+        'uv-- tool (?:run|install)|deno-- (?:run|install|i|x|create|init|add|serve|test|bench|compile)|go-- (?:run|install|get)|' +
+        'cargo-- (?:install|binstall|add)|gem-- exec|dotnet-- (?:tool (?:install|update|exec|run)|add|new)|nuget-- install|' +
+        'composer-- (?:global require|require|create-project)|nix-- (?:run|shell|develop|build|profile install)|' +
+        'mise-- (?:x|exec|use|install|plugins? \\S+)|asdf-- (?:install|plugin add)|helm-- (?:install|upgrade|pull|plugin install)|' +
+        'kubectl-- krew install|gh-- extension (?:install|exec)|code-- --install-extension',
+    ),
+    names: 'first',
+    flags: FLAG,
+  },
+  {
+    starts: startsWith('(?:docker|podman|nerdctl)-- (?:container |image )?(?:run|create|pull)'),
+    names: 'first',
+    flags: IMAGE_FLAG,
+  },
+  {
+    starts: startsWith(
+      '(?:npm|pnpm|yarn|bun)-- (?:global )?(?:install|i|in|ins|inst|add|isntall|up|update|upgrade|link|ci)|pip[\\d.]*-- install|' +
+        'uv-- (?:pip install|pip sync|add|sync)|(?:poetry|pdm|rye|hatch)-- (?:self )?add|pipenv-- install|' +
+        '(?:conda|mamba|micromamba)-- (?:install|create)|gem-- (?:install|i|update)|bundle-- add|brew-- (?:install|tap)',
+    ),
+    names: 'all',
+    flags: FLAG,
+  },
+  { starts: startsWith('uv-- run|pipx-- runpip'), names: 'options', flags: FLAG },
+];
+
+let made: readonly Kind[] | undefined;
+
+function kindsOfFetching(): readonly Kind[] {
+  made ??= makeKinds();
+  return made;
+}
+
+/** Behind a program there may be options, each perhaps with a value, before the subcommand. */
+function startsWith(programs: string): RegExp {
+  return new RegExp(`^(?:${programs.replaceAll('--', '(?: -\\S+(?: [^-\\s]\\S*)?){0,4}?')})(?= |$)`, 'i');
+}
+
+/** An address in any command, also behind an option. */
+const ADDRESS =
+  /^(?:-[\w.-]*=)?(?:(?:[a-z]+\+)?(?:https?|ftps?|ssh|git|oci|docker):\/\/|git@|www\.|(?:github|gitlab|bitbucket|gist):)/i;
+const LOCAL_ADDRESS = /^(?:-[\w.-]*=)?https?:\/\/(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1\])(?=[:/]|$)/i;
+/** Assignments that say from where packages come. */
+const SOURCE_ASSIGNED =
+  /^(?:npm_config|pip|uv|poetry|bundle|cargo|yarn|bun|go)_?\w*(?:registry|index|source|proxy|config|url|links|mirror)\w*=/i;
+const SHELL =
+  /^(?:(?:ba|z|da|fi|k|c|tc)?sh|python[\d.]*|node|deno|bun|perl|ruby|php|pwsh|powershell|iex|invoke-expression|source|\.|eval)$/i;
+const GETTER = /^(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|aria2c|xh)$/i;
+
+const WORDS_MAX = 400;
+
+/**
+ * The names of what a command gets; undefined when it gets nothing. An empty list is something that no manifest can name, such as
+ * a page that goes into a shell.
+ */
+export function fetchedBy(command: SimpleCommand): readonly string[] | undefined {
+  const words = command.words.flatMap((word) => wordsIn(unquoted(word))).slice(0, WORDS_MAX);
+  const bare = words.map(baseName);
+  const isGot = bare.some((word) => GETTER.test(word));
+  if ((isGot || command.readsPipe) && bare.some((word) => SHELL.test(word))) return [];
+  const names = words.filter(
+    (word) => (ADDRESS.test(word) && (isGot || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
+  );
+  const kinds = kindsOfFetching();
+  for (const at of words.keys()) names.push(...namesFrom(words.slice(at), kinds));
+  return names.length > 0 ? [...new Set(names)] : undefined;
+}
+
+/** Whether a command gets nothing from elsewhere, or only what is named. */
+export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) => boolean): boolean {
+  const fetched = fetchedBy(command);
+  return fetched === undefined || (fetched.length > 0 && fetched.every(isNamed));
+}
+
+/** Words of a sentence by which something would be got and run, whatever it is called. */
+export function speaksOfFetching(sentence: string): boolean {
+  const words = wordsIn(sentence);
+  const kinds = kindsOfFetching().filter(({ names }) => names === 'first');
+  return (
+    words.some((_, at) => kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))))) ||
+    /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행/i.test(sentence) ||
+    /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|fetch)\b.{0,80}(?:\||>|\bsh\b|\bbash\b|\s-o\b)/i.test(
+      sentence,
+    )
+  );
+}
+
+/** The words of a word that is a command itself: `sh -c "npx tool"`, `$(curl …)`. */
+function wordsIn(text: string): string[] {
+  return text.split(/[\s"'`;&|(){}<>$\\]+/).filter((word) => word !== '');
+}
+
+function baseName(word: string): string {
+  return word.slice(word.lastIndexOf('/') + 1).replace(/\.(?:exe|cmd|bat|ps1)$/i, '');
+}
+
+function textFrom([program = '', ...others]: readonly string[]): string {
+  return [baseName(program), ...others].join(' ');
+}
+
+/** What is got if the program of these words is one that gets something. */
+function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {
+  const text = textFrom(words);
+  for (const kind of kinds) {
+    const start = kind.starts.exec(text)?.[0];
+    if (start === undefined) continue;
+    const operands = words.slice(start.split(' ').length);
+    const { names, count } = operandNames(start, operands, kind);
+    // What follows the tool that is run is the tool's, but npm reads its own options anywhere.
+    const own =
+      kind.names === 'all' || /^npm /i.test(start) ? words.length : words.length - operands.length + count;
+    const operandsNamed = kind.names === 'options' ? [] : names.map((name) => packageOf(start, name));
+    return [...operandsNamed, ...optionNames(words.slice(1, own))];
+  }
+  return [];
+}
+
+/** The names among the operands, and how many words were looked at to be certain of them. */
+function operandNames(
+  start: string,
+  operands: readonly string[],
+  { names: which, flags }: Kind,
+): { readonly names: readonly string[]; readonly count: number } {
+  const names: string[] = [];
+  for (const [at, word] of operands.entries()) {
+    const before = operands[at - 1] ?? '';
+    if (word.startsWith('-')) continue;
+    const isCertain =
+      !before.startsWith('-') || before.includes('=') || flags.test(before) || before === '--';
+    const isFile = isLocal(word, start);
+    if (!isFile) names.push(word);
+    // What stands behind a file that `go run` and `deno run` run are its arguments.
+    const isLast = which !== 'all' && isCertain && (!isFile || /^(?:go|deno) /.test(start));
+    if (isLast) return { names, count: at + 1 };
+  }
+  return { names, count: operands.length };
+}
+
+function optionNames(operands: readonly string[]): string[] {
+  return operands.flatMap((word, at) => {
+    const [option = '', value = operands[at + 1]] = word.split(/=(.*)/s, 2);
+    return NAMING_OPTION.test(option) && value !== undefined ? value.split(',') : [];
+  });
+}
+
+/** Something of the project itself. */
+function isLocal(word: string, start: string): boolean {
+  if (/^(?:\.{0,2}|~)\/|^\.{1,2}$|^[A-Za-z]:\\|^(?:file|link|workspace|portal):/.test(word)) return true;
+  if (/^go /i.test(start)) return !/^[\w-]+(?:\.[\w-]+)+\//.test(word);
+  if (/^deno (?:.* )?(?:run|serve|test|bench|compile|install)$/i.test(start))
+    return !/^(?:https?|npm|jsr|data|blob):/.test(word);
+  if (/^brew /i.test(start)) return !word.includes('/');
+  return !ADDRESS.test(word) && /\.(?:txt|toml|ya?ml|lock|in|whl)$/.test(word);
+}
+
+/** `npm create vite` gets `create-vite`. */
+function packageOf(start: string, name: string): string {
+  if (!/^(?:npm|pnpm|yarn|bun) (?:.* )?(?:init|innit|create)$/i.test(start)) return name;
+  const [, scope = '', rest = ''] = /^(@[^/]+)?\/?(.*)$/.exec(name) ?? [];
+  return [scope, scope !== '' && rest === '' ? 'create' : `create-${rest}`].filter(Boolean).join('/');
+}
+
+/**
+ * The name under which a manifest has it: without version, tag and extras. What is got under the name of something else
+ * (`name@npm:other`) stays as it is, and no manifest has that.
+ */
+export function manifestName(fetched: string): string {
+  // Deno's way to say from which registry a package comes, perhaps with a file of it.
+  const [named = fetched] = /^(?:npm:|jsr:)\/?(?:@[^/]+\/)?[^/]+/.exec(fetched) ?? [];
+  const name = named.replace(/^(?:npm|jsr):\/?/, '');
+  const [, bare = name] =
+    /^(@?[\w./-]*\w)(?:\[[\w,-]*\])?(?:(?:@|[=~!<>]=?)[\w.^~*<>=+-]*|:\w[\w.-]*)?(?:@sha256:[0-9a-f]+)?$/.exec(
+      name,
+    ) ?? [];
+  return bare;
+}
