@@ -1,0 +1,196 @@
+import { mayNameSecrets, nameKind } from './secret-name.ts';
+import {
+  isCode,
+  isMade,
+  isPasswordLike,
+  isReference,
+  isSmallWord,
+  isWordy,
+  REDACTED,
+} from './secret-value.ts';
+
+/** Secrets that their names give away: headers, settings, options, and sentences. */
+
+export function redactNamed(text: string): string {
+  const lowerCase = text.toLowerCase();
+  if (!mayNameSecrets(lowerCase)) return text;
+  let safe = text;
+  if (/authorization|cookie|bearer|basic/.test(lowerCase)) safe = redactHeaders(safe);
+  safe = redactSettings(safe);
+  if (lowerCase.includes('-')) safe = redactOptions(safe);
+  safe = redactSentences(safe);
+  if (/kind["']?:\s{0,4}["']?secret/.test(lowerCase) || lowerCase.includes('data:\n'))
+    safe = redactManifest(safe);
+  return /mnemonic|seed|phrase|wallet|니모닉|시드|복구/.test(lowerCase) ? redactMnemonics(safe) : safe;
+}
+
+function redactHeaders(text: string): string {
+  const authorization =
+    /\b((?:proxy-)?authorization\\?["']?[ \t]{0,3}[:=][ \t]{0,3}\\?["']?(?:(?:bearer|basic|token|digest|apikey|[a-z-]{2,24}(?=[ \t]{1,3}(?:\[REDACTED|[^\s"',;]{0,400}\d)))[ \t]{1,3})?)([^\s"',;\\]{4,4000})/gi;
+  const cookie =
+    /\b((?:set-)?cookie\\?["']?[ \t]{0,3}:[ \t]{0,3}\\?["']?)(?=[^\r\n"';]{0,400}=)[^\r\n"']{3,}[^\r\n"'\\]/gi;
+  const bearer = /\b(bearer[ \t]{1,3})(?=[\w.~+/-]{0,400}\d)([\w.~+/=-]{16,4000})/gi;
+  const basic = /\b(basic[ \t]{1,3})([A-Za-z0-9+/]{16,4000}={0,2})(?![\w.+/-])/gi;
+  const hide = (all: string, before: string, value: string) => (isReference(value) ? all : before + REDACTED);
+  return text
+    .replace(authorization, hide)
+    .replace(cookie, `$1${REDACTED}`)
+    .replace(bearer, hide)
+    .replace(basic, (all, before: string, value: string) => (isWordy(value) ? all : before + REDACTED));
+}
+
+const QUOTED =
+  '\\\\"[^"\\n]{1,2000}"?|"(?:[^"\\\\\\n]|\\\\.){1,2000}"?|\\\\\'[^\'\\n]{1,2000}\'?|\'(?:[^\'\\\\\\n]|\\\\.){1,2000}\'?';
+const BARE = '[^\\s"\',;&<>)}\\]\\\\][^\\s"\',;&<>)}\\]]{0,2000}|<[\\w -]{0,60}>';
+const WORDS_OF_A_MNEMONIC = '(?:[a-z]{3,8}[ ,]{1,2}){8,23}[a-z]{3,8}';
+
+/** `separator`: what stands between name and value, without blanks; empty between an option and its value. */
+type Place = { readonly name: string; readonly separator: string; readonly isAfterBlank: boolean };
+
+/** Goes from name to name and replaces the values that are secrets. */
+function redactBehind(
+  text: string,
+  names: RegExp,
+  placeOf: (found: RegExpExecArray) => Place | undefined,
+): string {
+  const value = new RegExp(`${QUOTED}|${WORDS_OF_A_MNEMONIC}|${BARE}`, 'y');
+  let kept = '';
+  let at = 0;
+  for (let found = names.exec(text); found !== null; found = names.exec(text)) {
+    const place = placeOf(found);
+    if (place === undefined) continue;
+    value.lastIndex = names.lastIndex;
+    const typed = value.exec(text)?.[0];
+    const hidden =
+      typed === undefined
+        ? undefined
+        : hiddenValue(typed, place, text.slice(value.lastIndex, value.lastIndex + 2));
+    if (typed === undefined || hidden === undefined) continue;
+    kept += text.slice(at, names.lastIndex) + hidden;
+    at = names.lastIndex + typed.length;
+    names.lastIndex = at;
+  }
+  return at === 0 ? text : kept + text.slice(at);
+}
+
+/** `NAME=value`, `"name": "value"`, `<name>value</name>`, `name: NAME, value: x`, and a value on the next line of YAML. */
+function redactSettings(text: string): string {
+  if (!/[=:：＝>|]|value/.test(text)) return text;
+  const names =
+    /(?<![\p{L}\p{N}_.-])([\p{L}\p{N}_.-]{2,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/giu;
+  return redactBehind(text, names, (found) => {
+    const [all, name = '', sign, tag, attribute] = found;
+    if (
+      tag !== undefined &&
+      !/[</]$/.test(text.slice(Math.max(0, found.index - 1), found.index)) &&
+      !/["']>$/.test(all)
+    )
+      return undefined;
+    return {
+      name,
+      separator: sign ?? tag ?? (attribute === undefined ? '|' : '='),
+      isAfterBlank: /\s$/.test(all),
+    };
+  });
+}
+
+/** `--name value`, `'--name', 'value'`. */
+function redactOptions(text: string): string {
+  const names =
+    /(?<![\p{L}\p{N}_.-])(--?[\p{L}][\p{L}\p{N}_.-]{1,80})(?:[ \t]{1,8}|["'],\s{0,40}(?=["']))(?!-)/gu;
+  return redactBehind(text, names, ([, name = '']) => ({ name, separator: '', isAfterBlank: true }));
+}
+
+/** `the password is X`, `비밀번호는 X`. */
+function redactSentences(text: string): string {
+  const names =
+    /(?<![\p{L}\p{N}_.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}(?=["'`]?[!-~]{6})/giu;
+  return redactBehind(text, names, ([all, name = '']) => ({
+    name,
+    separator: all.trim() === name ? ' ' : 'is',
+    isAfterBlank: true,
+  }));
+}
+
+/** What is to stand there instead of the value; undefined when it is none. */
+function hiddenValue(
+  typed: string,
+  { name, separator, isAfterBlank }: Place,
+  next: string,
+): string | undefined {
+  const kind = nameKind(name);
+  const quote = /^\\?["']/.exec(typed)?.[0] ?? '';
+  const bare = typed.slice(quote.length).replace(quote === '' ? /$^/ : /\\?["']$/, '');
+  const isNone =
+    kind === undefined || isReference(bare) || isDirectory(name, bare) || /^[^\p{L}\p{N}]{0,3}$/u.test(bare);
+  if (isNone) return undefined;
+  if (
+    kind === 'doubtful'
+      ? !isMade(bare)
+      : !isSecretHere(bare, { name, separator, isAfterBlank, isQuoted: quote !== '', next })
+  )
+    return undefined;
+  const closing = quote === '' ? '' : (/\\?["']$/.exec(typed.slice(quote.length))?.[0] ?? '');
+  return `${quote}${REDACTED}${closing}`;
+}
+
+type Surroundings = Place & { readonly isQuoted: boolean; readonly next: string };
+
+/** Whether the value of a name that surely names a secret is one: not in code, in a comparison or in prose. */
+function isSecretHere(
+  bare: string,
+  { name, separator, isAfterBlank, isQuoted, next }: Surroundings,
+): boolean {
+  if (separator === ' ' || separator === '|') return isPasswordLike(bare);
+  if (separator === '>' && !next.startsWith('<')) return isPasswordLike(bare);
+  if (separator === 'is')
+    return isPasswordLike(bare) || (/\d/.test(bare) && /^[\w-]{6,64}$/.test(bare) && !/^v?\d/.test(bare));
+  if (separator === '=' && /^[=>~]/.test(bare)) return false; // a comparison
+  if (separator === '' && /^(?:id|type|src|env)=/.test(bare)) return false; // `docker build --secret id=x`
+  if (!isQuoted && separator !== '=' && isSmallWord(bare)) return false;
+  if (!isQuoted && isCode(bare, isAfterBlank)) return false;
+  if (!isQuoted && next.startsWith('(')) return false;
+  if (/^pass$/i.test(name) && separator === ':' && !isQuoted && (name === 'PASS' || /^\d+$/.test(bare)))
+    return isMade(bare);
+  if (/pass$/i.test(name) && /^\d{1,5}$/.test(bare)) return false;
+  // `=` and upper-case names are settings; `name: word` is mostly prose, so there the value must look made.
+  const isSetting = !/^(?::=?|=>|：)$/.test(separator) || /^[A-Z0-9_]+$/.test(name) || isQuoted;
+  if (isSetting) return true;
+  return !/^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$|^.?[\\/]|^[가-힣]+[.!?]?$/.test(bare);
+}
+
+/** The `PWD` that is a directory. */
+function isDirectory(name: string, value: string): boolean {
+  return /^(?:old)?pwd$/i.test(name) && /^[A-Za-z]?:?[\\/]/.test(value);
+}
+
+const NO_DATA = /^(?:apiVersion|kind|name|namespace|type|labels?|app|immutable)$/;
+
+/** The values of a Secret of Kubernetes, whatever their names are. */
+function redactManifest(text: string): string {
+  const isSecret = /kind\\?["']?:\s{0,4}\\?["']?Secret\b/.test(text);
+  const entry =
+    /((?:^|[\n{,])[ \t]{0,20}\\?["']?([\w.-]{1,120})\\?["']?:[ \t]{0,8}\\?["']?)([^\s"',{}[\]\\:]{4,8000})(?=\\?["']?[ \t]{0,8}(?:$|[\r\n,}]))/g;
+  return text.replace(entry, (all, before: string, name: string, value: string) => {
+    const isEncoded =
+      value.length % 4 === 0 &&
+      /^[A-Za-z0-9+/]{8,}={0,2}$/.test(value) &&
+      (/=$/.test(value) || !isWordy(value));
+    const isData = !NO_DATA.test(name) && !isReference(value);
+    return isData && (isEncoded || (isSecret && /\d|=/.test(value) && /[A-Za-z]/.test(value)))
+      ? before + REDACTED
+      : all;
+  });
+}
+
+/** Words that stand in sentences and in no list of words to remember. */
+const FUNCTION_WORDS =
+  /(?:^| )(?:the|and|for|with|that|this|not|are|was|were|from|have|has|had|but|when|which|then|than|does|did|its|they|your|you|should|would|could)(?: |$)/;
+
+/** Twelve to twenty-four words of a wallet. */
+function redactMnemonics(text: string): string {
+  return text.replace(
+    /(?<![a-z-] |[\w'-])(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8}(?![\w'-]| [a-z])/g,
+    (words) => (words.split(/[ ,]+/).length % 3 === 0 && !FUNCTION_WORDS.test(words) ? REDACTED : words),
+  );
+}
