@@ -11,6 +11,7 @@ import {
 
 /** Secrets that their names give away: headers, settings, options, and sentences. */
 
+/** Takes out what stands behind the name of a secret, wherever that is a value. */
 export function redactNamed(text: string): string {
   const lowerCase = text.toLowerCase();
   if (!mayNameSecrets(lowerCase)) return text;
@@ -77,7 +78,7 @@ function redactBehind(
 function redactSettings(text: string): string {
   if (!/[=:：＝>|]|value/.test(text)) return text;
   const names =
-    /(?<![\p{L}\p{N}_.-])([\p{L}\p{N}_.-]{2,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/giu;
+    /(?<![\p{L}\p{N}_.-])([\p{L}\p{N}_.-]{1,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/giu;
   return redactBehind(text, names, (found) => {
     const [all, name = '', sign, tag, attribute] = found;
     if (
@@ -104,34 +105,44 @@ function redactOptions(text: string): string {
 /** `the password is X`, `비밀번호는 X`. */
 function redactSentences(text: string): string {
   const names =
-    /(?<![\p{L}\p{N}_.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}(?=["'`]?[!-~]{6})/giu;
+    /(?<![\p{L}\p{N}_.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}`?(?=["']?[!-~]{6})/giu;
   return redactBehind(text, names, ([all, name = '']) => ({
     name,
-    separator: all.trim() === name ? ' ' : 'is',
+    separator: isSaid(all, name) ? 'is' : ' ',
     isAfterBlank: true,
   }));
 }
 
+/** `the password is`, `비밀번호는`: what follows is said to be it. */
+function isSaid(all: string, name: string): boolean {
+  return all.replace('`', '').trim() !== name || /[은는이가을를도]$/.test(name);
+}
+
 /** What is to stand there instead of the value; undefined when it is none. */
-function hiddenValue(
-  typed: string,
-  { name, separator, isAfterBlank }: Place,
-  next: string,
-): string | undefined {
-  const kind = nameKind(name);
+function hiddenValue(typed: string, place: Place, next: string): string | undefined {
+  const kind = nameKind(place.name);
   const quote = /^\\?["']/.exec(typed)?.[0] ?? '';
   const bare = typed.slice(quote.length).replace(quote === '' ? /$^/ : /\\?["']$/, '');
-  const isNone =
-    kind === undefined || isReference(bare) || isDirectory(name, bare) || /^[^\p{L}\p{N}]{0,3}$/u.test(bare);
-  if (isNone) return undefined;
-  if (
+  if (kind === undefined || isReference(bare) || isDirectory(place.name, bare)) return undefined;
+  if (/^[^\p{L}\p{N}]{0,3}$/u.test(bare)) return undefined;
+  const isSecret =
     kind === 'doubtful'
-      ? !isMade(bare)
-      : !isSecretHere(bare, { name, separator, isAfterBlank, isQuoted: quote !== '', next })
-  )
-    return undefined;
+      ? isMade(bare) || isKey(bare, place)
+      : isSecretHere(bare, { ...place, isQuoted: quote !== '', next });
+  if (!isSecret) return undefined;
   const closing = quote === '' ? '' : (/\\?["']$/.exec(typed.slice(quote.length))?.[0] ?? '');
   return `${quote}${REDACTED}${closing}`;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Of a setting of the environment, and of what can be nothing else, also a UUID or a password as people make them. */
+function isKey(bare: string, { name, separator }: Place): boolean {
+  const isSetting = separator === '=' && /^[A-Z0-9_]+$/.test(name) && !/_ID$/.test(name);
+  return (
+    (isSetting || /(?:sessid|sessionid|signature|signature-\d+|hmac)$/i.test(name)) &&
+    (isPasswordLike(bare) || UUID.test(bare) || /^(?=[A-Z]*\d)[A-Z0-9]{16,}$/i.test(bare))
+  );
 }
 
 type Surroundings = Place & { readonly isQuoted: boolean; readonly next: string };
@@ -141,22 +152,22 @@ function isSecretHere(
   bare: string,
   { name, separator, isAfterBlank, isQuoted, next }: Surroundings,
 ): boolean {
-  if (separator === ' ' || separator === '|') return isPasswordLike(bare);
+  if (separator === ' ' || separator === '|') return isPasswordLike(bare) || UUID.test(bare);
   if (separator === '>' && !next.startsWith('<')) return isPasswordLike(bare);
   if (separator === 'is')
-    return isPasswordLike(bare) || (/\d/.test(bare) && /^[\w-]{6,64}$/.test(bare) && !/^v?\d/.test(bare));
+    return isPasswordLike(bare) || /^(?=\D*\d)(?!v?\d+\.?\d*$|\d{1,5}$)[\w`-]{6,80}$/.test(bare);
   if (separator === '=' && /^[=>~]/.test(bare)) return false; // a comparison
   if (separator === '' && /^(?:id|type|src|env)=/.test(bare)) return false; // `docker build --secret id=x`
   if (!isQuoted && separator !== '=' && isSmallWord(bare)) return false;
-  if (!isQuoted && isCode(bare, isAfterBlank)) return false;
-  if (!isQuoted && next.startsWith('(')) return false;
-  if (/^pass$/i.test(name) && separator === ':' && !isQuoted && (name === 'PASS' || /^\d+$/.test(bare)))
-    return isMade(bare);
+  if (!isQuoted && (isCode(bare, isAfterBlank) || next.startsWith('('))) return false;
   if (/pass$/i.test(name) && /^\d{1,5}$/.test(bare)) return false;
+  if (name === 'PASS' && separator === ':' && !isQuoted) return isMade(bare);
   // `=` and upper-case names are settings; `name: word` is mostly prose, so there the value must look made.
   const isSetting = !/^(?::=?|=>|：)$/.test(separator) || /^[A-Z0-9_]+$/.test(name) || isQuoted;
   if (isSetting) return true;
-  return !/^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$|^.?[\\/]|^[가-힣]+[.!?]?$/.test(bare);
+  if (/[가-힣]/.test(name)) return !/^[가-힣]+[.!?]?$/.test(bare);
+  const isWord = isWordy(bare) && /^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$/.test(bare);
+  return !isWord && !/^.?[\\/]/.test(bare);
 }
 
 /** The `PWD` that is a directory. */

@@ -81,8 +81,7 @@ function redactShapes(text: string): string {
   const shapes: string[] = [];
   for (const [near, shape] of TOKEN_SHAPES) if (includesAny(text, near)) shapes.push(shape);
   if (shapes.length === 0) return text;
-  const found = new RegExp(`(?<![A-Za-z0-9])(?:${shapes.join('|')})`, 'g');
-  return text.replace(found, (token) => (/\d/.test(token) || !isWordy(token) ? REDACTED : token));
+  return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${shapes.join('|')})`, 'gm'), REDACTED);
 }
 
 function includesAny(text: string, alternatives: string): boolean {

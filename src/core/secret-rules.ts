@@ -21,16 +21,13 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['lsv2_', 'lsv2_(?:pt|sk)_[a-f0-9]{24,40}(?:_[a-f0-9]{6,16})?'],
   ['pcsk_', 'pcsk_[A-Za-z0-9_]{24,120}'],
   ['tvly-', 'tvly-[\\w-]{20,60}'],
-  ['fw_', 'fw_[A-Za-z0-9]{22,40}'],
+  ['fw_', 'fw_(?=[A-Za-z]{0,40}\\d)[A-Za-z0-9]{22,40}'],
   ['jina_', 'jina_[\\w-]{30,80}'],
   ['wandb_v1_', 'wandb_v1_[\\w-]{30,120}'],
   // Repositories and packages
   ['ghp_|gho_|ghu_|ghs_|ghr_', 'gh[pousr]_[A-Za-z0-9]{16,255}'],
   ['github_pat_', 'github_pat_[A-Za-z0-9_]{20,255}'],
-  [
-    'gl',
-    'gl(?:pat|dt|rt|rtr|ptt|cbt|ft|ffct|imt|agent|oas|soat|wt)-(?=[\\w.-]{0,80}\\d)[A-Za-z0-9_][\\w.-]{15,300}',
-  ], // GitLab
+  ['gl', 'gl(?:pat|dt|rt|rtr|ptt|cbt|ft|ffct|imt|agent|oas|soat|wt)-[\\w.-]{16,300}'], // GitLab
   ['GR1348941', 'GR1348941[\\w-]{20}'],
   ['ATBB', 'ATBB[A-Za-z0-9]{28,40}'], // Bitbucket
   ['ATATT3', 'ATATT3[\\w=-]{40,255}'], // Atlassian
@@ -98,7 +95,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['dnkey-', 'dnkey-[a-z0-9=_-]{20,30}-[a-z0-9=_-]{40,60}'],
   ['t1.', 't1\\.[A-Z0-9a-z_-]{20,}[=]{0,2}\\.[\\w-]{60,90}={0,2}'], // Yandex
   ['AQVN', 'AQVN[\\w-]{30,44}'],
-  ['YC', 'YC[\\w-]{38}'],
+  ['YC', 'YC(?=[\\w-]{0,37}\\d)[\\w-]{38}'],
   // Messages and mail
   ['xox', 'xox[abeoprsdc](?:\\.xox[bp])?-[A-Za-z0-9-]{10,400}'], // Slack
   ['xapp', 'xapp-[A-Za-z0-9-]{10,255}'],
@@ -115,7 +112,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['xsmtpsib-', 'xsmtpsib-[a-f0-9]{40,80}-[A-Za-z0-9]{10,24}'],
   ['key-', '(?:pub)?key-[a-f0-9]{32}'], // Mailgun
   ['-us', '[a-f0-9]{32}-us\\d{1,2}'], // Mailchimp
-  ['md-', 'md-[\\w-]{22}(?![\\w-])'],
+  ['md-', 'md-(?=[\\w-]{0,21}\\d)(?=[\\w-]{0,21}[A-Z])[\\w-]{22}(?![\\w-])'],
   ['re_', 're_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,28}'], // Resend
   ['PMAK-', 'PMAK-[a-f0-9]{24}-[a-f0-9]{20,40}'], // Postman
   ['SK', 'SK[a-f0-9]{32}'], // Twilio
@@ -186,6 +183,10 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ],
   ['_gitlab_session', '_gitlab_session=[a-f0-9]{32}'],
   // Keys, and what stands for a password
+  [
+    ':543|:*:|:6432:|:3306:|:1433:|:1521:',
+    '(?<=^[\\w.*-]{1,100}:(?:\\d{4,5}|\\*):[\\w*-]{1,60}:[\\w*.@-]{1,60}:)[^\\s:]{3,200}$',
+  ], // .pgpass
   ['AGE-SECRET-KEY-', 'AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{30,120}'],
   ['eyJ', 'eyJ[\\w-]{8,2000}\\.[\\w-]{8,4000}(?:\\.[\\w-]{0,2000})?'], // JSON web tokens
   ['ZXlK', 'ZXlK[A-Za-z0-9+/]{60,4000}={0,2}'],
@@ -291,8 +292,9 @@ export const SECRET_PLACES: readonly string[] = `
 mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|mariadb-admin … -p§
 mysqladmin|mariadb-admin … password §
 psql … -W §
-sqlplus|sqlldr|sqlcl|expdp|impdp|rman|tnsping … _/§@_
-exp|imp|sql|conn|connect|CONNECT|CONN … _/~§@_
+sqlplus|sqlldr|sqlcl|expdp|impdp|rman|tnsping … _/§@
+CONNECT|connect|CONN|conn _/§@
+exp|imp|sql … _/~§@
 sqlcmd|bcp|osql … -P §
 isql|iusql _ _ §
 mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|eas|vercel|redis-cli … -p|-pw §
