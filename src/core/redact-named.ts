@@ -14,15 +14,17 @@ import {
 /** Takes out what stands behind the name of a secret, wherever that is a value. */
 export function redactNamed(text: string): string {
   const lowerCase = text.toLowerCase();
-  if (!mayNameSecrets(lowerCase)) return text;
+  const has = (word: string) => lowerCase.includes(word);
   let safe = text;
-  if (/authorization|cookie|bearer|basic/.test(lowerCase)) safe = redactHeaders(safe);
+  if (['authorization', 'cookie', 'bearer', 'basic'].some(has)) safe = redactHeaders(safe);
+  if (!mayNameSecrets(lowerCase)) return safe;
   safe = redactSettings(safe);
-  if (lowerCase.includes('-')) safe = redactOptions(safe);
-  safe = redactSentences(safe);
-  if (/kind["']?:\s{0,4}["']?secret/.test(lowerCase) || lowerCase.includes('data:\n'))
-    safe = redactManifest(safe);
-  return /mnemonic|seed|phrase|wallet|니모닉|시드|복구/.test(lowerCase) ? redactMnemonics(safe) : safe;
+  if (has('-')) safe = redactOptions(safe);
+  if (SAID_NAMES.some(has)) safe = redactSentences(safe);
+  if (has('secret') || has('data:\n')) safe = redactManifest(safe);
+  return ['mnemonic', 'seed', 'phrase', 'wallet', '니모닉', '시드', '복구'].some(has)
+    ? redactMnemonics(safe)
+    : safe;
 }
 
 function redactHeaders(text: string): string {
@@ -78,7 +80,7 @@ function redactBehind(
 function redactSettings(text: string): string {
   if (!/[=:：＝>|]|value/.test(text)) return text;
   const names =
-    /(?<![\p{L}\p{N}_.-])([\p{L}\p{N}_.-]{1,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/giu;
+    /(?<![\w가-힣.-])([\w가-힣.-]{1,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/gi;
   return redactBehind(text, names, (found) => {
     const [all, name = '', sign, tag, attribute] = found;
     if (
@@ -98,14 +100,31 @@ function redactSettings(text: string): string {
 /** `--name value`, `'--name', 'value'`. */
 function redactOptions(text: string): string {
   const names =
-    /(?<![\p{L}\p{N}_.-])(--?[\p{L}][\p{L}\p{N}_.-]{1,80})(?:[ \t]{1,8}|["'],\s{0,40}(?=["']))(?!-)/gu;
+    /(?<![\w가-힣.-])(--?[A-Za-z가-힣][\w가-힣.-]{1,80})(?:[ \t]{1,8}|["'],\s{0,40}(?=["']))(?!-)/g;
   return redactBehind(text, names, ([, name = '']) => ({ name, separator: '', isAfterBlank: true }));
 }
+
+/** What the names of which sentences speak have in them. */
+const SAID_NAMES = [
+  'pass',
+  'pwd',
+  'secret',
+  'token',
+  'api',
+  'credential',
+  '비밀',
+  '비번',
+  '암호',
+  '패스',
+  '인증키',
+  '토큰',
+  '시크릿',
+];
 
 /** `the password is X`, `비밀번호는 X`. */
 function redactSentences(text: string): string {
   const names =
-    /(?<![\p{L}\p{N}_.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}`?(?=["']?[!-~]{6})/giu;
+    /(?<![\w가-힣.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}`?(?=["']?[!-~]{6})/gi;
   return redactBehind(text, names, ([all, name = '']) => ({
     name,
     separator: isSaid(all, name) ? 'is' : ' ',
@@ -124,7 +143,7 @@ function hiddenValue(typed: string, place: Place, next: string): string | undefi
   const quote = /^\\?["']/.exec(typed)?.[0] ?? '';
   const bare = typed.slice(quote.length).replace(quote === '' ? /$^/ : /\\?["']$/, '');
   if (kind === undefined || isReference(bare) || isDirectory(place.name, bare)) return undefined;
-  if (/^[^\p{L}\p{N}]{0,3}$/u.test(bare)) return undefined;
+  if (/^[^A-Za-z0-9가-힣]{0,3}$/.test(bare)) return undefined;
   const isSecret =
     kind === 'doubtful'
       ? isMade(bare) || isKey(bare, place)
@@ -138,9 +157,10 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Of a setting of the environment, and of what can be nothing else, also a UUID or a password as people make them. */
 function isKey(bare: string, { name, separator }: Place): boolean {
-  const isSetting = separator === '=' && /^[A-Z0-9_]+$/.test(name) && !/_ID$/.test(name);
+  const isSetting =
+    separator === '' || (separator === '=' && /^[A-Z0-9_]+$/.test(name) && !/_ID$/.test(name));
   return (
-    (isSetting || /(?:sessid|sessionid|signature|signature-\d+|hmac)$/i.test(name)) &&
+    (isSetting || /sessid$|sessionid$|signature(?:-\d+)?$|hmac$|^sid$|^session$|^x-/i.test(name)) &&
     (isPasswordLike(bare) || UUID.test(bare) || /^(?=[A-Z]*\d)[A-Z0-9]{16,}$/i.test(bare))
   );
 }
@@ -163,7 +183,7 @@ function isSecretHere(
   if (/pass$/i.test(name) && /^\d{1,5}$/.test(bare)) return false;
   if (name === 'PASS' && separator === ':' && !isQuoted) return isMade(bare);
   // `=` and upper-case names are settings; `name: word` is mostly prose, so there the value must look made.
-  const isSetting = !/^(?::=?|=>|：)$/.test(separator) || /^[A-Z0-9_]+$/.test(name) || isQuoted;
+  const isSetting = !/^(?::=?|=>|：)$/.test(separator) || /^(?:[A-Z0-9_]+$|[Xx]-)/.test(name) || isQuoted;
   if (isSetting) return true;
   if (/[가-힣]/.test(name)) return !/^[가-힣]+[.!?]?$/.test(bare);
   const isWord = isWordy(bare) && /^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$/.test(bare);
@@ -180,6 +200,7 @@ const NO_DATA = /^(?:apiVersion|kind|name|namespace|type|labels?|app|immutable)$
 /** The values of a Secret of Kubernetes, whatever their names are. */
 function redactManifest(text: string): string {
   const isSecret = /kind\\?["']?:\s{0,4}\\?["']?Secret\b/.test(text);
+  if (!isSecret && !text.includes('data:\n')) return text;
   const entry =
     /((?:^|[\n{,])[ \t]{0,20}\\?["']?([\w.-]{1,120})\\?["']?:[ \t]{0,8}\\?["']?)([^\s"',{}[\]\\:]{4,8000})(?=\\?["']?[ \t]{0,8}(?:$|[\r\n,}]))/g;
   return text.replace(entry, (all, before: string, name: string, value: string) => {

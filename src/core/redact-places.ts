@@ -4,14 +4,31 @@ import { isPasswordLike, isReference, isSmallWord, REDACTED } from './secret-val
 
 /** Secrets at their places in commands and in files of programs, as SECRET_PLACES describes them. */
 
-/** Takes out what stands at the places of secrets. A place is compiled only where its program and its option occur. */
+/** Takes out what stands at the places of secrets. A place is compiled only where all of its own words occur. */
 export function redactPlaces(text: string): string {
+  places ??= placesByWord();
   let safe = text;
-  for (const place of SECRET_PLACES) if (mayOccur(place, text)) safe = redactPlace(place, safe);
+  for (const [first, rows] of places) {
+    if (text.includes(first)) for (const row of rows) if (mayOccur(row, text)) safe = redactPlace(row, safe);
+  }
   return safe;
 }
 
-/** Whether each of its own words, or one of its alternatives, occurs: the first one mostly does not. */
+let places: Map<string, string[]> | undefined;
+
+/** The places by the words, or parts of words, that they begin with. */
+function placesByWord(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const row of SECRET_PLACES.trim().split('\n')) {
+    for (const first of row.slice(0, row.indexOf(' ') >>> 0).split('|')) {
+      const word = first.split(/[_§]/)[0] as string;
+      found.set(word, [...(found.get(word) ?? []), row]);
+    }
+  }
+  return found;
+}
+
+/** Whether each of its own words, or one of its alternatives, occurs. */
 function mayOccur(place: string, text: string): boolean {
   for (const word of place.split(' ')) if (!mayHold(word, text)) return false;
   return true;

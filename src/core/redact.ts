@@ -1,7 +1,7 @@
 import { redactNamed } from './redact-named.ts';
 import { redactPlaces } from './redact-places.ts';
 import { IMAGE_BEGINNINGS, TOKEN_SHAPES } from './secret-rules.ts';
-import { isReference, isWordy, REDACTED } from './secret-value.ts';
+import { isPasswordLike, isReference, isWordy, REDACTED } from './secret-value.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk. Every expression is linear
@@ -24,9 +24,8 @@ function redactOpen(text: string): string {
   let safe = text;
   if (safe.includes('PRIVATE KEY')) safe = redactKeyBlocks(safe);
   if (/[A-Za-z0-9+/_.:=-]{16}/.test(safe)) safe = redactShapes(safe);
-  safe = redactNamed(safe);
+  safe = redactNamed(redactPlaces(safe));
   if (safe.includes('://')) safe = redactUrls(safe);
-  safe = redactPlaces(safe);
   return redactRandom(safe);
 }
 
@@ -78,17 +77,14 @@ function redactKeyBlocks(text: string): string {
 
 /** Tokens that are recognised by their own shape. */
 function redactShapes(text: string): string {
-  const shapes: string[] = [];
-  for (const [near, shape] of TOKEN_SHAPES) if (includesAny(text, near)) shapes.push(shape);
-  if (shapes.length === 0) return text;
-  return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${shapes.join('|')})`, 'gm'), REDACTED);
+  nears ??= TOKEN_SHAPES.flatMap(([near, shape]) => near.split('|').map((one) => [one, shape] as const));
+  const shapes = new Set<string>();
+  for (const [near, shape] of nears) if (text.includes(near)) shapes.add(shape);
+  if (shapes.size === 0) return text;
+  return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${[...shapes].join('|')})`, 'gm'), REDACTED);
 }
 
-function includesAny(text: string, alternatives: string): boolean {
-  if (!alternatives.includes('|')) return text.includes(alternatives);
-  for (const one of alternatives.split('|')) if (one !== '' && text.includes(one)) return true;
-  return false;
-}
+let nears: (readonly [near: string, shape: string])[] | undefined;
 
 /** Passwords and tokens in addresses: before the `@`, among the parameters. */
 function redactUrls(text: string): string {
@@ -98,7 +94,11 @@ function redactUrls(text: string): string {
       /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@"']{0,256}:)([^\s/?#"']{1,512}|[^\s/@"']{1,512})(?=@)/gi,
       hide,
     )
-    .replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[A-Za-z0-9_-]{20,512}(?=@)/gi, `$1${REDACTED}`)
+    .replace(
+      /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s/:@"'?#]{8,512})(?=@)/gi,
+      (all, before: string, value: string) =>
+        value.length >= 20 || isPasswordLike(value) ? hide(all, before, value) : all,
+    )
     .replace(
       /([?&#;](?:sig|signature|key|token|jwt|code|auth|access_token|password|pwd|pass|pw|secret|sid|session|hmac|sign|x-(?:amz|goog)-(?:signature|credential|security-token))=)([^\s&"'<>]{6,2000})/gi,
       hide,

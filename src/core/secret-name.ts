@@ -6,18 +6,19 @@ export type NameKind = 'sure' | 'doubtful' | undefined;
 /** Judges `DB_PW`, `--client-secret`, `spring.datasource.password`, `비밀번호는`. */
 export function nameKind(name: string): NameKind {
   if (isHarmless(name)) return undefined;
-  const squashed = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+  const squashed = name.toLowerCase().replace(/[^a-z0-9가-힣]+/g, '');
   for (const stem of SECRET_STEMS) if (squashed.includes(stem)) return 'sure';
   const words = wordsOf(name);
-  if (words.some((word) => SECRET_WORDS.has(word)) || /(?:^|:)_auth$/i.test(name)) return 'sure';
+  if (words.some((word) => SECRET_WORDS.has(word)) || /pass$|(?:^|:)_auth$/i.test(name)) return 'sure';
   return words.some((word) => DOUBTFUL_WORDS.has(word)) ? 'doubtful' : undefined;
 }
 
-/** Whether a text has any of the words of such names in it: mostly the only look that it costs. */
+/** Whether a text may have such names in it: mostly the only look that it costs. */
 export function mayNameSecrets(lowerCase: string): boolean {
-  for (const stem of SECRET_STEMS) if (lowerCase.includes(stem)) return true;
-  for (const word of SECRET_WORDS) if (lowerCase.includes(word)) return true;
-  for (const word of DOUBTFUL_WORDS) if (lowerCase.includes(word)) return true;
+  const isIn = (word: string) => lowerCase.includes(word);
+  if (lowerCase.includes('key') || lowerCase.includes('pass')) return true;
+  if (SECRET_STEMS.some(isIn) || isIn('connection') || isIn('phrase')) return true;
+  for (const words of [SECRET_WORDS, DOUBTFUL_WORDS]) for (const word of words) if (isIn(word)) return true;
   return false;
 }
 
@@ -33,5 +34,5 @@ function wordsOf(name: string): string[] {
   return name
     .replace(/(?<=[a-z])(?=[A-Z])/g, '_')
     .toLowerCase()
-    .split(/[^\p{L}]+/u);
+    .split(/[^a-z가-힣]+/);
 }

@@ -262,16 +262,15 @@ export const SECRET_WORDS: ReadonlySet<string> = new Set(
 /** Words of names whose value may be a secret: it is when it looks made at random. */
 export const DOUBTFUL_WORDS: ReadonlySet<string> = new Set(
   (
-    'key keys sig sign signature hmac session sessionid sessid sid phpsessid jsessionid aspsessionid asp cookie csrf csrftoken ' +
-    'xsrf jwt bearer auth authorization authcode code salt seed dsn license licence webhook hook cert refresh access pat nonce ' +
-    'challenge verifier encryption cipher crypto rest javascript native admin hash digest state assertion ticket grant basic ' +
+    'key keys sig sign signature hmac session sessionid sessid sid phpsessid jsessionid cookie csrf csrftoken xsrf jwt bearer auth ' +
+    'authorization seed salt dsn license licence webhook refresh access code encryption ' +
     '세션 서명 열쇠 라이선스 ' +
     // Whose settings are mostly keys
     'adafruit adobe airtable algolia alibaba asana atlassian bitbucket bittrex cloudflare codecov cohere coinbase confluent ' +
     'confluence contentful datadog discord droneci dropbox etsy facebook fastly finicity finnhub flickr freshbooks gitter ' +
-    'gocardless heroku hubspot intercom jfrog jira kakao kraken kucoin launchdarkly line linkedin lob looker mailchimp mailgun ' +
+    'gocardless heroku hubspot intercom jfrog jira kakao kraken kucoin launchdarkly linkedin lob looker mailchimp mailgun ' +
     'mapbox mattermost meraki messagebird naver netlify nytimes okta plaid rapidapi sendbird sendgrid sentry snyk sonar ' +
-    'sourcegraph squarespace sumo telegram telegr toss travis trello twilio twitch twitter typeform yandex zendesk'
+    'sourcegraph squarespace sumo telegram telegr tosspayments travis trello twilio twitch twitter typeform yandex zendesk'
   ).split(' '),
 );
 
@@ -288,7 +287,7 @@ export const HARMLESS_NAME =
  * Where commands and files of programs take a secret: `§` is the secret, `…` any words or none, `_` one word or a part of it,
  * `¶` a word that names a secret, `a|b` one of several. What follows the secret only has to follow.
  */
-export const SECRET_PLACES: readonly string[] = `
+export const SECRET_PLACES = `
 mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|mariadb-admin … -p§
 mysqladmin|mariadb-admin … password §
 psql … -W §
@@ -297,14 +296,16 @@ CONNECT|connect|CONN|conn _/§@
 exp|imp|sql … _/~§@
 sqlcmd|bcp|osql … -P §
 isql|iusql _ _ §
-mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|eas|vercel|redis-cli … -p|-pw §
+mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|eas|rabbitmqadmin|redis-cli … -p|-pw §
+vercel|vc|eas|netlify|snyk … -t|--token §
+rclone obscure §
 mongosh|mongo ~§
 redis-cli|valkey-cli|keydb-cli … -a|--pass|AUTH|auth|requirepass §
 etcdctl … --user _:§
 set-initial-password §
 set-password|change_password|add_user|create_user|set_password _ §
 docker|podman|helm|nerdctl|buildah|skopeo|oras|crane|az|eas|gh|oc|jf|argocd|rancher|npm|heroku|cf|mc … login … -p|-t|--pwd §
-az|aws|gcloud … secret|secretsmanager|ssm|keyvault … --value|--secret-string|--data §
+az|aws|gcloud … secret|secrets|secretsmanager|ssm|keyvault … --value|--secret-string|--data §
 vault login|unwrap §
 vault operator unseal §
 vault token lookup|renew|revoke|capabilities §
@@ -320,7 +321,8 @@ gh|glab … secret|variable … -b|--body|-v §
 gh|glab … --with-token §
 echo|printf … § | … --password-stdin|--with-token|--stdin|-S|chpasswd|passwd|kinit|htpasswd|cryptsetup|gpg|docker|vault|pbcopy|secret|gh|faillock
 echo|printf … _:§ | … chpasswd
-npm|pnpm|yarn|pip|pip3|poetry|bundle|composer|conda|pulumi|ngrok|rclone|firebase|dotnet|consul|redis-cli … set|config|set-env|put ¶ §
+npm|pnpm|yarn|pip|pip3|poetry|bundle|composer|conda|pulumi|ngrok|rclone|firebase|dotnet|consul|redis-cli … set|set-env|put ¶ §
+poetry|composer|bundle config ¶ §
 poetry|composer config … _http-basic._ _ §
 http-basic._ _ §
 dotnet user-secrets … set _ §
@@ -336,7 +338,8 @@ bundle config … _._ _:§
 --proxy-user=_:§
 http|https|xh|ab|curl|wget … -a|-A|--auth|-U _:§
 curl … -u_:§
-htpasswd … -b|-bc|-cb|-nb|-bn|-nbB|-bB|-Bb|-bBc|-nbBC|-Bbn|-bm|-bd|-bs|-bd … _ §
+htpasswd … -b|-bc|-cb|-bB|-Bb|-bBc|-Bbc|-cBb|-bm|-bd|-bs|-b2|-b5 _ _ §
+htpasswd … -nb|-bn|-nbB|-nBb|-Bbn|-bnB|-nbBC|-nbm _ §
 openssl … pass:§
 openssl passwd … §
 zip|zipcloak|unzip|7z|7za|ipmitool|snmpget|curl|chisel|sqlcmd … -P §
@@ -389,9 +392,7 @@ oracle:thin:_/§@
 setx ¶ §
 set|add|put ¶ ~§
 ConvertTo-SecureString §
-`
-  .trim()
-  .split('\n');
+`;
 
 /** How images begin in base64: random to look at, and no secret. */
 export const IMAGE_BEGINNINGS = [
