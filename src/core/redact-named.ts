@@ -47,6 +47,8 @@ const QUOTED =
 const BARE = '[^\\s"\',;&<>)}\\]\\\\][^\\s"\',;&<>)}\\]]{0,2000}|<[\\w -]{0,60}>';
 const WORDS_OF_A_MNEMONIC = '(?:[a-z]{3,8}[ ,]{1,2}){8,23}[a-z]{3,8}';
 
+let value: RegExp | undefined;
+
 /** `separator`: what stands between name and value, without blanks; empty between an option and its value. */
 type Place = { readonly name: string; readonly separator: string; readonly isAfterBlank: boolean };
 
@@ -56,7 +58,7 @@ function redactBehind(
   names: RegExp,
   placeOf: (found: RegExpExecArray) => Place | undefined,
 ): string {
-  const value = new RegExp(`${QUOTED}|${WORDS_OF_A_MNEMONIC}|${BARE}`, 'y');
+  value ??= new RegExp(`${QUOTED}|${WORDS_OF_A_MNEMONIC}|${BARE}`, 'y');
   let kept = '';
   let at = 0;
   for (let found = names.exec(text); found !== null; found = names.exec(text)) {
@@ -146,7 +148,7 @@ function hiddenValue(typed: string, place: Place, next: string): string | undefi
   if (/^[^A-Za-z0-9가-힣]{0,3}$/.test(bare)) return undefined;
   const isSecret =
     kind === 'doubtful'
-      ? isMade(bare) || isKey(bare, place)
+      ? place.separator !== '|' && (isMade(bare) || isKey(bare, place))
       : isSecretHere(bare, { ...place, isQuoted: quote !== '', next });
   if (!isSecret) return undefined;
   const closing = quote === '' ? '' : (/\\?["']$/.exec(typed.slice(quote.length))?.[0] ?? '');
@@ -160,7 +162,9 @@ function isKey(bare: string, { name, separator }: Place): boolean {
   const isSetting =
     separator === '' || (separator === '=' && /^[A-Z0-9_]+$/.test(name) && !/_ID$/.test(name));
   return (
-    (isSetting || /sessid$|sessionid$|signature(?:-\d+)?$|hmac$|^sid$|^session$|^x-/i.test(name)) &&
+    (isSetting ||
+      /sessid$|signature(?:-\d+)?$|hmac$|^x-/i.test(name) ||
+      (separator === '=' && /^(?:sid|session|sessionid)$/.test(name))) &&
     (isPasswordLike(bare) || UUID.test(bare) || /^(?=[A-Z]*\d)[A-Z0-9]{16,}$/i.test(bare))
   );
 }

@@ -6,47 +6,59 @@ import { isPasswordLike, isReference, isSmallWord, REDACTED } from './secret-val
 
 /** Takes out what stands at the places of secrets. A place is compiled only where all of its own words occur. */
 export function redactPlaces(text: string): string {
-  places ??= placesByWord();
+  heads ??= SECRET_PLACES.map(firstWords);
   let safe = text;
-  for (const [first, rows] of places) {
-    if (text.includes(first)) for (const row of rows) if (mayOccur(row, text)) safe = redactPlace(row, safe);
+  for (let index = 0; index < heads.length; index++) {
+    if (!hasOne(heads[index] as readonly string[], text)) continue;
+    const place = SECRET_PLACES[index] as string;
+    if (mayOccur(place, text)) safe = redactPlace(place, safe);
   }
   return safe;
 }
 
-let places: Map<string, string[]> | undefined;
+/** What each place begins with: made once, because most texts have none of it. */
+let heads: (readonly string[])[] | undefined;
 
-/** The places by the words, or parts of words, that they begin with. */
-function placesByWord(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const row of SECRET_PLACES.trim().split('\n')) {
-    for (const first of row.slice(0, row.indexOf(' ') >>> 0).split('|')) {
-      const word = first.split(/[_§]/)[0] as string;
-      found.set(word, [...(found.get(word) ?? []), row]);
-    }
-  }
-  return found;
+function firstWords(place: string): string[] {
+  return place
+    .slice(0, place.indexOf(' ') >>> 0)
+    .split('|')
+    .map((word) => word.split(PLACEHOLDER)[0] as string);
 }
 
-/** Whether each of its own words, or one of its alternatives, occurs. */
+function hasOne(words: readonly string[], text: string): boolean {
+  for (const word of words) if (text.includes(word)) return true;
+  return false;
+}
+
+/** Whether each of its own words, or one of its alternatives, occurs. Mostly the first one does not. */
 function mayOccur(place: string, text: string): boolean {
-  for (const word of place.split(' ')) if (!mayHold(word, text)) return false;
+  for (let at = 0; at < place.length; ) {
+    const blank = place.indexOf(' ', at);
+    const end = blank < 0 ? place.length : blank;
+    if (!mayHold(place.slice(at, end), text)) return false;
+    at = end + 1;
+  }
   return true;
 }
 
 function mayHold(word: string, text: string): boolean {
-  if (word === '|') return text.includes('|');
+  if (!word.includes('|') && !PLACEHOLDER.test(word)) return text.includes(word);
   for (const one of word.split('|')) {
     let isThere = true;
-    for (const part of one.split(/[…_¶~§]/)) isThere &&= text.includes(part);
+    for (const part of one.split(PLACEHOLDER)) isThere &&= text.includes(part);
     if (isThere) return true;
   }
   return false;
 }
 
+const PLACEHOLDER = /[…_¶~§]/;
+
 function redactPlace(place: string, text: string): string {
   const isOnlyIfMade = place.includes('~§');
-  return text.replace(expressionOf(place), (all: string, ...found: unknown[]) => {
+  const expression = compiled.get(place) ?? expressionOf(place);
+  compiled.set(place, expression);
+  return text.replace(expression, (all: string, ...found: unknown[]) => {
     const { before, value, name } = found.at(-1) as { before: string; value: string; name?: string };
     const quote = /^["']/.exec(value)?.[0] ?? '';
     const bare = quote === '' ? value : value.slice(1, -1);
@@ -64,6 +76,9 @@ function redactPlace(place: string, text: string): string {
 function isOwner(value: string, before: string): boolean {
   return /^\d+$|^[/]/.test(value) || before.slice(0, -1).endsWith(value);
 }
+
+/** At most one for each place. */
+const compiled = new Map<string, RegExp>();
 
 const BLANKS = '[ \\t\\r\\n]{1,8}';
 const WORD = '(?:"[^"\\n]{0,256}"|\'[^\'\\n]{0,256}\'|[^\\s|;&"\']{1,256})';

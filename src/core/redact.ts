@@ -77,14 +77,32 @@ function redactKeyBlocks(text: string): string {
 
 /** Tokens that are recognised by their own shape. */
 function redactShapes(text: string): string {
-  nears ??= TOKEN_SHAPES.flatMap(([near, shape]) => near.split('|').map((one) => [one, shape] as const));
-  const shapes = new Set<string>();
-  for (const [near, shape] of nears) if (text.includes(near)) shapes.add(shape);
-  if (shapes.size === 0) return text;
-  return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${[...shapes].join('|')})`, 'gm'), REDACTED);
+  let shapes = '';
+  for (let index = 0; index < TOKEN_SHAPES.length; index++) {
+    const [near, shape] = TOKEN_SHAPES[index] as (typeof TOKEN_SHAPES)[number];
+    if (includesOne(near, text)) shapes += `|${shape}`;
+  }
+  return shapes === '' ? text : text.replace(anyOf(shapes), REDACTED);
 }
 
-let nears: (readonly [near: string, shape: string])[] | undefined;
+const EXPRESSIONS_MAX = 64;
+/** What was compiled for texts before: in a long text, and in an import, the same shapes come near again and again. */
+const compiled = new Map<string, RegExp>();
+
+function anyOf(shapes: string): RegExp {
+  const known = compiled.get(shapes);
+  if (known !== undefined) return known;
+  const expression = new RegExp(`(?<![A-Za-z0-9])(?:${shapes.slice(1)})`, 'gm');
+  if (compiled.size >= EXPRESSIONS_MAX) compiled.clear();
+  compiled.set(shapes, expression);
+  return expression;
+}
+
+function includesOne(alternatives: string, text: string): boolean {
+  return alternatives.includes('|')
+    ? alternatives.split('|').some((one) => text.includes(one))
+    : text.includes(alternatives);
+}
 
 /** Passwords and tokens in addresses: before the `@`, among the parameters. */
 function redactUrls(text: string): string {

@@ -155,7 +155,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['shippo_', 'shippo_(?:live|test)_[a-fA-F0-9]{40}'],
   ['p8e-', 'p8e-[a-z0-9]{32}'], // Adobe
   ['amzn', 'amzn(?:1\\.oa2-cs\\.v1\\.|\\.mws\\.)[a-f0-9-]{30,80}'],
-  ['Atzr|', 'Atz[ar]\\|[\\w+/=-]{40,600}'],
+  ['Atz', 'Atz[ar]\\|[\\w+/=-]{40,600}'],
   ['sm_', 'sm_[aps]at_[A-Za-z0-9]{16}'],
   // What runs
   ['NRA', 'NRA[KA]-[A-Z0-9]{20,40}'], // New Relic
@@ -287,112 +287,112 @@ export const HARMLESS_NAME =
  * Where commands and files of programs take a secret: `§` is the secret, `…` any words or none, `_` one word or a part of it,
  * `¶` a word that names a secret, `a|b` one of several. What follows the secret only has to follow.
  */
-export const SECRET_PLACES = `
-mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|mariadb-admin … -p§
-mysqladmin|mariadb-admin … password §
-psql … -W §
-sqlplus|sqlldr|sqlcl|expdp|impdp|rman|tnsping … _/§@
-CONNECT|connect|CONN|conn _/§@
-exp|imp|sql … _/~§@
-sqlcmd|bcp|osql … -P §
-isql|iusql _ _ §
-mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|eas|rabbitmqadmin|redis-cli … -p|-pw §
-vercel|vc|eas|netlify|snyk … -t|--token §
-rclone obscure §
-mongosh|mongo ~§
-redis-cli|valkey-cli|keydb-cli … -a|--pass|AUTH|auth|requirepass §
-etcdctl … --user _:§
-set-initial-password §
-set-password|change_password|add_user|create_user|set_password _ §
-docker|podman|helm|nerdctl|buildah|skopeo|oras|crane|az|eas|gh|oc|jf|argocd|rancher|npm|heroku|cf|mc … login … -p|-t|--pwd §
-az|aws|gcloud … secret|secrets|secretsmanager|ssm|keyvault … --value|--secret-string|--data §
-vault login|unwrap §
-vault operator unseal §
-vault token lookup|renew|revoke|capabilities §
-vault login|write|kv … _=§
-aws configure set ¶ §
-doctl auth init … -t|--access-token §
-netlify|ntl … --auth|-a §
-snyk auth §
-lpass|bw|op|pass|rbw|keepassxc-cli unlock|login|signin §
-sonar-scanner|mvn|gradle|gradlew|sbt … -Dsonar.login=§
-gh|glab … secret|variable … -b|--body|-v §
---with-token|--password-stdin|--stdin|login|passwd|sudo|su|kinit|cryptsetup|gpg|openssl|tee … <<< §
-gh|glab … --with-token §
-echo|printf … § | … --password-stdin|--with-token|--stdin|-S|chpasswd|passwd|kinit|htpasswd|cryptsetup|gpg|docker|vault|pbcopy|secret|gh|faillock
-echo|printf … _:§ | … chpasswd
-npm|pnpm|yarn|pip|pip3|poetry|bundle|composer|conda|pulumi|ngrok|rclone|firebase|dotnet|consul|redis-cli … set|set-env|put ¶ §
-poetry|composer|bundle config ¶ §
-poetry|composer config … _http-basic._ _ §
-http-basic._ _ §
-dotnet user-secrets … set _ §
-pulumi config … set … --secret _ §
-consul kv put _ §
-twine|poetry|pip|uv|flit|hatch … upload|publish … -p §
-cargo|yarn|npm|pnpm … login §
-gem|nuget|choco … push … --key|-k|-ApiKey|--api-key §
-nuget|choco setapikey|setApiKey|apikey §
-bundle config … _._ _:§
---user|--proxy-user|-u _:§
---user=_:§
---proxy-user=_:§
-http|https|xh|ab|curl|wget … -a|-A|--auth|-U _:§
-curl … -u_:§
-htpasswd … -b|-bc|-cb|-bB|-Bb|-bBc|-Bbc|-cBb|-bm|-bd|-bs|-b2|-b5 _ _ §
-htpasswd … -nb|-bn|-nbB|-nBb|-Bbn|-bnB|-nbBC|-nbm _ §
-openssl … pass:§
-openssl passwd … §
-zip|zipcloak|unzip|7z|7za|ipmitool|snmpget|curl|chisel|sqlcmd … -P §
-7z|7za|7zz|7zr|rar|unrar … -p§
-rar|unrar … -hp§
-ssh-keygen … -N|-P §
-sshpass … -p §
-sshpass … -p§
-plink|pscp|putty|psftp … -pw §
-smbclient|smbmap|rpcclient|crackmapexec|net … -U _%§
-net use … § /user
-net user _ §
-wmic|psexec|runas|winrs|sqlcmd|schtasks|rdesktop|freerdp … -p|/p|/rp|/password §
-xfreerdp|xfreerdp3|wlfreerdp … /p:§
-cmdkey … /pass:§
-ldapsearch|ldapmodify|ldapadd|ldapdelete|ldapwhoami|ldappasswd|ldapcompare … -w|-s §
-ldappasswd … -a|-s §
-ansible-vault encrypt_string … §
-security … -w|-p §
-nmcli|iwconfig|wpa_passphrase … password|key|wifi-sec.psk §
-wpa_passphrase _ §
-useradd|usermod|adduser … -p §
-signtool … /p|-p §
-pkcs12|pkcs8|rsa|ec … -password|-passin|-passout pass:§
-mc alias set _ _ _ §
-s3cmd|s4cmd|rclone … --secret_key|pass §
-ngrok authtoken|add-authtoken §
-ngrok config add-authtoken §
-infracost|doppler|railway|flyctl|fly|stripe|twilio|tailscale configure|auth|login … -k|-t|--key|--auth-key §
-lftp|ncftp|ftp … -u _,§
-ncftp|ncftpput|ncftpget … -p §
-snmpwalk|snmpget|snmpset|snmpbulkwalk … -A|-X §
-java|javac|javaws|jarsigner|keytool … -keypass|-storepass §
-restic|borg|duplicity|rsync|tar|gpg|gpg2 … --passphrase §
-vncviewer|x11vnc|vncpasswd … -passwd|-f §
-hydra|medusa|ncrack|patator … -p §
-kadmin|kadmin.local|kpasswd … -pw|-w §
-snowsql|clickhouse-client|influx|cypher-shell … -p|--pass|-t §
-svn|svnadmin|hg|cvs … --password §
-fastlane|altool|notarytool|codesign|xcrun … -p §
-openvpn|vpnc|openconnect … --passwd|--token-secret §
-machine _ login _ password §
-default login _ password §
-login _ password ~§
-identified by §
-IDENTIFIED BY §
-with|WITH|set|SET|encrypted|ENCRYPTED password|PASSWORD '§
-conn|connect … thin:_/§@
-oracle:thin:_/§@
-setx ¶ §
-set|add|put ¶ ~§
-ConvertTo-SecureString §
-`;
+export const SECRET_PLACES: readonly string[] = [
+  'mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|mariadb-admin … -p§',
+  'mysqladmin|mariadb-admin … password §',
+  'psql … -W §',
+  'sqlplus|sqlldr|sqlcl|expdp|impdp|rman|tnsping … _/§@',
+  'CONNECT|connect|CONN|conn _/§@',
+  'exp|imp|sql … _/~§@',
+  'sqlcmd|bcp|osql … -P §',
+  'isql|iusql _ _ §',
+  'mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|eas|rabbitmqadmin|redis-cli … -p|-pw §',
+  'vercel|vc|eas|netlify|snyk … -t|--token §',
+  'rclone obscure §',
+  'mongosh|mongo ~§',
+  'redis-cli|valkey-cli|keydb-cli … -a|--pass|AUTH|auth|requirepass §',
+  'etcdctl … --user _:§',
+  'set-initial-password §',
+  'set-password|change_password|add_user|create_user|set_password _ §',
+  'docker|podman|helm|nerdctl|buildah|skopeo|oras|crane|az|eas|gh|oc|jf|argocd|rancher|npm|heroku|cf|mc … login … -p|-t|--pwd §',
+  'az|aws|gcloud … secret|secrets|secretsmanager|ssm|keyvault … --value|--secret-string|--data §',
+  'vault login|unwrap §',
+  'vault operator unseal §',
+  'vault token lookup|renew|revoke|capabilities §',
+  'vault login|write|kv … _=§',
+  'aws configure set ¶ §',
+  'doctl auth init … -t|--access-token §',
+  'netlify|ntl … --auth|-a §',
+  'snyk auth §',
+  'lpass|bw|op|pass|rbw|keepassxc-cli unlock|login|signin §',
+  'sonar-scanner|mvn|gradle|gradlew|sbt … -Dsonar.login=§',
+  'gh|glab … secret|variable … -b|--body|-v §',
+  '--with-token|--password-stdin|--stdin|login|passwd|sudo|su|kinit|cryptsetup|gpg|openssl|tee … <<< §',
+  'gh|glab … --with-token §',
+  'echo|printf … § | … --password-stdin|--with-token|--stdin|-S|chpasswd|passwd|kinit|htpasswd|cryptsetup|gpg|docker|vault|pbcopy|secret|gh|faillock',
+  'echo|printf … _:§ | … chpasswd',
+  'npm|pnpm|yarn|pip|pip3|poetry|bundle|composer|conda|pulumi|ngrok|rclone|firebase|dotnet|consul|redis-cli … set|set-env|put ¶ §',
+  'poetry|composer|bundle config ¶ §',
+  'poetry|composer config … _http-basic._ _ §',
+  'http-basic._ _ §',
+  'dotnet user-secrets … set _ §',
+  'pulumi config … set … --secret _ §',
+  'consul kv put _ §',
+  'twine|poetry|pip|uv|flit|hatch … upload|publish … -p §',
+  'cargo|yarn|npm|pnpm … login §',
+  'gem|nuget|choco … push … --key|-k|-ApiKey|--api-key §',
+  'nuget|choco setapikey|setApiKey|apikey §',
+  'bundle config … _._ _:§',
+  '--user|--proxy-user|-u _:§',
+  '--user=_:§',
+  '--proxy-user=_:§',
+  'http|https|xh|ab|curl|wget … -a|-A|--auth|-U _:§',
+  'curl … -u_:§',
+  'htpasswd … -b|-bc|-cb|-bB|-Bb|-bBc|-Bbc|-cBb|-bm|-bd|-bs|-b2|-b5 _ _ §',
+  'htpasswd … -nb|-bn|-nbB|-nBb|-Bbn|-bnB|-nbBC|-nbm _ §',
+  'openssl … pass:§',
+  'openssl passwd … §',
+  'zip|zipcloak|unzip|7z|7za|ipmitool|snmpget|curl|chisel|sqlcmd … -P §',
+  '7z|7za|7zz|7zr|rar|unrar … -p§',
+  'rar|unrar … -hp§',
+  'ssh-keygen … -N|-P §',
+  'sshpass … -p §',
+  'sshpass … -p§',
+  'plink|pscp|putty|psftp … -pw §',
+  'smbclient|smbmap|rpcclient|crackmapexec|net … -U _%§',
+  'net use … § /user',
+  'net user _ §',
+  'wmic|psexec|runas|winrs|sqlcmd|schtasks|rdesktop|freerdp … -p|/p|/rp|/password §',
+  'xfreerdp|xfreerdp3|wlfreerdp … /p:§',
+  'cmdkey … /pass:§',
+  'ldapsearch|ldapmodify|ldapadd|ldapdelete|ldapwhoami|ldappasswd|ldapcompare … -w|-s §',
+  'ldappasswd … -a|-s §',
+  'ansible-vault encrypt_string … §',
+  'security … -w|-p §',
+  'nmcli|iwconfig|wpa_passphrase … password|key|wifi-sec.psk §',
+  'wpa_passphrase _ §',
+  'useradd|usermod|adduser … -p §',
+  'signtool … /p|-p §',
+  'pkcs12|pkcs8|rsa|ec … -password|-passin|-passout pass:§',
+  'mc alias set _ _ _ §',
+  's3cmd|s4cmd|rclone … --secret_key|pass §',
+  'ngrok authtoken|add-authtoken §',
+  'ngrok config add-authtoken §',
+  'infracost|doppler|railway|flyctl|fly|stripe|twilio|tailscale configure|auth|login … -k|-t|--key|--auth-key §',
+  'lftp|ncftp|ftp … -u _,§',
+  'ncftp|ncftpput|ncftpget … -p §',
+  'snmpwalk|snmpget|snmpset|snmpbulkwalk … -A|-X §',
+  'java|javac|javaws|jarsigner|keytool … -keypass|-storepass §',
+  'restic|borg|duplicity|rsync|tar|gpg|gpg2 … --passphrase §',
+  'vncviewer|x11vnc|vncpasswd … -passwd|-f §',
+  'hydra|medusa|ncrack|patator … -p §',
+  'kadmin|kadmin.local|kpasswd … -pw|-w §',
+  'snowsql|clickhouse-client|influx|cypher-shell … -p|--pass|-t §',
+  'svn|svnadmin|hg|cvs … --password §',
+  'fastlane|altool|notarytool|codesign|xcrun … -p §',
+  'openvpn|vpnc|openconnect … --passwd|--token-secret §',
+  'machine _ login _ password §',
+  'default login _ password §',
+  'login _ password ~§',
+  "identified by '§",
+  'IDENTIFIED BY §',
+  "with|WITH|set|SET|encrypted|ENCRYPTED password|PASSWORD '§",
+  'conn|connect … thin:_/§@',
+  'oracle:thin:_/§@',
+  'setx ¶ §',
+  'set|add|put ¶ ~§',
+  'ConvertTo-SecureString §',
+];
 
 /** How images begin in base64: random to look at, and no secret. */
 export const IMAGE_BEGINNINGS = [

@@ -36,6 +36,7 @@ const MADE_LENGTH_MIN = 8;
 
 /** Whether nobody would choose this as a name: letters and digits in turn, no path, version, date or UUID. */
 export function isMade(value: string): boolean {
+  if (!/^[\w+/=.~:,%@!#$^&*-]+$/.test(value)) return false;
   if (value.length < MADE_LENGTH_MIN || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value) || /^v?\d+\.\d/.test(value)) return false;
   if (/^(?:\d{4}-\d{2}|[./~]|[A-Za-z]:[\\/])|\.[a-z]{1,5}$|[([{}]/.test(value)) return false;
