@@ -1,34 +1,17 @@
 import { nameKind } from './secret-name.ts';
 import { SECRET_PLACES } from './secret-rules.ts';
-import { isPasswordLike, isReference, isSmallWord, REDACTED } from './secret-value.ts';
+import { includesOne, isPasswordLike, isReference, isSmallWord, REDACTED } from './secret-value.ts';
 
 /** Secrets at their places in commands and in files of programs, as SECRET_PLACES describes them. */
 
 /** Takes out what stands at the places of secrets. A place is compiled only where all of its own words occur. */
 export function redactPlaces(text: string): string {
-  heads ??= SECRET_PLACES.map(firstWords);
   let safe = text;
-  for (let index = 0; index < heads.length; index++) {
-    if (!hasOne(heads[index] as readonly string[], text)) continue;
-    const place = SECRET_PLACES[index] as string;
-    if (mayOccur(place, text)) safe = redactPlace(place, safe);
+  for (let index = 0; index < SECRET_PLACES.length; index++) {
+    const [near, place] = SECRET_PLACES[index] as (typeof SECRET_PLACES)[number];
+    if (includesOne(near, text) && mayOccur(place, text)) safe = redactPlace(place, safe);
   }
   return safe;
-}
-
-/** What each place begins with: made once, because most texts have none of it. */
-let heads: (readonly string[])[] | undefined;
-
-function firstWords(place: string): string[] {
-  return place
-    .slice(0, place.indexOf(' ') >>> 0)
-    .split('|')
-    .map((word) => word.split(PLACEHOLDER)[0] as string);
-}
-
-function hasOne(words: readonly string[], text: string): boolean {
-  for (const word of words) if (text.includes(word)) return true;
-  return false;
 }
 
 /** Whether each of its own words, or one of its alternatives, occurs. Mostly the first one does not. */

@@ -1,7 +1,7 @@
 import { redactNamed } from './redact-named.ts';
 import { redactPlaces } from './redact-places.ts';
 import { IMAGE_BEGINNINGS, TOKEN_SHAPES } from './secret-rules.ts';
-import { isPasswordLike, isReference, isWordy, REDACTED } from './secret-value.ts';
+import { includesOne, isPasswordLike, isReference, isWordy, REDACTED } from './secret-value.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk. Every expression is linear
@@ -96,12 +96,6 @@ function anyOf(shapes: string): RegExp {
   if (compiled.size >= EXPRESSIONS_MAX) compiled.clear();
   compiled.set(shapes, expression);
   return expression;
-}
-
-function includesOne(alternatives: string, text: string): boolean {
-  return alternatives.includes('|')
-    ? alternatives.split('|').some((one) => text.includes(one))
-    : text.includes(alternatives);
 }
 
 /** Passwords and tokens in addresses: before the `@`, among the parameters. */

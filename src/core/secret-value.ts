@@ -1,6 +1,16 @@
-/** What a value has to look like to be a secret. */
+/** What a value has to look like to be a secret, and how cheaply its surroundings are looked for. */
 
 export const REDACTED = '[REDACTED]';
+
+/** Whether a text has one of the alternatives in it, which `|` parts. */
+export function includesOne(alternatives: string, text: string): boolean {
+  let from = 0;
+  for (let end = alternatives.indexOf('|'); end >= 0; end = alternatives.indexOf('|', from)) {
+    if (text.includes(alternatives.slice(from, end))) return true;
+    from = end + 1;
+  }
+  return text.includes(from === 0 ? alternatives : alternatives.slice(from));
+}
 
 const WORD_LENGTH_MIN = 3;
 
