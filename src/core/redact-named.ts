@@ -34,7 +34,8 @@ function redactHeaders(text: string): string {
     /\b((?:set-)?cookie\\?["']?[ \t]{0,3}:[ \t]{0,3}\\?["']?)(?=[^\r\n"';]{0,400}=)[^\r\n"']{3,}[^\r\n"'\\]/gi;
   const bearer = /\b(bearer[ \t]{1,3})(?=[\w.~+/-]{0,400}\d)([\w.~+/=-]{16,4000})/gi;
   const basic = /\b(basic[ \t]{1,3})([A-Za-z0-9+/]{16,4000}={0,2})(?![\w.+/-])/gi;
-  const hide = (all: string, before: string, value: string) => (isReference(value) ? all : before + REDACTED);
+  const hide = (all: string, before: string, value: string) =>
+    isReference(value) || isSmallWord(value) ? all : before + REDACTED;
   return text
     .replace(authorization, hide)
     .replace(cookie, `$1${REDACTED}`)
@@ -93,7 +94,10 @@ function redactSettings(text: string): string {
       return undefined;
     return {
       name,
-      separator: sign ?? tag ?? (attribute === undefined ? '|' : '='),
+      separator:
+        sign ??
+        (tag === undefined ? undefined : all.endsWith('">') ? '">' : tag) ??
+        (attribute === undefined ? '|' : '='),
       isAfterBlank: /\s$/.test(all),
     };
   });
@@ -181,17 +185,25 @@ function isSecretHere(
   if (separator === 'is')
     return isPasswordLike(bare) || /^(?=\D*\d)(?!v?\d+\.?\d*$|\d{1,5}$)[\w`-]{6,80}$/.test(bare);
   if (separator === '=' && /^[=>~]/.test(bare)) return false; // a comparison
+  if (separator === '' && !isQuoted && isPlaceholder(bare, name)) return false; // `[--token TOKEN]`
   if (separator === '' && /^(?:id|type|src|env)=/.test(bare)) return false; // `docker build --secret id=x`
   if (!isQuoted && separator !== '=' && isSmallWord(bare)) return false;
   if (!isQuoted && (isCode(bare, isAfterBlank) || next.startsWith('('))) return false;
   if (/pass$/i.test(name) && /^\d{1,5}$/.test(bare)) return false;
   if (name === 'PASS' && separator === ':' && !isQuoted) return isMade(bare);
+  const isWord = isWordy(bare) && /^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$/.test(bare);
+  if (separator === '">') return !isWord;
   // `=` and upper-case names are settings; `name: word` is mostly prose, so there the value must look made.
   const isSetting = !/^(?::=?|=>|：)$/.test(separator) || /^(?:[A-Z0-9_]+$|[Xx]-)/.test(name) || isQuoted;
   if (isSetting) return true;
   if (/[가-힣]/.test(name)) return !/^[가-힣]+[.!?]?$/.test(bare);
-  const isWord = isWordy(bare) && /^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$/.test(bare);
   return !isWord && !/^.?[\\/]/.test(bare);
+}
+
+/** Stands for a value in a program's help. */
+function isPlaceholder(value: string, name: string): boolean {
+  const word = /^[A-Z_]{2,}(?=[\]).,]?$)/.exec(value)?.[0];
+  return word !== undefined && name.toUpperCase().replaceAll('-', '_').includes(word);
 }
 
 /** The `PWD` that is a directory. */

@@ -5,8 +5,8 @@
  */
 
 /**
- * Tokens with a shape of their own: a text that every such token contains, and the shape. A shape is compiled only where its
- * text occurs. Lengths are lower limits: who shortens a token for a log mostly leaves more of it than that.
+ * Tokens with a shape of their own: a text that every such token contains (`|` parts several), and the shape. A shape is
+ * compiled only where its text occurs. Lengths are lower limits: who shortens a token for a log mostly leaves more of it than that.
  */
 export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] = [
   // Models and agents
@@ -43,7 +43,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['cmVmd', 'cmVmd[A-Za-z0-9]{50,80}'],
   ['sgp_', 'sgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}'],
   ['sqp_|squ_|sqa_', 'sq[pau]_[a-f0-9]{40}'], // SonarQube
-  ['CCIPAT_', 'CCIP(?:AT|RJ)_[A-Za-z0-9]{16,40}_[a-f0-9]{30,60}'],
+  ['CCIPAT_|CCIPRJ_', 'CCIP(?:AT|RJ)_[A-Za-z0-9]{16,40}_[a-f0-9]{30,60}'],
   ['bkua_', 'bkua_[a-f0-9]{40}'], // Buildkite
   ['snyk_', 'snyk_(?:uat|sat)\\.[\\w.-]{20,200}'],
   ['figd_', 'figd_[\\w-]{30,80}'],
@@ -190,7 +190,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['AGE-SECRET-KEY-', 'AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{30,120}'],
   ['eyJ', 'eyJ[\\w-]{8,2000}\\.[\\w-]{8,4000}(?:\\.[\\w-]{0,2000})?'], // JSON web tokens
   ['ZXlK', 'ZXlK[A-Za-z0-9+/]{60,4000}={0,2}'],
-  ['v4.', 'v[1-4]\\.(?:local|public)\\.[\\w-]{32,2000}'],
+  ['.local.|.public.', 'v[1-4]\\.(?:local|public)\\.[\\w-]{32,2000}'],
   ['xprv', '[xyzt]prv[A-HJ-NP-Za-km-z1-9]{100,112}'],
   ['nsec1', 'nsec1[a-z0-9]{50,60}'],
   ['$', '\\$(?:1|2[abxy]|5|6|y|apr1|argon2(?:id?|d)|scrypt|pbkdf2[\\w-]{0,10})\\$[\\w./$=,+-]{20,200}'],
@@ -262,7 +262,7 @@ export const SECRET_WORDS: ReadonlySet<string> = new Set(
 /** Words of names whose value may be a secret: it is when it looks made at random. */
 export const DOUBTFUL_WORDS: ReadonlySet<string> = new Set(
   (
-    'key keys sig sign signature hmac session sessionid sessid sid phpsessid jsessionid cookie csrf csrftoken xsrf jwt bearer auth ' +
+    'key keys sig sign signature hmac session sessionid sessid sid phpsessid jsessionid cookie csrf xsrf jwt bearer auth ' +
     'authorization seed salt dsn license licence webhook refresh access code encryption ' +
     '세션 서명 열쇠 라이선스 ' +
     // Whose settings are mostly keys
@@ -284,7 +284,8 @@ export const HARMLESS_NAME =
   'bypass$|compass$|\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|cc?|h|cpp|cs|swift|vue|svelte|s?css|html?|json|ya?ml|toml|mdx?|txt|sh|sql|lock|pem|env|ini|conf|xml|log|gradle|tf|lua|dart|exs?)$|_pass(?:ed|es|ing)?_?(?:rate|count)|^(?:old)?pwd_?path$|git[_-]?hash|commit|checksum|integrity';
 
 /**
- * Where commands and files of programs take a secret: `§` is the secret, `…` any words or none, `_` one word or a part of it,
+ * Where commands and files of programs take a secret: a text that every such place contains (`|` parts several), and the
+ * place. `§` is the secret, `~§` one that has to look like a password, `…` any words or none, `_` one word or a part of it,
  * `¶` a word that names a secret, `a|b` one of several. What follows the secret only has to follow.
  */
 export const SECRET_PLACES: readonly (readonly [near: string, place: string])[] = [
@@ -298,9 +299,9 @@ export const SECRET_PLACES: readonly (readonly [near: string, place: string])[] 
   ['isql|iusql', 'isql|iusql _ _ §'],
   [
     'mongo|cqlsh|snowsql|eas|rabbitmqadmin|redis-cli',
-    'mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|eas|rabbitmqadmin|redis-cli … -p|-pw §',
+    'mongosh|mongo|mongodump|mongorestore|mongoexport|mongoimport|cqlsh|snowsql|rabbitmqadmin … -p|-pw §',
   ],
-  ['vercel|vc|eas|netlify|snyk', 'vercel|vc|eas|netlify|snyk … -t|--token §'],
+  ['vercel|vc|eas|netlify|snyk', 'vercel|vc|netlify|snyk … -t|--token §'],
   ['rclone', 'rclone obscure §'],
   ['mongo', 'mongosh|mongo ~§'],
   ['redis-cli|valkey-cli|keydb-cli', 'redis-cli|valkey-cli|keydb-cli … -a|--pass|AUTH|auth|requirepass §'],

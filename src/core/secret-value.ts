@@ -22,7 +22,7 @@ export function isWordy(run: string): boolean {
 
 /** Values that point at a secret, or say what there is instead of one. */
 export function isReference(value: string): boolean {
-  return /^(?:\$(?:[A-Za-z_({]|\[REDACTED|\d(?![\w$]))|%[A-Za-z_]+%|%[sdvr@]|\{\{|\{[A-Za-z_.]{0,40}(?:\}|$)|<[A-Za-z _-]{0,60}(?:>|$)|\*{2,}|\.{3}|\.{1,2}[\\/]|\[(?:REDACTED|PRIVATE|SENSITIVE)|process\.env|os\.environ|env\.|https?:(?:\/\/|\[REDACTED)|[\^~>=v]{0,2}\d{1,4}\.\d{1,4}\.\d{1,6}(?!\w)|(?:null|undefined|none|nil|true|false|include|same-origin|omit)(?![\w-]))/i.test(
+  return /^(?:\$(?:[A-Za-z_({]|\[REDACTED|\d(?![\w$]))|%[A-Za-z_]+%|%[sdvr@]|\{\{|\{[A-Za-z_.]{0,40}(?:\}|$)|<[A-Za-z _-]{0,60}(?:>|$)|\*{2,}|x{3,}$|\.{3}|\.{1,2}[\\/]|\[(?:REDACTED|PRIVATE|SENSITIVE)|process\.env|os\.environ|env\.|https?:(?:\/\/|\[REDACTED)|[\^~>=v]{0,2}\d{1,4}\.\d{1,4}\.\d{1,6}(?!\w)|(?:null|undefined|none|nil|true|false|include|same-origin|omit)(?![\w-]))/i.test(
     value,
   );
 }
@@ -43,6 +43,8 @@ export function isCode(value: string, afterBlank: boolean): boolean {
 }
 
 const MADE_LENGTH_MIN = 8;
+/** So often letters follow digits, or digits letters, in no name. */
+const TURNS_MIN = 5;
 
 /** Whether nobody would choose this as a name: letters and digits in turn, no path, version, date or UUID. */
 export function isMade(value: string): boolean {
@@ -54,7 +56,8 @@ export function isMade(value: string): boolean {
   const segments = bare
     .split(/[/_.:-]/)
     .filter((segment) => segment.length >= 3 && /^[A-Za-z]+$/.test(segment));
-  return !isWordy(bare) && segments.filter(isWordy).length < 2;
+  const turns = bare.match(/\d[A-Za-z]|[A-Za-z](?=\d)/g) ?? [];
+  return (!isWordy(bare) || turns.length >= TURNS_MIN) && segments.filter(isWordy).length < 2;
 }
 
 /** Whether this is a password as people make them, in the middle of a sentence or a command: `Tiger-4821!x`. */
