@@ -263,7 +263,7 @@ export const SECRET_WORDS: ReadonlySet<string> = new Set(
 export const DOUBTFUL_WORDS: ReadonlySet<string> = new Set(
   (
     'key keys sig sign signature hmac session sessionid sessid sid phpsessid jsessionid cookie csrf xsrf jwt bearer auth ' +
-    'authorization seed salt dsn license licence webhook refresh access code encryption ' +
+    'seed salt dsn license licence webhook refresh access code encryption ' +
     '세션 서명 열쇠 라이선스 ' +
     // Whose settings are mostly keys
     'adafruit adobe airtable algolia alibaba asana atlassian bitbucket bittrex cloudflare codecov cohere coinbase confluent ' +

@@ -56,6 +56,7 @@ export function isMade(value: string): boolean {
   const segments = bare
     .split(/[/_.:-]/)
     .filter((segment) => segment.length >= 3 && /^[A-Za-z]+$/.test(segment));
+  if (/^[0-9a-f]{32,}$/i.test(bare)) return true;
   const turns = bare.match(/\d[A-Za-z]|[A-Za-z](?=\d)/g) ?? [];
   return (!isWordy(bare) || turns.length >= TURNS_MIN) && segments.filter(isWordy).length < 2;
 }

@@ -143,19 +143,28 @@ export function plantedOf(dice: Dice): Planted[] {
 /** A token of each published shape. */
 export function tokensOf(seed: number): { readonly kind: string; readonly token: string }[] {
   return TOKEN_SHAPES.map(([near, shape], index) => {
-    // What only looks around cannot be drawn; those that it would refuse are left out.
-    const drawn = new RegExp(
-      `^(?:${shape.replace(/\(\?<?[=!](?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g, '').replace(/\$$/, '')})$`,
-    );
+    // What only looks around cannot be drawn; those that it would refuse are left out. Letters are more common than signs.
+    const plain = shape
+      .replace(/\(\?<?[=!](?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g, '')
+      .replace(/\[\\w[^\]]*\]/g, '[A-Za-z0-9]')
+      .replaceAll('0-9-]', '0-9]')
+      .replace(/\$$/, '');
+    const drawn = new RegExp(`^(?:${plain})$`);
     const isWhole = new RegExp(`^(?:${shape.replace(/^\(\?<=(?:[^()]|\([^()]*\))*\)/, '')})$`);
     const behind = BEHIND.find(([part]) => near.includes(part))?.[1] ?? '';
-    const tokens = fc.stringMatching(drawn, { size: '-1' }).filter((token) => isWhole.test(token));
+    const tokens = fc
+      .noBias(fc.stringMatching(drawn, { size: '-1' }))
+      .filter((token) => isWhole.test(token) && !WORDS_OF_OBJECTS.test(token));
     return {
       kind: shape,
       token: behind + (fc.sample(tokens, { seed: seed + index, numRuns: 1 })[0] as string),
     };
   });
 }
+
+/** Drawn as traps; no issuer makes such tokens. */
+const WORDS_OF_OBJECTS =
+  /propert|constru|valueO|toStri|hasOwn|toLoca|isProto|proto__|defineG|defineS|lookup/i;
 
 /** What stands before tokens that are known by their place. */
 const BEHIND: readonly (readonly [near: string, before: string])[] = [
