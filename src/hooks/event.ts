@@ -1,4 +1,5 @@
 import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
+import { safeName } from '../core/safe-name.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cleanText, cutText } from '../core/text.ts';
 
@@ -114,10 +115,10 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
 const NAME_LENGTH_MAX = 256;
 const PATH_LENGTH_MAX = 4096;
 
-/** A name that the client gives: well-formed and short, because it is stored with every event. */
+/** A name that the client gives: well-formed, short and no secret, because it is stored with every event. */
 function readName(value: Json, key: string): string | undefined {
   const name = readString(value, key);
-  return name === undefined ? undefined : cleanText(cutText(name, NAME_LENGTH_MAX));
+  return name === undefined ? undefined : safeName(cleanText(cutText(name, NAME_LENGTH_MAX)));
 }
 
 /** A path; undefined when no file system has one of this name. */

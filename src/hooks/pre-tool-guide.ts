@@ -1,5 +1,6 @@
 import { readString } from '../core/guards.ts';
 import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
+import { safeName } from '../core/safe-name.ts';
 import { oneLine } from '../core/text.ts';
 import { isAgentTool } from '../core/tools.ts';
 import { type Decision, NOTHING } from './decision.ts';
@@ -12,7 +13,7 @@ import type { HookEventOf } from './event.ts';
 export function decidePreToolUse({ tool, input, sessionId }: HookEventOf<'PreToolUse'>): Decision {
   if (!isAgentTool(tool)) return NOTHING;
   const words = [readString(input, 'description'), readString(input, 'prompt')].filter(Boolean).join(' ');
-  const agentType = readString(input, 'subagent_type') ?? '';
+  const agentType = safeName(readString(input, 'subagent_type') ?? '');
   return words === ''
     ? NOTHING
     : { task: { sessionId, agentType, words: redactSecrets(oneLine(stripPrivateTags(words))) } };

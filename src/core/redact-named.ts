@@ -1,0 +1,244 @@
+import { mayNameSecrets, nameKind } from './secret-name.ts';
+import {
+  isCode,
+  isMade,
+  isPasswordLike,
+  isReference,
+  isSmallWord,
+  isWordy,
+  REDACTED,
+} from './secret-value.ts';
+
+/** Secrets that their names give away: headers, settings, options, and sentences. */
+
+/** Takes out what stands behind the name of a secret, wherever that is a value. */
+export function redactNamed(text: string): string {
+  const lowerCase = text.toLowerCase();
+  const has = (word: string) => lowerCase.includes(word);
+  let safe = text;
+  if (['authorization', 'cookie', 'bearer', 'basic'].some(has)) safe = redactHeaders(safe);
+  if (!mayNameSecrets(lowerCase)) return safe;
+  safe = redactSettings(safe);
+  if (has('-')) safe = redactOptions(safe);
+  if (SAID_NAMES.some(has)) safe = redactSentences(safe);
+  if (has('secret') || has('data:\n')) safe = redactManifest(safe);
+  return ['mnemonic', 'seed', 'phrase', 'wallet', '니모닉', '시드', '복구'].some(has)
+    ? redactMnemonics(safe)
+    : safe;
+}
+
+function redactHeaders(text: string): string {
+  const authorization =
+    /\b((?:proxy-)?authorization\\?["']?[ \t]{0,3}[:=][ \t]{0,3}\\?["']?(?:(?:bearer|basic|token|digest|apikey|[a-z-]{2,24}(?=[ \t]{1,3}(?:\[REDACTED|[^\s"',;]{0,400}\d)))[ \t]{1,3})?)([^\s"',;\\]{4,4000})/gi;
+  const cookie =
+    /\b((?:set-)?cookie\\?["']?[ \t]{0,3}:[ \t]{0,3}\\?["']?)(?=[^\r\n"';]{0,400}=)[^\r\n"']{3,}[^\r\n"'\\]/gi;
+  const bearer = /\b(bearer[ \t]{1,3})(?=[\w.~+/-]{0,400}\d)([\w.~+/=-]{16,4000})/gi;
+  const basic = /\b(basic[ \t]{1,3})([A-Za-z0-9+/]{16,4000}={0,2})(?![\w.+/-])/gi;
+  const hide = (all: string, before: string, value: string) =>
+    isReference(value) || isSmallWord(value) ? all : before + REDACTED;
+  return text
+    .replace(authorization, hide)
+    .replace(cookie, `$1${REDACTED}`)
+    .replace(bearer, hide)
+    .replace(basic, (all, before: string, value: string) => (isWordy(value) ? all : before + REDACTED));
+}
+
+const QUOTED =
+  '\\\\"[^"\\n]{1,2000}"?|"(?:[^"\\\\\\n]|\\\\.){1,2000}"?|\\\\\'[^\'\\n]{1,2000}\'?|\'(?:[^\'\\\\\\n]|\\\\.){1,2000}\'?';
+const BARE = '[^\\s"\',;&<>)}\\]\\\\][^\\s"\',;&<>)}\\]]{0,2000}|<[\\w -]{0,60}>';
+const WORDS_OF_A_MNEMONIC = '(?:[a-z]{3,8}[ ,]{1,2}){8,23}[a-z]{3,8}';
+
+let value: RegExp | undefined;
+
+/** `separator`: what stands between name and value, without blanks; empty between an option and its value. */
+type Place = { readonly name: string; readonly separator: string; readonly isAfterBlank: boolean };
+
+/** Goes from name to name and replaces the values that are secrets. */
+function redactBehind(
+  text: string,
+  names: RegExp,
+  placeOf: (found: RegExpExecArray) => Place | undefined,
+): string {
+  value ??= new RegExp(`${QUOTED}|${WORDS_OF_A_MNEMONIC}|${BARE}`, 'y');
+  let kept = '';
+  let at = 0;
+  for (let found = names.exec(text); found !== null; found = names.exec(text)) {
+    const place = placeOf(found);
+    if (place === undefined) continue;
+    value.lastIndex = names.lastIndex;
+    const typed = value.exec(text)?.[0];
+    const hidden =
+      typed === undefined
+        ? undefined
+        : hiddenValue(typed, place, text.slice(value.lastIndex, value.lastIndex + 2));
+    if (typed === undefined || hidden === undefined) continue;
+    kept += text.slice(at, names.lastIndex) + hidden;
+    at = names.lastIndex + typed.length;
+    names.lastIndex = at;
+  }
+  return at === 0 ? text : kept + text.slice(at);
+}
+
+/** `NAME=value`, `"name": "value"`, `<name>value</name>`, `name: NAME, value: x`, and a value on the next line of YAML. */
+function redactSettings(text: string): string {
+  if (!/[=:：＝>|]|value/.test(text)) return text;
+  const names =
+    /(?<![\w가-힣.-])([\w가-힣.-]{1,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/gi;
+  return redactBehind(text, names, (found) => {
+    const [all, name = '', sign, tag, attribute] = found;
+    if (
+      tag !== undefined &&
+      !/[</]$/.test(text.slice(Math.max(0, found.index - 1), found.index)) &&
+      !/["']>$/.test(all)
+    )
+      return undefined;
+    return {
+      name,
+      separator:
+        sign ??
+        (tag === undefined ? undefined : all.endsWith('">') ? '">' : tag) ??
+        (attribute === undefined ? '|' : '='),
+      isAfterBlank: /\s$/.test(all),
+    };
+  });
+}
+
+/** `--name value`, `'--name', 'value'`. */
+function redactOptions(text: string): string {
+  const names =
+    /(?<![\w가-힣.-])(--?[A-Za-z가-힣][\w가-힣.-]{1,80})(?:[ \t]{1,8}|["'],\s{0,40}(?=["']))(?!-)/g;
+  return redactBehind(text, names, ([, name = '']) => ({ name, separator: '', isAfterBlank: true }));
+}
+
+/** What the names of which sentences speak have in them. */
+const SAID_NAMES = [
+  'pass',
+  'pwd',
+  'secret',
+  'token',
+  'api',
+  'credential',
+  '비밀',
+  '비번',
+  '암호',
+  '패스',
+  '인증키',
+  '토큰',
+  '시크릿',
+];
+
+/** `the password is X`, `비밀번호는 X`. */
+function redactSentences(text: string): string {
+  const names =
+    /(?<![\w가-힣.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}`?(?=["']?[!-~]{6})/gi;
+  return redactBehind(text, names, ([all, name = '']) => ({
+    name,
+    separator: isSaid(all, name) ? 'is' : ' ',
+    isAfterBlank: true,
+  }));
+}
+
+/** `the password is`, `비밀번호는`: what follows is said to be it. */
+function isSaid(all: string, name: string): boolean {
+  return all.replace('`', '').trim() !== name || /[은는이가을를도]$/.test(name);
+}
+
+/** What is to stand there instead of the value; undefined when it is none. */
+function hiddenValue(typed: string, place: Place, next: string): string | undefined {
+  const kind = nameKind(place.name);
+  const quote = /^\\?["']/.exec(typed)?.[0] ?? '';
+  const bare = typed.slice(quote.length).replace(quote === '' ? /$^/ : /\\?["']$/, '');
+  if (kind === undefined || isReference(bare) || isDirectory(place.name, bare)) return undefined;
+  if (/^[^A-Za-z0-9가-힣]{0,3}$/.test(bare)) return undefined;
+  const isSecret =
+    kind === 'doubtful'
+      ? place.separator !== '|' && (isMade(bare) || isKey(bare, place))
+      : isSecretHere(bare, { ...place, isQuoted: quote !== '', next });
+  if (!isSecret) return undefined;
+  const closing = quote === '' ? '' : (/\\?["']$/.exec(typed.slice(quote.length))?.[0] ?? '');
+  return `${quote}${REDACTED}${closing}`;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Of a setting of the environment, and of what can be nothing else, also a UUID or a password as people make them. */
+function isKey(bare: string, { name, separator }: Place): boolean {
+  const isSetting =
+    separator === '' || (separator === '=' && /^[A-Z0-9_]+$/.test(name) && !/_ID$/.test(name));
+  return (
+    (isSetting ||
+      /sessid$|signature(?:-\d+)?$|hmac$|^x-/i.test(name) ||
+      (separator === '=' && /^(?:sid|session|sessionid)$/.test(name))) &&
+    (isPasswordLike(bare) || UUID.test(bare) || /^(?=[A-Z]*\d)[A-Z0-9]{16,}$/i.test(bare))
+  );
+}
+
+type Surroundings = Place & { readonly isQuoted: boolean; readonly next: string };
+
+/** Whether the value of a name that surely names a secret is one: not in code, in a comparison or in prose. */
+function isSecretHere(
+  bare: string,
+  { name, separator, isAfterBlank, isQuoted, next }: Surroundings,
+): boolean {
+  if (separator === ' ' || separator === '|') return isPasswordLike(bare) || UUID.test(bare);
+  if (separator === '>' && !next.startsWith('<')) return isPasswordLike(bare);
+  if (separator === 'is')
+    return isPasswordLike(bare) || /^(?=\D*\d)(?!v?\d+\.?\d*$|\d{1,5}$)[\w`-]{6,80}$/.test(bare);
+  if (separator === '=' && /^[=>~]/.test(bare)) return false; // a comparison
+  if (separator === '' && !isQuoted && isPlaceholder(bare, name)) return false; // `[--token TOKEN]`
+  if (separator === '' && /^(?:id|type|src|env)=/.test(bare)) return false; // `docker build --secret id=x`
+  if (!isQuoted && separator !== '=' && isSmallWord(bare)) return false;
+  if (!isQuoted && (isCode(bare, isAfterBlank) || next.startsWith('('))) return false;
+  if (/pass$/i.test(name) && /^\d{1,5}$/.test(bare)) return false;
+  if (name === 'PASS' && separator === ':' && !isQuoted) return isMade(bare);
+  const isWord = isWordy(bare) && /^[A-Za-z]{1,24}(?:[.!?]|\[|\|[A-Za-z|]{0,40})?$/.test(bare);
+  if (separator === '">') return !isWord;
+  // `=` and upper-case names are settings; `name: word` is mostly prose, so there the value must look made.
+  const isSetting = !/^(?::=?|=>|：)$/.test(separator) || /^(?:[A-Z0-9_]+$|[Xx]-)/.test(name) || isQuoted;
+  if (isSetting) return true;
+  if (/[가-힣]/.test(name)) return !/^[가-힣]+[.!?]?$/.test(bare);
+  return !isWord && !/^.?[\\/]/.test(bare);
+}
+
+/** Stands for a value in a program's help. */
+function isPlaceholder(value: string, name: string): boolean {
+  const word = /^[A-Z_]{2,}(?=[\]).,]?$)/.exec(value)?.[0];
+  return word !== undefined && name.toUpperCase().replaceAll('-', '_').includes(word);
+}
+
+/** The `PWD` that is a directory. */
+function isDirectory(name: string, value: string): boolean {
+  return /^(?:old)?pwd$/i.test(name) && /^[A-Za-z]?:?[\\/]/.test(value);
+}
+
+const NO_DATA = /^(?:apiVersion|kind|name|namespace|type|labels?|app|immutable)$/;
+
+/** The values of a Secret of Kubernetes, whatever their names are. */
+function redactManifest(text: string): string {
+  const isSecret = /kind\\?["']?:\s{0,4}\\?["']?Secret\b/.test(text);
+  if (!isSecret && !text.includes('data:\n')) return text;
+  const entry =
+    /((?:^|[\n{,])[ \t]{0,20}\\?["']?([\w.-]{1,120})\\?["']?:[ \t]{0,8}\\?["']?)([^\s"',{}[\]\\:]{4,8000})(?=\\?["']?[ \t]{0,8}(?:$|[\r\n,}]))/g;
+  return text.replace(entry, (all, before: string, name: string, value: string) => {
+    const isEncoded =
+      value.length % 4 === 0 &&
+      /^[A-Za-z0-9+/]{8,}={0,2}$/.test(value) &&
+      (/=$/.test(value) || !isWordy(value));
+    const isData = !NO_DATA.test(name) && !isReference(value);
+    return isData && (isEncoded || (isSecret && /\d|=/.test(value) && /[A-Za-z]/.test(value)))
+      ? before + REDACTED
+      : all;
+  });
+}
+
+/** Words that stand in sentences and in no list of words to remember. */
+const FUNCTION_WORDS =
+  /(?:^| )(?:the|and|for|with|that|this|not|are|was|were|from|have|has|had|but|when|which|then|than|does|did|its|they|your|you|should|would|could)(?: |$)/;
+
+/** Twelve to twenty-four words of a wallet. */
+function redactMnemonics(text: string): string {
+  return text.replace(
+    /(?<![a-z-] |[\w'-])(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8}(?![\w'-]| [a-z])/g,
+    (words) => (words.split(/[ ,]+/).length % 3 === 0 && !FUNCTION_WORDS.test(words) ? REDACTED : words),
+  );
+}

@@ -1,0 +1,45 @@
+import { fingerprint } from './fingerprint.ts';
+
+const LETTERS_MAX = 24;
+const DIGITS_MAX = 13;
+const HEX_DIGITS_MAX = 24;
+const SEPARATORS = ' ()-./:@_';
+
+/**
+ * An id or a name that a client gives, as it may be stored. What no client makes is replaced by its fingerprint, so that it
+ * stays one and the same without being told. Plain loops first: every hook has a few of these.
+ */
+export function safeName(name: string): string {
+  return (isPlain(name) && !name.includes('//')) || isClientsId(name)
+    ? name
+    : `redacted-${fingerprint(name)}`;
+}
+
+/** Words of letters with a number behind them at most, or hexadecimal digits, of which a UUID has the most. */
+function isPlain(name: string): boolean {
+  let letters = 0;
+  let digits = 0;
+  let isWords = true;
+  let hexDigits = 0;
+  for (let index = 0; index < name.length; index++) {
+    const code = name.charCodeAt(index);
+    const isDigit = code >= 0x30 && code <= 0x39;
+    const isLetter = (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
+    if (isDigit || (code >= 0x61 && code <= 0x66)) hexDigits++;
+    else if (code !== 0x2d) hexDigits = HEX_DIGITS_MAX + 1;
+    if (isDigit) digits++;
+    else if (isLetter) letters++;
+    else if (code <= 0x7f && !SEPARATORS.includes(name[index] as string)) return false;
+    else letters = digits = 0;
+    if ((isLetter && digits > 0) || letters > LETTERS_MAX || digits > DIGITS_MAX) isWords = false;
+  }
+  const isUuid = name.length === 36 && name[8] === '-' && name[23] === '-';
+  return isWords || hexDigits <= HEX_DIGITS_MAX || (isUuid && hexDigits === 32);
+}
+
+/** The ids of calls, messages and sessions. */
+function isClientsId(name: string): boolean {
+  return /^(?:agent-a?(?:[a-z]{1,20}-)?[0-9a-f]{1,24}|(?:toolu|srvtoolu|call|ses|msg|prt|req|fc|item|thread|turn|chatcmpl|resp)[-_](?:[A-Za-z0-9]{2,10}[-_]){0,2}[A-Za-z0-9]{1,56})$/.test(
+    name,
+  );
+}
