@@ -1,7 +1,6 @@
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { answered, complaintIn, failed, NO_USAGE, readAmount, sum, withoutResult } from './answer.ts';
 import {
-  CLOUD_LOGINS,
   type ClientEnd,
   commonEnv,
   INSTRUCTIONS,
@@ -12,6 +11,7 @@ import {
   PASSED_ON,
   type Usage,
 } from './one-shot.ts';
+import { claudeRoute } from './routes/claude-route.ts';
 
 /**
  * Claude Code, measured with 2.1.328. No tool at all. The user's settings are read, because the login may stand there
@@ -22,6 +22,7 @@ export const claude: OneShotClient = {
   name: 'claude',
   program: 'claude',
   canSetBudget: true,
+  route: claudeRoute,
   command,
   readAnswer,
 };
@@ -48,16 +49,7 @@ const ENV: OneShotCommand['env'] = {
   DISABLE_AUTOUPDATER: '1',
 };
 
-/** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
-const LOGINS: readonly string[] = [
-  ...['ANTHROPIC_*', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'],
-  ...['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'],
-  ...['CLAUDE_CODE_SKIP_BEDROCK_AUTH', 'CLAUDE_CODE_SKIP_VERTEX_AUTH', 'CLAUDE_CODE_SKIP_FOUNDRY_AUTH'],
-  ...['CLAUDE_CODE_CLIENT_CERT', 'CLAUDE_CODE_CLIENT_KEY', 'CLAUDE_CODE_CLIENT_KEY_PASSPHRASE'],
-  ...['CLOUD_ML_REGION', 'VERTEX_REGION_*', 'AZURE_*', 'CLAUDE_CODE_GIT_BASH_PATH'],
-];
-
-function command({ prompt, model, budgetUsd, directory }: OneShotRequest): OneShotCommand {
+function command({ prompt, model, route, budgetUsd, directory }: OneShotRequest): OneShotCommand {
   const chosen = model === undefined ? [] : [`--model=${model}`];
   const budget = budgetUsd === undefined ? [] : [`--max-budget-usd=${budgetUsd}`];
   return {
@@ -66,7 +58,7 @@ function command({ prompt, model, budgetUsd, directory }: OneShotRequest): OneSh
     stdin: `\n${prompt}`, // A slash in the very first place would be a command of the client's own.
     files: {},
     env: { ...commonEnv(directory), ...ENV },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    passedOn: [...PASSED_ON, 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH', ...route.passedOn],
   };
 }
 

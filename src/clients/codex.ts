@@ -11,11 +11,12 @@ import {
   PASSED_ON,
   type Usage,
 } from './one-shot.ts';
+import { CODEX_PLACES, codexRoute, routeArgs } from './routes/codex-route.ts';
 
 /**
  * Codex, measured with 0.169.0. `config.toml` is not read, the login is: of the file's MCP servers none can be switched
- * off without its name (openai/codex#16045), and their tools would be offered. So a provider that stands in that file
- * alone cannot be used.
+ * off without its name (openai/codex#16045), and their tools would be offered. What it says of the provider is carried
+ * over.
  *
  * What remains is what the model's own entry in the client's catalogue demands, and nothing of it can act: `apply_patch`
  * (gpt-5.5), which the read-only sandbox refuses; `exec` and `wait` (from gpt-5.6 on), which run JavaScript in a host that
@@ -25,6 +26,7 @@ export const codex: OneShotClient = {
   name: 'codex',
   program: 'codex',
   canSetBudget: false,
+  route: codexRoute,
   command,
   readAnswer,
 };
@@ -57,7 +59,6 @@ const SETTINGS: readonly string[] = [
   'include_apps_instructions=false',
   'include_collaboration_mode_instructions=false',
   'analytics.enabled=false',
-  'cli_auth_credentials_store="auto"', // A setting of the file that is not read: the login may be in the keyring.
   `developer_instructions=${JSON.stringify(INSTRUCTIONS)}`,
 ];
 
@@ -73,20 +74,15 @@ const FLAGS: readonly string[] = [
   ...SETTINGS.flatMap((setting) => ['-c', setting]),
 ];
 
-const LOGINS: readonly string[] = [
-  ...['CODEX_HOME', 'CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'CODEX_CA_CERTIFICATE', 'CODEX_SQLITE_HOME'],
-  'OPENAI_*',
-];
-
-function command({ prompt, model, directory }: OneShotRequest): OneShotCommand {
-  const chosen = model === undefined ? [] : [`--model=${model}`];
+function command({ prompt, model, route, directory }: OneShotRequest): OneShotCommand {
+  const chosen = model ?? route.model;
   return {
     program: codex.program,
-    args: [...FLAGS, ...chosen, '-'],
+    args: [...FLAGS, ...routeArgs(route), ...(chosen === null ? [] : [`--model=${chosen}`]), '-'],
     stdin: prompt,
     files: {},
-    env: commonEnv(directory),
-    passedOn: [...PASSED_ON, ...LOGINS],
+    env: { ...commonEnv(directory), ...route.env },
+    passedOn: [...PASSED_ON, ...CODEX_PLACES, ...route.passedOn],
   };
 }
 

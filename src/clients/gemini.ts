@@ -1,7 +1,6 @@
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { answered, complaintIn, failed, NO_USAGE, readAmount, sum, withoutResult } from './answer.ts';
 import {
-  CLOUD_LOGINS,
   type ClientEnd,
   commonEnv,
   INSTRUCTIONS,
@@ -12,6 +11,7 @@ import {
   PASSED_ON,
   type Usage,
 } from './one-shot.ts';
+import { GEMINI_LOGIN, geminiRoute } from './routes/gemini-route.ts';
 
 /**
  * Gemini CLI, measured with 0.61.0. No tool at all. The user's settings are read, because they say how to log in; those of
@@ -22,6 +22,7 @@ export const gemini: OneShotClient = {
   name: 'gemini',
   program: 'gemini',
   canSetBudget: false,
+  route: geminiRoute,
   command,
   readAnswer,
 };
@@ -73,19 +74,13 @@ const FLAGS: readonly string[] = [
   ...['--allowed-mcp-server-names', 'none'],
 ];
 
-/** Not all of `GEMINI_*`: GEMINI_SANDBOX moves the prompt to the arguments of a container. */
-const LOGINS: readonly string[] = [
-  ...['GEMINI_API_KEY', 'GEMINI_CLI_HOME', 'GEMINI_MODEL', 'GEMINI_FORCE_*', 'CODE_ASSIST_ENDPOINT'],
-  'CLOUD_SHELL',
-];
-
 /**
  * The client replaces `@path` by the file, also in a prompt that it reads from its input. With an invisible character
  * between the two there is no such file; the model reads over it, and what it copies is taken out again.
  */
 const JOINER = '\u2060';
 
-function command({ prompt, model, directory }: OneShotRequest): OneShotCommand {
+function command({ prompt, model, route, directory }: OneShotRequest): OneShotCommand {
   const chosen = model === undefined ? [] : [`--model=${model}`];
   return {
     program: gemini.program,
@@ -93,8 +88,8 @@ function command({ prompt, model, directory }: OneShotRequest): OneShotCommand {
     // A slash in the very first place would be a command of the user's own.
     stdin: `\n${prompt.replaceAll('@', `@${JOINER}`)}`,
     files: FILES,
-    env: { ...commonEnv(directory), ...ENV },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    env: { ...commonEnv(directory), ...ENV, ...route.env },
+    passedOn: [...PASSED_ON, GEMINI_LOGIN.variable, ...route.passedOn],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ClientName } from '../core/client-name.ts';
+import type { ClientUser, Route, Routed } from './routes/route.ts';
 
 /**
  * Asking a model once through a command-line client: a prompt in, a text out. No tool is offered, no hook runs, nothing
@@ -9,6 +10,8 @@ export type OneShotRequest = {
   readonly prompt: string;
   /** As the client names its models; without one the client chooses. */
   readonly model: string | undefined;
+  /** Where the user's own client sends questions to. */
+  readonly route: Route;
   /** Kept to by clients that can; see `canSetBudget`. */
   readonly budgetUsd: number | undefined;
   /** An empty private directory: the child's working directory, which also takes `files`. */
@@ -49,6 +52,7 @@ export type OneShotClient = {
   /** The name under which the client is found on the PATH. */
   readonly program: string;
   readonly canSetBudget: boolean;
+  readonly route: (user: ClientUser, model: string | null) => Routed;
   readonly command: (request: OneShotRequest) => OneShotCommand;
   /** Answered only when the client itself says that it came to a good end. Never throws. */
   readonly readAnswer: (end: ClientEnd) => OneShotAnswer;
@@ -96,6 +100,3 @@ export const PASSED_ON: readonly string[] = [
   ],
   ...['APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles'],
 ];
-
-/** Logins at the two clouds that resell models. */
-export const CLOUD_LOGINS: readonly string[] = ['AWS_*', 'GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'];

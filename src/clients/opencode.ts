@@ -10,7 +10,6 @@ import {
   withoutResult,
 } from './answer.ts';
 import {
-  CLOUD_LOGINS,
   type ClientEnd,
   commonEnv,
   INSTRUCTIONS,
@@ -21,17 +20,18 @@ import {
   PASSED_ON,
   type Usage,
 } from './one-shot.ts';
+import { OPENCODE_PLACES, opencodeRoute } from './routes/opencode-route.ts';
 
 /**
  * OpenCode, measured with 1.18.33. No tool at all. The login is read (it is with the user's data), the configuration is
- * not: of its MCP servers none can be switched off without its name, and its tools and plugins are code. So a provider
- * that stands in the configuration alone needs OPENCODE_CONFIG, which is passed on. What remains: settings of an
- * administrator, and those that a login brings with it.
+ * not: of its MCP servers none can be switched off without its name, and its tools and plugins are code. What it says of
+ * providers is carried over. What remains: settings of an administrator, and those that a login brings with it.
  */
 export const opencode: OneShotClient = {
   name: 'opencode',
   program: 'opencode',
   canSetBudget: false,
+  route: opencodeRoute,
   command,
   readAnswer,
 };
@@ -70,33 +70,18 @@ const FILES: OneShotCommand['files'] = {
   }),
 };
 
-const LOGINS: readonly string[] = [
-  ...['OPENCODE_CONFIG', 'OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY', 'OPENCODE_MODELS_*'],
-  'OPENCODE_DISABLE_MODELS_FETCH',
-  ...[
-    'ANTHROPIC_*',
-    'OPENAI_*',
-    'AZURE_*',
-    'GEMINI_API_KEY',
-    'GITHUB_TOKEN',
-    'OPENROUTER_API_KEY',
-    'XAI_API_KEY',
-  ],
-  ...['GROQ_API_KEY', 'MISTRAL_API_KEY', 'DEEPSEEK_API_KEY', 'CEREBRAS_API_KEY', 'MOONSHOT_API_KEY'],
-];
-
-function command({ prompt, model, directory }: OneShotRequest): OneShotCommand {
-  const chosen = model === undefined ? [] : [`--model=${model}`];
+function command({ prompt, model, route, directory }: OneShotRequest): OneShotCommand {
+  const chosen = model ?? route.model;
   return {
     program: opencode.program,
-    args: [...FLAGS, ...chosen],
+    args: [...FLAGS, ...(chosen === null ? [] : [`--model=${chosen}`])],
     stdin: prompt,
     files: FILES,
     env: {
       ...commonEnv(directory),
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
-      OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIGURATION),
+      OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...route.settings, ...CONFIGURATION }),
       OPENCODE_DB: ':memory:', // The session is not saved.
       OPENCODE_DISABLE_PROJECT_CONFIG: '1',
       OPENCODE_DISABLE_CLAUDE_CODE: '1',
@@ -105,7 +90,7 @@ function command({ prompt, model, directory }: OneShotRequest): OneShotCommand {
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_SHARE: '1',
     },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    passedOn: [...PASSED_ON, ...OPENCODE_PLACES, ...route.passedOn],
   };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { claudeRun } from '../../src/clients/runs/claude-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
@@ -11,6 +12,7 @@ const REQUEST: TurnRequest = {
   prompt: '/help -x @secret.txt',
   session: { kind: 'new', id: SESSION },
   model: null,
+  route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
   tools: 'policy',

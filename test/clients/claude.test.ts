@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { claude } from '../../src/clients/claude.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { ended, RECORDED_TEXT, recorded } from './one-shot-recorded.ts';
 
 const { readAnswer } = claude;
@@ -13,6 +14,7 @@ describe('command()', () => {
     prompt: '/help',
     model: 'haiku',
     budgetUsd: 1,
+    route: NO_ROUTE,
     directory: '/home/dev/private',
   });
 

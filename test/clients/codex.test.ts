@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { codex } from '../../src/clients/codex.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { ended, lines, RECORDED_TEXT, recorded } from './one-shot-recorded.ts';
 
 const { readAnswer } = codex;
@@ -14,6 +15,7 @@ describe('command()', () => {
     prompt: '-x',
     model: 'gpt-5.5',
     budgetUsd: 1,
+    route: NO_ROUTE,
     directory: '/home/dev/private',
   });
   const settings = args.filter((_arg, index) => args[index - 1] === '-c');

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { gemini } from '../../src/clients/gemini.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { ended, RECORDED_TEXT, recorded } from './one-shot-recorded.ts';
 
 const { readAnswer } = gemini;
 const GOOD = JSON.parse(recorded('gemini-good').stdout);
-const request = { model: undefined, budgetUsd: undefined, directory: '/home/dev/private' };
+const request = { model: undefined, budgetUsd: undefined, route: NO_ROUTE, directory: '/home/dev/private' };
 
 /** A good output with other properties. */
 const output = (changes: object) => readAnswer(ended(JSON.stringify({ ...GOOD, ...changes }, null, 2)));

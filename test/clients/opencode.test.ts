@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { opencode } from '../../src/clients/opencode.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { ended, lines, RECORDED_TEXT, recorded } from './one-shot-recorded.ts';
 
 const { readAnswer } = opencode;
@@ -14,6 +15,7 @@ describe('command()', () => {
     prompt: 'x',
     model: undefined,
     budgetUsd: 1,
+    route: NO_ROUTE,
     directory: '/home/dev/private',
   });
   const configuration = JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '');

@@ -19,6 +19,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
       isOnPath: () => true,
       isDirectory: (path) => path.startsWith('/srv'),
       agentDirOf: () => null,
+      routeProblemOf: () => null,
       releaseWarningOf: () => null,
       callersModel: null,
       ...world,

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/guards.ts';
 import type { Thinking } from '../../core/runs/run.ts';
-import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
-import { GEMINI_LOGIN } from './gemini-login.ts';
+import { commonEnv, PASSED_ON } from '../one-shot.ts';
+import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
 import { geminiReader, MESSAGE_COMMAND } from './gemini-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
@@ -38,6 +38,7 @@ export const geminiRun: RunClient = {
     measured: ['0.61.0'],
   },
   gaps: () => [], // All that is offered is on a list.
+  route: geminiRoute,
   command,
   reader: geminiReader,
 };
@@ -69,12 +70,6 @@ const ENV: TurnCommand['env'] = {
   NO_COLOR: '1',
 };
 
-/** Not all of `GEMINI_*`: GEMINI_SANDBOX moves the prompt to the arguments of a container. */
-const LOGINS: readonly string[] = [
-  ...['GEMINI_API_KEY', 'GEMINI_MODEL', 'GEMINI_FORCE_*', 'CODE_ASSIST_ENDPOINT', 'CLOUD_SHELL'],
-  GEMINI_LOGIN.kindVariable,
-];
-
 /**
  * The client replaces `@path` by the file, unless what it reads is a command, of which it takes all as it stands. So the
  * prompt goes in as a command of our own, whose text says no more than that.
@@ -82,7 +77,8 @@ const LOGINS: readonly string[] = [
 const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
 
 function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, model, directory } = request;
+  const { prompt, session, route, directory } = request;
+  const model = request.model ?? route.model;
   const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
   const shown = serverTools(policy);
   const server = shown.only?.length === 0 ? null : request.mcp;
@@ -111,8 +107,8 @@ function command(request: TurnRequest): TurnCommand {
       '.gemini/policies/run.toml': rules(tools, server !== null),
     },
     keeps: ['.gemini/tmp'], // Where the sessions are.
-    env: { ...commonEnv(directory), ...ENV, [GEMINI_LOGIN.variable]: directory },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    env: { ...commonEnv(directory), ...ENV, ...route.env, [GEMINI_LOGIN.variable]: directory },
+    passedOn: [...PASSED_ON, ...route.passedOn],
   };
 }
 

@@ -4,6 +4,7 @@ import type { Thinking } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { Exit } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
+import type { ClientUser, Route, Routed } from '../routes/route.ts';
 
 /**
  * A client as a sub-agent: what to start for a turn, and what its output says. Pure: files are described, not written,
@@ -23,6 +24,8 @@ export type RunClient = {
   };
   /** Which denied tools the client cannot be kept from, in the words of the policy; empty: the policy holds. */
   readonly gaps: (policy: ToolPolicy) => readonly string[];
+  /** Where the user's own client sends questions to; `model`: the one that is asked for. */
+  readonly route: (user: ClientUser, model: string | null) => Routed;
   readonly command: (request: TurnRequest) => TurnCommand;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
@@ -52,6 +55,7 @@ export type TurnRequest = {
   readonly session: TurnSession;
   /** As the client names its models; without one the client chooses. */
   readonly model: string | null;
+  readonly route: Route;
   readonly thinking: Thinking | null;
   readonly policy: ToolPolicy;
   /** `none`: the announce step, which only puts into words. */

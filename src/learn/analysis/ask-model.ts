@@ -2,8 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { NO_USAGE } from '../../clients/answer.ts';
 import type { OneShotClient, Usage } from '../../clients/one-shot.ts';
+import { variablesNamed } from '../../clients/routes/route.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { readRegularFile } from '../../sys/read-regular-file.ts';
 import type { CommandResult, RunCommand } from '../../sys/run-command.ts';
 import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './analysis-prompt.ts';
@@ -112,17 +114,20 @@ async function askOnce(client: OneShotClient, prompt: string, asking: Asking): P
 
 async function runClient(client: OneShotClient, prompt: string, asking: Asking): Promise<Reply> {
   const { env, paths, model, budgetUsd, run, signal, onStart } = asking;
+  const user = { env, agentDir: null, cwd: null, read: readRegularFile };
+  const routed = client.route(user, model ?? null);
+  if (routed.kind === 'refused') return { kind: 'failed', reason: routed.reason, usage: NO_USAGE };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(join(paths.home, DIRECTORY_PREFIX));
   try {
-    const command = client.command({ prompt, model, budgetUsd, directory });
+    const command = client.command({ prompt, model, route: routed.route, budgetUsd, directory });
     for (const [name, text] of Object.entries(command.files)) {
       mkdirSync(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
       writeFileSync(join(directory, name), text, { mode: 0o600 });
     }
     const end = await run(command.program, command.args, {
       cwd: directory,
-      env: { ...passedOn(env, command.passedOn), ...command.env },
+      env: { ...variablesNamed(env, command.passedOn), ...command.env },
       stdin: command.stdin,
       timeoutMs: ANSWER_TIMEOUT_MS,
       onStart,
@@ -146,17 +151,6 @@ function readEnd(client: OneShotClient, end: CommandResult): Reply {
 /** A message may have been cut within a secret, of which the rest has no known shape: then its last word goes. */
 function withoutSecrets(reason: string): string {
   return redactSecrets(reason.length < CUT_REASON_LENGTH_MIN ? reason : reason.replace(/\S*$/, '…'));
-}
-
-/** The variables of these names; a name that ends with `*` stands for all that begin so. */
-function passedOn(env: Environment, names: readonly string[]): Record<string, string> {
-  const isWanted = (name: string) =>
-    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
-  return Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] => isWanted(entry[0]) && entry[1] !== undefined,
-    ),
-  );
 }
 
 /** Of the tokens what is known; a cost of which a part is not known is not known. */
