@@ -79,6 +79,7 @@ function command({ prompt, model, route, directory }: OneShotRequest): OneShotCo
     files: FILES,
     env: {
       ...commonEnv(directory),
+      ...route.env,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
       OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...route.settings, ...CONFIGURATION }),

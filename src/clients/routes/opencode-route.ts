@@ -64,7 +64,7 @@ function routeOf(user: ClientUser, asked: string | null): Route {
   return {
     model: asked === null ? model : null,
     settings,
-    env: {},
+    env: model !== null && isDescribed(model, providers) ? { OPENCODE_DISABLE_MODELS_FETCH: '1' } : {},
     passedOn: [...ids.flatMap((id) => variablesOf(id, readRecord(providers, id))), ...namedIn(settings)],
   };
 }
@@ -139,6 +139,12 @@ function recentModel(user: ClientUser): string | null {
 
 function providerOf(model: string): string {
   return model.split('/', 1)[0] ?? model;
+}
+
+/** Whether the configuration itself says what there is to know of a model: then no list of models has to be asked for. */
+function isDescribed(model: string, providers: Json): boolean {
+  const provider = readRecord(providers, providerOf(model));
+  return 'npm' in provider && model.slice(model.indexOf('/') + 1) in readRecord(provider, 'models');
 }
 
 /** Of which providers the client takes one by itself: of those that are configured, else of those with a key. */

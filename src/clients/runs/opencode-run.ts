@@ -86,6 +86,7 @@ function command(request: TurnRequest): TurnCommand {
     keeps: [SESSIONS_DIRECTORY],
     env: {
       ...commonEnv(directory),
+      ...route.env,
       ...ENV,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,

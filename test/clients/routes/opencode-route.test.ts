@@ -23,7 +23,7 @@ describe('opencodeRoute()', () => {
     expect(route(CONFIG, { OTHER_KEY: 'x', ANTHROPIC_API_KEY: 'x' })).toEqual({
       model: 'corp/house',
       settings: { enabled_providers: ['corp'], provider: { corp: corp() } },
-      env: {},
+      env: { OPENCODE_DISABLE_MODELS_FETCH: '1' }, // All that a list of models would say stands there.
       passedOn: ['CORP_API_KEY', 'CORP_KEY'],
     });
   });
