@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { oneShotClient } from '../../src/clients/clients.ts';
-import type { OneShotAnswer, OneShotCommand } from '../../src/clients/one-shot.ts';
-import { type ClientUser, type Route, variablesNamed } from '../../src/clients/routes/route.ts';
+import { variablesNamed } from '../../src/clients/environment.ts';
+import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
+import type { ClientUser, Route } from '../../src/clients/routes/route.ts';
+import type { TurnCommand } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
 import type { ClientName } from '../../src/core/client-name.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
@@ -35,7 +36,7 @@ export type Workspace = Place & {
 export type Run = {
   readonly end: CommandResult;
   readonly answer: OneShotAnswer | undefined;
-  readonly command: OneShotCommand;
+  readonly command: TurnCommand;
   /** What was asked of the model, and whatever else the client asked for. */
   readonly questions: readonly ModelRequest[];
   readonly others: readonly ModelRequest[];
@@ -96,12 +97,12 @@ export async function makeWorkspace(name: ClientName): Promise<Workspace> {
 
 /** Asks as the product does: files first, then the program, in a new directory, with what the adapter passes on. */
 export async function ask(workspace: Workspace, call: Call): Promise<Run> {
-  const client = oneShotClient(workspace.name);
+  const client = runClient(workspace.name);
   const directory = await mkdtemp(join(workspace.root, 'run-'));
   const { prompt = 'What is the answer?', budgetUsd, withArgs = (args) => args } = call;
   const model = 'model' in call ? call.model : USERS[workspace.name].model;
   const route = routeIn(workspace, model ?? null);
-  const command = client.command({ prompt, model, route, budgetUsd, directory });
+  const command = oneShotCommand(client, { prompt, model, route, budgetUsd, directory });
   await writeFiles(directory, command.files);
   const run = await start(workspace, call, {
     file: command.program,
@@ -110,7 +111,7 @@ export async function ask(workspace: Workspace, call: Call): Promise<Run> {
     stdin: command.stdin,
     directory,
   });
-  const answer = run.end.kind === 'exited' ? client.readAnswer(run.end) : undefined;
+  const answer = run.end.kind === 'exited' ? readAnswer(client, run.end) : undefined;
   return { ...run, answer, command };
 }
 

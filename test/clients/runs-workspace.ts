@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { NO_ROUTE, variablesNamed } from '../../src/clients/routes/route.ts';
+import { variablesNamed } from '../../src/clients/environment.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import type {
   AgentEvent,
   Conclusion,

@@ -1,6 +1,7 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
-import { type ClientUser, configIn, homeOf, isNamed, type Route, RouteRefusal, routed } from './route.ts';
+import { isNamed } from '../environment.ts';
+import { type ClientUser, configIn, homeOf, type Route, RouteRefusal, routed } from './route.ts';
 
 /**
  * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,

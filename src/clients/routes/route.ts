@@ -79,17 +79,3 @@ export function homeOf({ env }: Pick<ClientUser, 'env'>): string {
 export function isOn(value: unknown): boolean {
   return typeof value === 'string' && !/^(?:|0|false|no|off)$/i.test(value.trim());
 }
-
-/** The variables of these names; a name that ends with `*` stands for all that begin so. */
-export function variablesNamed(env: Environment, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && isNamed(entry[0], names),
-    ),
-  );
-}
-
-/** Whether a variable is among these names. */
-export function isNamed(variable: string, names: readonly string[]): boolean {
-  return names.some((one) => (one.endsWith('*') ? variable.startsWith(one.slice(0, -1)) : variable === one));
-}

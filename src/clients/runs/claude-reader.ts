@@ -13,7 +13,7 @@ import {
   restoreProgress,
   restoreUsage,
   type Step,
-  TEXT_LENGTH_MAX,
+  textLengthMax,
   turnReader,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -63,7 +63,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'system':
       return systemStep(state, line);
     case 'assistant':
-      return isModels(line) ? messageStep(state, line) : clientStep(state, line);
+      return isModels(line) ? messageStep(start, state, line) : clientStep(state, line);
     case 'user':
       return { state, events: blocksOf(line).flatMap(userEvent) };
     case 'result':
@@ -113,7 +113,7 @@ function isModels(line: Json): boolean {
 }
 
 /** A line of an answer of the model: one or more blocks of a message. */
-function messageStep(state: State, line: Json): Step<State> {
+function messageStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const message = readRecord(line, 'message');
   const messageId = cutWord(readString(message, 'id') ?? '');
   const isNext = messageId !== state.messageId;
@@ -123,7 +123,7 @@ function messageStep(state: State, line: Json): Step<State> {
   const said = blocks
     .map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''))
     .join('');
-  const text = said === '' ? state.text : joinText(isNext ? null : state.text, said);
+  const text = said === '' ? state.text : joinText(isNext ? null : state.text, said, textLengthMax(start));
   return {
     state: { ...state, messageId, settled, usage, text, hasWorked: true },
     events: [...blocks.flatMap(blockEvent), { kind: 'usage', usage }],
@@ -144,7 +144,7 @@ function resultStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const problem = problemOf(line);
   const isError = problem !== undefined;
   const said = readString(line, 'result') ?? '';
-  const text = isError || said.trim() === '' ? state.text : cutText(said, TEXT_LENGTH_MAX);
+  const text = isError || said.trim() === '' ? state.text : cutText(said, textLengthMax(start));
   const usage = turnUsage(line, { said: state.usage, reported: state.reported, before: start.before });
   const next: State = {
     ...state,

@@ -1,6 +1,6 @@
 import type { Thinking } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
-import { commonEnv, PASSED_ON } from '../one-shot.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudeRoute } from '../routes/claude-route.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -73,7 +73,7 @@ function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
   const server = request.tools === 'none' || serverTools(policy).only?.length === 0 ? null : request.mcp;
   const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
-  const servers = server === null ? {} : { [MCP_SERVER_NAME]: { type: 'stdio', ...server } };
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
   return {
     program: claudeRun.program,
     args: [
@@ -82,7 +82,8 @@ function command(request: TurnRequest): TurnCommand {
       ...sessionArgs(session),
       ...['--setting-sources', 'user'],
       ...['--settings', SETTINGS],
-      ...['--strict-mcp-config', '--mcp-config', `${directory}/${SERVERS_FILE}`],
+      '--strict-mcp-config', // Alone it means no server.
+      ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
       ...toolArgs(tools, server !== null, policy),
       ...(model === null ? [] : [`--model=${model}`]),
@@ -90,7 +91,7 @@ function command(request: TurnRequest): TurnCommand {
       ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
     ],
     stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
-    files: { [SERVERS_FILE]: JSON.stringify({ mcpServers: servers }) },
+    files: server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) },
     env: {
       ...commonEnv(directory),
       ...ENV,
@@ -110,6 +111,8 @@ function sessionArgs(session: TurnSession): string[] {
       return [`--resume=${session.id}`];
     case 'fork':
       return [`--resume=${session.id}`, '--fork-session'];
+    case 'once':
+      return ['--no-session-persistence', '--system-prompt', session.instructions];
   }
 }
 

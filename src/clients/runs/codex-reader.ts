@@ -10,6 +10,7 @@ import {
   restoreProgress,
   type Step,
   sinceBefore,
+  textLengthMax,
   turnReader,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -57,7 +58,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'item.started':
     case 'item.updated':
     case 'item.completed':
-      return itemStep(state, line.type, readRecord(line, 'item'));
+      return itemStep(start, state, { when: line.type, item: readRecord(line, 'item') });
     case 'error':
       return errorStep(state, readString(line, 'message') ?? '');
     case 'turn.completed':
@@ -124,13 +125,17 @@ function usageSince(before: Usage, usage: Json): Usage {
   };
 }
 
-function itemStep(state: State, when: string, item: Json): Step<State> {
+function itemStep(
+  start: ReaderStart,
+  state: State,
+  { when, item }: { readonly when: string; readonly item: Json },
+): Step<State> {
   const isDone = when === 'item.completed';
   switch (item.type) {
     case 'agent_message': {
       const said = readString(item, 'text') ?? '';
       if (!isDone || said === '') return { state, events: [] };
-      const next: State = { ...state, text: joinText(null, said), hasWorked: true };
+      const next: State = { ...state, text: joinText(null, said, textLengthMax(start)), hasWorked: true };
       return { state: next, events: [{ kind: 'text', text: said, isPiece: false }] };
     }
     case 'reasoning': {

@@ -1,6 +1,6 @@
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
-import { commonEnv, PASSED_ON } from '../one-shot.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
 import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
 import { codexReader } from './codex-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -91,6 +91,7 @@ function command(request: TurnRequest): TurnCommand {
     ...toolSettings(policy, server !== null),
     ...(server === null ? [] : serverSettings(server, shown)),
     `shell_environment_policy.exclude=${toml(keys)}`,
+    ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
   ];
   return {
@@ -107,7 +108,7 @@ function command(request: TurnRequest): TurnCommand {
       ...settings.flatMap((setting) => ['-c', setting]),
       ...routeArgs(route),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...(session.kind === 'new' ? [] : ['--', session.id]),
+      ...('id' in session && session.kind !== 'new' ? ['--', session.id] : []),
       '-',
     ],
     stdin: prompt,
@@ -123,7 +124,23 @@ function command(request: TurnRequest): TurnCommand {
 }
 
 function sessionArgs(session: TurnSession): string[] {
-  return session.kind === 'new' ? [] : [session.kind];
+  switch (session.kind) {
+    case 'new':
+      return [];
+    case 'once':
+      return ['--ephemeral'];
+    default:
+      return [session.kind];
+  }
+}
+
+/** Nothing is said of where the client works, and what it may do there. */
+function questionSettings(instructions: string): string[] {
+  return [
+    'include_environment_context=false',
+    'include_permissions_instructions=false',
+    `developer_instructions=${toml(instructions)}`,
+  ];
 }
 
 function toolSettings(policy: ToolPolicy, hasServer: boolean): string[] {

@@ -11,6 +11,7 @@ import {
   type ReaderRules,
   restoreProgress,
   type Step,
+  textLengthMax,
   turnReader,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -68,7 +69,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'step_start':
       return { state: { ...state, verdict: state.verdict === 'error' ? 'error' : null }, events: [] };
     case 'text':
-      return textStep(state, part);
+      return textStep(start, state, part);
     case 'reasoning':
       return { state, events: [{ kind: 'thinking', text: readString(part, 'text') ?? '' }] };
     case 'tool_use':
@@ -82,11 +83,11 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
   }
 }
 
-function textStep(state: State, part: Json): Step<State> {
+function textStep(start: ReaderStart, state: State, part: Json): Step<State> {
   const text = readString(part, 'text') ?? '';
   const messageId = cutWord(readString(part, 'messageID') ?? '');
   const isNext = messageId !== state.messageId;
-  const joined = joinText(isNext ? null : state.text, text);
+  const joined = joinText(isNext ? null : state.text, text, textLengthMax(start));
   const next = { ...state, messageId, text: joined, hasWorked: true };
   return { state: next, events: [{ kind: 'text', text, isPiece: true }] };
 }

@@ -1,6 +1,6 @@
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
-import { commonEnv, PASSED_ON } from '../one-shot.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
 import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -83,7 +83,7 @@ function command(request: TurnRequest): TurnCommand {
     ],
     stdin: request.prompt,
     files: files(request),
-    keeps: [SESSIONS_DIRECTORY],
+    keeps: session.kind === 'once' ? [] : [SESSIONS_DIRECTORY],
     env: {
       ...commonEnv(directory),
       ...route.env,
@@ -91,7 +91,7 @@ function command(request: TurnRequest): TurnCommand {
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
-      OPENCODE_DB: `${directory}/${SESSIONS_DIRECTORY}/opencode.db`,
+      OPENCODE_DB: session.kind === 'once' ? ':memory:' : `${directory}/${SESSIONS_DIRECTORY}/opencode.db`,
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
       // The client's own directory is one in it.
       ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
@@ -103,6 +103,7 @@ function command(request: TurnRequest): TurnCommand {
 function sessionArgs(session: TurnSession): string[] {
   switch (session.kind) {
     case 'new':
+    case 'once':
       return [];
     case 'resume':
       return [`--session=${session.id}`];
@@ -119,11 +120,12 @@ function variantArgs(thinking: Thinking | null): string[] {
 const NO_TOOL: ToolPolicy = { deny: ['*'], allow: null };
 
 /** What is stronger than every other configuration. */
-function configuration({ policy, tools, mcp, route }: TurnRequest): object {
+function configuration({ policy, tools, mcp, route, session }: TurnRequest): object {
   const permission = tools === 'none' ? permissions(NO_TOOL, false) : permissions(policy, mcp !== null);
+  const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
   return {
     ...route.settings,
-    agent: { [AGENT]: { mode: 'primary', permission } },
+    agent: { [AGENT]: { mode: 'primary', ...prompt, permission } },
     permission: { '*': 'deny' },
     instructions: [],
     share: 'disabled',

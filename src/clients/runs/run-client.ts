@@ -48,7 +48,9 @@ export type TurnSession =
   /** `id` where the client takes one. */
   | { readonly kind: 'new'; readonly id: string }
   | { readonly kind: 'resume'; readonly id: string }
-  | { readonly kind: 'fork'; readonly id: string };
+  | { readonly kind: 'fork'; readonly id: string }
+  /** A question without tools that is not saved; `instructions` take the place of the client's own. */
+  | { readonly kind: 'once'; readonly instructions: string };
 
 export type TurnRequest = {
   readonly prompt: string;
@@ -58,7 +60,7 @@ export type TurnRequest = {
   readonly route: Route;
   readonly thinking: Thinking | null;
   readonly policy: ToolPolicy;
-  /** `none`: the announce step, which only puts into words. */
+  /** `none`: a question and the announce step, which only put into words. */
   readonly tools: 'policy' | 'none';
   readonly budgetUsd: number | null;
   /** The child's working directory. */

@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PASSED_ON } from '../../clients/one-shot.ts';
-import { variablesNamed } from '../../clients/routes/route.ts';
+import { PASSED_ON, variablesNamed } from '../../clients/environment.ts';
 import type { TurnCommand } from '../../clients/runs/run-client.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { isNamed } from '../../clients/environment.ts';
 import { GEMINI_LOGIN, geminiDirectory } from '../../clients/routes/gemini-route.ts';
-import { type ClientUser, isNamed } from '../../clients/routes/route.ts';
+import type { ClientUser } from '../../clients/routes/route.ts';
 import type { ClientName } from '../../core/client-name.ts';
 import { isRecord, parseJson, readRecord } from '../../core/guards.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isNamed } from '../../../src/clients/routes/route.ts';
+import { isNamed } from '../../../src/clients/environment.ts';
 import { type Made, refusalOf, routeOf } from './route-of.ts';
 
 const CLOUDS = {
