@@ -79,7 +79,7 @@ export function strangeLines(known: readonly Json[]): fc.Arbitrary<string> {
     changed,
     fc.json(),
     fc.string(),
-    fc.constantFrom('{', '{}', '[]', 'null', '{"type":1}', '\u0000'),
+    fc.constantFrom('{', '{}', '[]', 'null', '{"type":1}', '{"type":{"toString":{}}}', '\u0000'),
   );
 }
 

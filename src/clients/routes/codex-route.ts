@@ -64,7 +64,9 @@ function withoutKeys(provider: Json): { readonly settings: Json; readonly env: R
     env[KEY] = token;
     settings.env_key = KEY;
   }
-  const values = Object.entries(isRecord(headers) ? headers : {});
+  const values = Object.entries(isRecord(headers) ? headers : {}).filter(
+    ([, value]) => typeof value === 'string',
+  );
   const names = values.map(([header, value], index) => {
     env[`${HEADER}${index}`] = String(value);
     return [header, `${HEADER}${index}`];

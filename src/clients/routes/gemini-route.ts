@@ -35,6 +35,9 @@ const CLOUD: Readonly<Record<string, readonly string[]>> = {
   'compute-default-credentials': ['GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'],
 };
 
+/** What a project's settings or `.env` may say of where questions go. */
+const LEADS_AWAY = /^(?:GOOGLE_(?:GEMINI|VERTEX)_BASE_URL|CODE_ASSIST_ENDPOINT|GOOGLE_GENAI_USE_\w+)$/;
+
 /** The directory that the client takes for its own. */
 export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? `${user.env[GEMINI_LOGIN.variable] || homeOf(user)}/${GEMINI_LOGIN.directory}`;
@@ -42,8 +45,9 @@ export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): str
 
 function routeOf(user: ClientUser): Route {
   const directory = geminiDirectory(user);
-  const settings = configIn(`${directory}/settings.json`, user, Bun.JSONC.parse);
-  const said = Object.fromEntries(dotenv(directory, user).split('\n').flatMap(variableIn));
+  const settings = configIn(`${directory}/settings.json`, user);
+  if (isTrusted(directory, user)) refuseProject(user);
+  const said = variablesIn(dotenv(directory, user));
   const known = { ...said, ...user.env };
   const asked = readString(readRecord(readRecord(settings, 'security'), 'auth'), 'selectedType');
   const kind = asked || known[GEMINI_LOGIN.kindVariable] || kindOf(known, hasAccount(directory, user));
@@ -60,15 +64,49 @@ function routeOf(user: ClientUser): Route {
 }
 
 /** The client reads one of them, the nearer one. */
-function dotenv(directory: string, { read, agentDir, ...user }: ClientUser): string {
-  const beside = `${directory}/${GEMINI_LOGIN.dotenv}`;
-  try {
-    return (
-      read(beside) ?? (agentDir === null ? read(`${homeOf(user)}/${GEMINI_LOGIN.dotenv}`) : undefined) ?? ''
-    );
-  } catch {
-    throw new RouteRefusal(`Cannot tell where questions would go: "${beside}" cannot be read`);
+function dotenv(directory: string, user: ClientUser): string {
+  const inHome = user.agentDir === null ? [`${homeOf(user)}/${GEMINI_LOGIN.dotenv}`] : [];
+  return firstText([`${directory}/${GEMINI_LOGIN.dotenv}`, ...inHome], user);
+}
+
+/** The text of the first of these files that there is. */
+function firstText(paths: readonly string[], { read }: ClientUser): string {
+  for (const path of paths) {
+    try {
+      const text = read(path);
+      if (text !== undefined) return text;
+    } catch {
+      throw new RouteRefusal(`Cannot tell where questions would go: "${path}" cannot be read`);
+    }
   }
+  return '';
+}
+
+/** Whether the client has been told that it may believe the project; asked for nothing, it believes none. */
+function isTrusted(directory: string, user: ClientUser): boolean {
+  const { cwd } = user;
+  if (cwd === null) return false;
+  const rules = Object.entries(configIn(`${directory}/trustedFolders.json`, user));
+  return rules.some(([path, rule]) => {
+    const trusted = rule === 'TRUST_PARENT' ? path.replace(/\/[^/]*$/, '') : path;
+    return rule !== 'DO_NOT_TRUST' && `${cwd}/`.startsWith(`${trusted}/`);
+  });
+}
+
+function refuseProject(user: ClientUser): void {
+  const place = `${user.cwd}/${GEMINI_LOGIN.directory}`;
+  const settings = configIn(`${place}/settings.json`, user);
+  const auth = readRecord(readRecord(settings, 'security'), 'auth');
+  const said = variablesIn(firstText([`${place}/.env`, `${user.cwd}/.env`], user));
+  const leading = [
+    ...Object.keys(said).filter((name) => LEADS_AWAY.test(name)),
+    ...('selectedType' in auth ? ['security.auth.selectedType'] : []),
+  ];
+  if (leading.length === 0) return;
+  throw new RouteRefusal(
+    `Gemini CLI is not started: "${leading[0]}" of the project "${user.cwd}" would send questions elsewhere than the ` +
+      "user's own settings do, and only those are given to it",
+  );
 }
 
 /** Which kind of login the client would choose by itself: asked for none, it refuses to start in a home without settings. */
@@ -85,6 +123,10 @@ function hasAccount(directory: string, { read }: ClientUser): boolean {
   } catch {
     return true; // It is there; who may read it is the client's to find out.
   }
+}
+
+function variablesIn(text: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(text.split('\n').flatMap(variableIn));
 }
 
 function variableIn(line: string): [string, string][] {

@@ -88,12 +88,10 @@ function configOf(user: ClientUser): Json {
     ...(env.OPENCODE_CONFIG_DIR ? both(env.OPENCODE_CONFIG_DIR) : []),
   ];
   const inFiles = paths.map((path) =>
-    withAbsoluteFiles(configIn(path, user, Bun.JSONC.parse), path.slice(0, path.lastIndexOf('/')), home),
+    withAbsoluteFiles(configIn(path, user), path.slice(0, path.lastIndexOf('/')), home),
   );
   const content = env.OPENCODE_CONFIG_CONTENT;
-  const given = content
-    ? [configIn('OPENCODE_CONFIG_CONTENT', { read: () => content }, Bun.JSONC.parse)]
-    : [];
+  const given = content ? [configIn('OPENCODE_CONFIG_CONTENT', { read: () => content })] : [];
   return [...inFiles, ...given].reduce(merged, {});
 }
 

@@ -1,4 +1,4 @@
-import { isRecord, type Json, parseJson } from '../../core/guards.ts';
+import { isRecord, type Json } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 
 /**
@@ -56,13 +56,13 @@ export const NO_ROUTE: Route = { model: null, settings: {}, env: {}, passedOn: [
 export function configIn(
   path: string,
   { read }: Pick<ClientUser, 'read'>,
-  parse: (text: string) => unknown = parseJson,
+  parse: (text: string) => unknown = Bun.JSONC.parse,
 ): Json {
   let value: unknown;
   try {
     const text = read(path);
     if (text === undefined || text.trim() === '') return {};
-    value = parse(text);
+    value = parse(text.replace(/^\uFEFF/, ''));
   } catch {
     value = undefined;
   }

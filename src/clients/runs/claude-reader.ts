@@ -15,6 +15,7 @@ import {
   type Step,
   textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -58,7 +59,8 @@ export function claudeReader(start: ReaderStart): TurnReader {
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
   // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
-  if (typeof line.parent_tool_use_id === 'string') return unknown(state, `${line.type} of an agent`);
+  if (typeof line.parent_tool_use_id === 'string')
+    return unknown(state, `${wordIn(line, 'type')} of an agent`);
   switch (line.type) {
     case 'system':
       return systemStep(state, line);
@@ -72,7 +74,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'tool_progress':
       return { state, events: [] };
     default:
-      return unknown(state, String(line.type));
+      return unknown(state, wordIn(line, 'type'));
   }
 }
 
@@ -95,7 +97,9 @@ function systemStep(state: State, line: Json): Step<State> {
     case 'api_retry':
       return warn(`the service is asked again: ${readString(line, 'error') ?? 'it did not answer'}`);
     case 'model_fallback':
-      return warn(`the model ${line.original_model} was replaced by ${line.fallback_model}`);
+      return warn(
+        `the model ${wordIn(line, 'original_model')} was replaced by ${wordIn(line, 'fallback_model')}`,
+      );
     case 'compact_boundary':
       return warn('the conversation was shortened to fit the model');
     case 'ui_invalidate':
@@ -200,13 +204,13 @@ function blockEvent(block: Json): AgentEvent[] {
       return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];
     }
     default:
-      return [{ kind: 'unknown', type: cutWord(`block ${block.type}`) }];
+      return [{ kind: 'unknown', type: `block ${wordIn(block, 'type')}` }];
   }
 }
 
 function userEvent(block: Json): AgentEvent[] {
   if (block.type === 'text') return [{ kind: 'user', text: readString(block, 'text') ?? '' }];
-  if (block.type !== 'tool_result') return [{ kind: 'unknown', type: cutWord(`block ${block.type}`) }];
+  if (block.type !== 'tool_result') return [{ kind: 'unknown', type: `block ${wordIn(block, 'type')}` }];
   const { content } = block;
   const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
   return [

@@ -12,6 +12,7 @@ import {
   sinceBefore,
   textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -66,7 +67,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'turn.failed':
       return failedStep(state, readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
     default:
-      return unknown(state, String(line.type));
+      return unknown(state, wordIn(line, 'type'));
   }
 }
 
@@ -147,7 +148,9 @@ function itemStep(
       return { state, events: [{ kind: 'warning', text: readString(item, 'message') ?? '' }] };
     default: {
       const call = callOf(item);
-      return call === undefined ? unknown(state, `${when} ${item.type}`) : callStep(state, when, call);
+      return call === undefined
+        ? unknown(state, `${when} ${wordIn(item, 'type')}`)
+        : callStep(state, when, call);
     }
   }
 }
@@ -215,7 +218,7 @@ function changesIn({ changes }: Json): string {
   if (!Array.isArray(changes)) return '';
   return changes
     .filter(isRecord)
-    .map(({ kind, path }) => `${kind} ${path}`)
+    .map((change) => `${wordIn(change, 'kind')} ${wordIn(change, 'path')}`)
     .join('\n');
 }
 

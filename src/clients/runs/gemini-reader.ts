@@ -11,6 +11,7 @@ import {
   type Step,
   textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -84,7 +85,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'result':
       return endStep(next, line);
     default:
-      return { state: next, events: [{ kind: 'unknown', type: cutWord(String(line.type)) }] };
+      return { state: next, events: [{ kind: 'unknown', type: wordIn(line, 'type') }] };
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type Step,
   textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -79,7 +80,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'error':
       return errorStep(state, readRecord(line, 'error'));
     default:
-      return { state, events: [{ kind: 'unknown', type: cutWord(String(line.type)) }] };
+      return { state, events: [{ kind: 'unknown', type: wordIn(line, 'type') }] };
   }
 }
 

@@ -137,6 +137,12 @@ export function cutWord(text: string): string {
   return cutText(text, WORD_LENGTH_MAX);
 }
 
+/** A property that should be a word, as one, whatever it is: of an object not even the conversion can be trusted. */
+export function wordIn(record: Json, key: string): string {
+  const value = record[key];
+  return cutWord(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'));
+}
+
 /** What there is to conclude besides `Progress`. */
 export type Ended = {
   readonly exit: Exit | null;

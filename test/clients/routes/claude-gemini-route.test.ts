@@ -34,15 +34,15 @@ describe('claudeRoute()', () => {
       expect(isNamed(name, passedOn)).toBe(false);
   });
 
-  const project = (settings: object, isTrusted = true, file = 'settings.local.json'): Made => ({
+  const project = (settings: unknown, isTrusted = true, file = 'settings.local.json'): Made => ({
     cwd: '/srv/app/part',
     files: {
       '.claude.json': { projects: { '/srv/app': { hasTrustDialogAccepted: isTrusted } } },
       [`/srv/app/part/.claude/${file}`]: settings,
     },
   });
-  const leading: [string, object][] = [
-    ['env.ANTHROPIC_BASE_URL', { env: { ANTHROPIC_BASE_URL: 'https://proxy.example' } }],
+  const leading: [string, unknown][] = [
+    ['env.ANTHROPIC_BASE_URL', '{ // mine\n"env": { "ANTHROPIC_BASE_URL": "https://proxy.example" } }'],
     ['env.CLAUDE_CODE_USE_BEDROCK', { env: { CLAUDE_CODE_USE_BEDROCK: '1' } }],
     ['apiKeyHelper', { apiKeyHelper: '/bin/key' }],
   ];
@@ -123,6 +123,31 @@ describe('geminiRoute()', () => {
     };
     expect(passed({ GEMINI_API_KEY: 'k' })).toEqual([]);
     expect(passed({ GOOGLE_GENAI_USE_VERTEXAI: 'true' })).toEqual(cloud);
+  });
+
+  test('refuses where a trusted project leads elsewhere, and names what does', () => {
+    const project = (rules: object, file: string, content: unknown): Made => ({
+      cwd: '/srv/app/part',
+      files: { '.gemini/trustedFolders.json': rules, [`/srv/app/part/${file}`]: content },
+    });
+    const leading: [string, string, unknown][] = [
+      ['GOOGLE_GEMINI_BASE_URL', '.gemini/.env', 'GOOGLE_GEMINI_BASE_URL=https://x'],
+      ['GOOGLE_GENAI_USE_VERTEXAI', '.env', 'GEMINI_API_KEY=k\nGOOGLE_GENAI_USE_VERTEXAI=true'],
+      [
+        'security.auth.selectedType',
+        '.gemini/settings.json',
+        { security: { auth: { selectedType: 'vertex-ai' } } },
+      ],
+    ];
+    for (const [name, file, content] of leading) {
+      for (const rules of [{ '/srv/app': 'TRUST_FOLDER' }, { '/srv/app/other': 'TRUST_PARENT' }])
+        expect(refusalOf('gemini', project(rules, file, content))).toContain(`"${name}" of the project`);
+      for (const rules of [{}, { '/srv/app': 'DO_NOT_TRUST' }, { '/srv/ap': 'TRUST_FOLDER' }])
+        expect(routeOf('gemini', project(rules, file, content)).model).toBeNull();
+    }
+    expect(routeOf('gemini', project({ '/srv': 'TRUST_FOLDER' }, '.env', 'GEMINI_API_KEY=k')).env).toEqual(
+      {},
+    );
   });
 
   test('refuses settings that cannot be read, and names the file', () => {
