@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { lookup } from 'node:dns/promises';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../../src/core/state-paths.ts';
@@ -129,6 +130,10 @@ for (const name of NAMES) {
 
     beforeAll(async () => {
       attempts = await watchAttempts();
+      // What is to be seen can be seen: a name, and an address.
+      await lookup('house.example').catch(() => undefined);
+      await fetch('http://192.0.2.1/').catch(() => undefined);
+      expect(attempts.seen).toEqual(expect.arrayContaining(['name house.example', 'port 80 of 192.0.2.1']));
       workspace = await makeWorkspace(name);
       project = await mkdtemp(join(workspace.root, 'project-'));
       await rm(join(workspace.home, '.codex'), { recursive: true, force: true });

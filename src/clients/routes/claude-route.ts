@@ -1,5 +1,15 @@
 import { readRecord } from '../../core/guards.ts';
-import { type ClientUser, configIn, homeOf, isOn, type Route, RouteRefusal, routed } from './route.ts';
+import {
+  type ClientUser,
+  configIn,
+  homeOf,
+  isOn,
+  merged,
+  pathIn,
+  type Route,
+  RouteRefusal,
+  routed,
+} from './route.ts';
 
 /**
  * Claude Code reads the user's settings itself. What is looked up here is which cloud they switch on, because of its
@@ -21,13 +31,19 @@ const CLOUDS: Readonly<Record<string, readonly string[]>> = {
   CLAUDE_CODE_USE_VERTEX: ['GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT', 'CLOUD_ML_REGION', 'VERTEX_REGION_*'],
   CLAUDE_CODE_USE_FOUNDRY: ['AZURE_*'],
 };
+/** Of the one system or the other; read by the client itself as well. */
+const OF_ADMINISTRATOR: readonly string[] = [
+  '/etc/claude-code/managed-settings.json',
+  '/Library/Application Support/ClaudeCode/managed-settings.json',
+];
 /** What a project's settings may say of where questions go. */
 const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_\w+)$/;
 
 function routeOf(user: ClientUser): Route {
   const { env, agentDir } = user;
-  const directory = agentDir ?? (env.CLAUDE_CONFIG_DIR || `${homeOf(user)}/.claude`);
-  const own = readRecord(configIn(`${directory}/settings.json`, user), 'env');
+  const directory = agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
+  const files = [`${directory}/settings.json`, ...OF_ADMINISTRATOR];
+  const own = readRecord(files.map((path) => configIn(path, user)).reduce(merged, {}), 'env');
   if (isTrusted(user)) refuseProject(user);
   const clouds = Object.entries(CLOUDS).filter(([name]) => isOn(own[name] ?? env[name]));
   return { model: null, settings: {}, env: {}, passedOn: [...OWN, ...clouds.flatMap(([, names]) => names)] };
@@ -35,9 +51,9 @@ function routeOf(user: ClientUser): Route {
 
 /** Whether the client has been told that it may believe the project. */
 function isTrusted(user: ClientUser): boolean {
-  const { env, agentDir, cwd } = user;
+  const { agentDir, cwd } = user;
   if (cwd === null) return false;
-  const directory = agentDir ?? (env.CLAUDE_CONFIG_DIR || homeOf(user));
+  const directory = agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? homeOf(user);
   const projects = readRecord(configIn(`${directory}/.claude.json`, user), 'projects');
   const above = cwd
     .split('/')

@@ -1,6 +1,15 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
-import { type ClientUser, configIn, homeOf, type Route, RouteRefusal, routed } from './route.ts';
+import {
+  type ClientUser,
+  configIn,
+  homeOf,
+  merged,
+  pathIn,
+  type Route,
+  RouteRefusal,
+  routed,
+} from './route.ts';
 
 /**
  * What Codex' `config.toml` says of the provider, measured with 0.169.0. It goes in as settings on the command line, which
@@ -20,6 +29,8 @@ export const CODEX_PLACES: readonly string[] = ['CODEX_HOME', 'CODEX_CA_CERTIFIC
 const OWN_LOGINS: readonly string[] = [
   ...['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT'],
 ];
+/** Read by the client itself as well. */
+const SYSTEM_FILE = '/etc/codex/config.toml';
 const BEDROCK = 'amazon-bedrock';
 /** Providers that the client knows by itself and that need no login. */
 const LOCAL: readonly string[] = ['ollama', 'lmstudio'];
@@ -27,9 +38,9 @@ const KEY = 'SELF_GENERATION_PROVIDER_KEY';
 const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
 function routeOf(user: ClientUser): Route {
-  const directory = user.agentDir ?? (user.env.CODEX_HOME || `${homeOf(user)}/.codex`);
+  const directory = user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
   const path = `${directory}/config.toml`;
-  const config = configIn(path, user, Bun.TOML.parse);
+  const config = merged(configIn(SYSTEM_FILE, user, Bun.TOML.parse), configIn(path, user, Bun.TOML.parse));
   // The client itself does not start with it.
   if ('profile' in config)
     throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);

@@ -1,5 +1,5 @@
 import { readRecord, readString } from '../../core/guards.ts';
-import { type ClientUser, configIn, homeOf, type Route, RouteRefusal, routed } from './route.ts';
+import { type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal, routed } from './route.ts';
 
 /**
  * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
@@ -40,7 +40,7 @@ const LEADS_AWAY = /^(?:GOOGLE_(?:GEMINI|VERTEX)_BASE_URL|CODE_ASSIST_ENDPOINT|G
 
 /** The directory that the client takes for its own. */
 export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
-  return user.agentDir ?? `${user.env[GEMINI_LOGIN.variable] || homeOf(user)}/${GEMINI_LOGIN.directory}`;
+  return user.agentDir ?? `${pathIn(GEMINI_LOGIN.variable, user) ?? homeOf(user)}/${GEMINI_LOGIN.directory}`;
 }
 
 function routeOf(user: ClientUser): Route {

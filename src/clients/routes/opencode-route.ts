@@ -1,7 +1,16 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { isNamed } from '../environment.ts';
-import { type ClientUser, configIn, homeOf, type Route, RouteRefusal, routed } from './route.ts';
+import {
+  type ClientUser,
+  configIn,
+  homeOf,
+  merged,
+  pathIn,
+  type Route,
+  RouteRefusal,
+  routed,
+} from './route.ts';
 
 /**
  * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
@@ -79,13 +88,15 @@ function onlyProvider(id: string, providers: Json): Json {
 function configOf(user: ClientUser): Json {
   const { env } = user;
   const home = homeOf(user);
-  const main = `${env.XDG_CONFIG_HOME || `${home}/.config`}/opencode`;
-  const both = (directory: string) => [`${directory}/opencode.json`, `${directory}/opencode.jsonc`];
+  const main = `${pathIn('XDG_CONFIG_HOME', user) ?? `${home}/.config`}/opencode`;
+  const own = pathIn('OPENCODE_CONFIG', user);
+  const directory = pathIn('OPENCODE_CONFIG_DIR', user);
+  const both = (place: string) => [`${place}/opencode.json`, `${place}/opencode.jsonc`];
   const paths = [
     ...[`${main}/config.json`, ...both(main)],
-    ...(env.OPENCODE_CONFIG ? [env.OPENCODE_CONFIG] : []),
+    ...(own === undefined ? [] : [own]),
     ...both(`${home}/.opencode`),
-    ...(env.OPENCODE_CONFIG_DIR ? both(env.OPENCODE_CONFIG_DIR) : []),
+    ...(directory === undefined ? [] : both(directory)),
   ];
   const inFiles = paths.map((path) =>
     withAbsoluteFiles(configIn(path, user), path.slice(0, path.lastIndexOf('/')), home),
@@ -93,14 +104,6 @@ function configOf(user: ClientUser): Json {
   const content = env.OPENCODE_CONFIG_CONTENT;
   const given = content ? [configIn('OPENCODE_CONFIG_CONTENT', { read: () => content })] : [];
   return [...inFiles, ...given].reduce(merged, {});
-}
-
-function merged(weaker: Json, stronger: Json): Json {
-  const both = Object.entries(stronger).map(([key, value]) => {
-    const other = weaker[key];
-    return [key, isRecord(value) && isRecord(other) ? merged(other, value) : value];
-  });
-  return { ...weaker, ...Object.fromEntries(both) };
 }
 
 /** `{file:…}` stands for a file beside the configuration, or in a home directory that the child does not see as such. */
@@ -129,7 +132,7 @@ function configuredModel(config: Json): string | null {
 
 /** The model that the user has chosen last, which the client takes where none is configured. */
 function recentModel(user: ClientUser): string | null {
-  const path = `${user.env.XDG_STATE_HOME || `${homeOf(user)}/.local/state`}/opencode/model.json`;
+  const path = `${pathIn('XDG_STATE_HOME', user) ?? `${homeOf(user)}/.local/state`}/opencode/model.json`;
   const { recent } = configIn(path, user);
   const [last] = Array.isArray(recent) ? recent.filter(isRecord) : [];
   const { providerID, modelID } = last ?? {};

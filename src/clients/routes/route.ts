@@ -1,5 +1,5 @@
 import { isRecord, type Json } from '../../core/guards.ts';
-import type { Environment } from '../../core/state-paths.ts';
+import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 
 /**
  * Where a client of the user's sends what it is asked: provider, address, model, login. A client that we start is kept
@@ -70,9 +70,25 @@ export function configIn(
   throw new RouteRefusal(`Cannot tell where questions would go: "${path}" cannot be read`);
 }
 
+/** Both together, table by table; what they both say is the stronger one's. */
+export function merged(weaker: Json, stronger: Json): Json {
+  const both = Object.entries(stronger).map(([key, value]) => {
+    const other = weaker[key];
+    return [key, isRecord(value) && isRecord(other) ? merged(other, value) : value];
+  });
+  return { ...weaker, ...Object.fromEntries(both) };
+}
+
 /** The user's home directory. */
 export function homeOf({ env }: Pick<ClientUser, 'env'>): string {
   return env.HOME ?? env.USERPROFILE ?? '';
+}
+
+/** The directory or file that a variable names. @throws RouteRefusal when it would be another one in each directory. */
+export function pathIn(name: string, { env }: Pick<ClientUser, 'env'>): string | undefined {
+  const path = env[name];
+  if (!path || isAbsolutePath(path)) return path || undefined;
+  throw new RouteRefusal(`Cannot tell where questions would go: ${name} is no absolute path: "${path}"`);
 }
 
 /** Whether a variable of a switch is set to something that means yes. */

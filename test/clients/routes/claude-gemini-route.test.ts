@@ -16,6 +16,8 @@ describe('claudeRoute()', () => {
       expect(passes(key, { env: { [cloud]: '0' } })).toBe(false);
       expect(passes(key, { env: { [cloud]: '1' } })).toBe(true);
       expect(passes(key, { files: { '.claude/settings.json': { env: { [cloud]: 'true' } } } })).toBe(true);
+      const managed = '/etc/claude-code/managed-settings.json';
+      expect(passes(key, { files: { [managed]: { env: { [cloud]: '1' } } } })).toBe(true);
       const others = Object.keys(CLOUDS).filter((other) => other !== key);
       expect(others.filter((other) => passes(other, { env: { [cloud]: '1' } }))).toEqual([]);
     });

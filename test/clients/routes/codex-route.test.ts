@@ -119,6 +119,15 @@ env_http_headers = { X-Three = "THREE" }
     expect(routeOf('codex', { files, env: { CODEX_HOME: '/b' } }).model).toBe('b');
     expect(routeOf('codex', { files, env: { CODEX_HOME: '/b' }, agentDir: '/c' }).model).toBe('c');
     expect(routeOf('codex', {}).model).toBeNull();
+    expect(refusalOf('codex', { env: { CODEX_HOME: 'here' } })).toContain(
+      'CODEX_HOME is no absolute path: "here"',
+    );
+  });
+
+  test('takes what the administrator says for the whole machine, under what the user says', () => {
+    const system = 'model = "a"\nmodel_provider = "house"\n[model_providers.house]\nenv_key = "HOUSE"';
+    const files = { '/etc/codex/config.toml': system, [FILE]: 'model = "b"' };
+    expect(routeOf('codex', { files })).toMatchObject({ model: 'b', passedOn: ['HOUSE'] });
   });
 });
 

@@ -112,6 +112,11 @@ describe('opencodeRoute()', () => {
     expect(route({ model: 'a/b', provider }).passedOn).toEqual(['A_API_KEY', 'MINE', 'KEY']);
   });
 
+  for (const name of ['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME']) {
+    test(`refuses a relative ${name}, which would be a file of whatever project`, () =>
+      expect(refusalOf('opencode', { env: { [name]: 'x' } })).toContain(name));
+  }
+
   test('refuses a file that it cannot read, and names it', () => {
     expect(refusalOf('opencode', { files: { [FILE]: '{ "model": ' } })).toContain(
       `"/home/dev/${FILE}" cannot be read`,
