@@ -200,5 +200,6 @@ describe('a question is saved nowhere and offers nothing', () => {
     expect(allowed).toEqual([['external_directory', 'allow']]); // Where a tool may act, of which there is none.
     expect(env.OPENCODE_DB).toBe(':memory:');
     expect(args).toContain('--pure');
+    expect(readAnswer(runClient('opencode'), recorded('opencode-work')).usage.costUsd).toBe(0);
   });
 });

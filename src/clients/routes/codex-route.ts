@@ -31,9 +31,8 @@ const OWN_LOGINS: readonly string[] = [
 ];
 /** Read by the client itself as well. */
 const SYSTEM_FILE = '/etc/codex/config.toml';
+const OWN_PROVIDER = 'openai';
 const BEDROCK = 'amazon-bedrock';
-/** Providers that the client knows by itself and that need no login. */
-const LOCAL: readonly string[] = ['ollama', 'lmstudio'];
 const KEY = 'SELF_GENERATION_PROVIDER_KEY';
 const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
@@ -44,7 +43,7 @@ function routeOf(user: ClientUser): Route {
   // The client itself does not start with it.
   if ('profile' in config)
     throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);
-  const id = readString(config, 'model_provider') ?? 'openai';
+  const id = readString(config, 'model_provider') ?? OWN_PROVIDER;
   const known = readRecord(config, 'model_providers')[id];
   const provider = isRecord(known) ? withoutKeys(known) : undefined;
   const settings = {
@@ -106,7 +105,7 @@ function textsIn(value: unknown): string[] {
 function loginsOf(id: string, provider: Json | undefined): string[] {
   const { env_key: key, requires_openai_auth: needsOwn, aws } = provider ?? {};
   const headers = Object.values(readRecord(provider ?? {}, 'env_http_headers'));
-  const isOwn = provider === undefined ? ![BEDROCK, ...LOCAL].includes(id) : needsOwn === true;
+  const isOwn = id === OWN_PROVIDER || needsOwn === true;
   return [
     ...[key, ...headers].filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name)),
     ...(isOwn ? OWN_LOGINS : []),

@@ -76,7 +76,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'tool_use':
       return { state: { ...state, hasWorked: true }, events: toolEvents(part) };
     case 'step_finish':
-      return finishStep(state, part, start.model ?? null);
+      return finishStep(start, state, part);
     case 'error':
       return errorStep(state, readRecord(line, 'error'));
     default:
@@ -108,10 +108,10 @@ function toolEvents(part: Json): AgentEvent[] {
   ];
 }
 
-function finishStep(state: State, part: Json, model: string | null): Step<State> {
+function finishStep(start: ReaderStart, state: State, part: Json): Step<State> {
   const stepId = readString(part, 'id');
   if (stepId !== undefined && cutWord(stepId) === state.stepId) return { state, events: [] };
-  const usage = addUsage(state.usage, { ...usageOf(part), model });
+  const usage = addUsage(state.usage, { ...usageOf(start, part), model: start.model ?? null });
   const reason = readString(part, 'reason') ?? 'unknown';
   const counted = { ...state, usage, stepId: stepId === undefined ? null : cutWord(stepId), hasWorked: true };
   const events: AgentEvent[] = [{ kind: 'usage', usage }];
@@ -173,14 +173,17 @@ function withoutLog(stderr: string): string {
   return error < 0 ? text : text.slice(error).replaceAll(/\s+/g, ' ');
 }
 
-/** A step's usage. A cost of 0 is that of a model whose price the client does not know. */
-function usageOf(part: Json): Usage {
+/**
+ * A step's usage. A cost of 0 is that of a model whose price the client does not know: of a run it may be configured, of a
+ * question nobody knows better.
+ */
+function usageOf({ session }: ReaderStart, part: Json): Usage {
   const tokens = readRecord(part, 'tokens');
   const cache = readRecord(tokens, 'cache');
   const cacheReadTokens = readAmount(cache, 'read');
   const cacheWriteTokens = readAmount(cache, 'write');
   const cost = readAmount(part, 'cost');
-  const costUsd = cost === 0 ? null : cost;
+  const costUsd = cost === 0 && session.kind !== 'once' ? null : cost;
   return {
     ...NO_USAGE,
     inputTokens: sum([readAmount(tokens, 'input'), cacheReadTokens, cacheWriteTokens]),

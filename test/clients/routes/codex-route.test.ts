@@ -54,6 +54,11 @@ describe('codexRoute()', () => {
     ['the vendor itself', '', OWN],
     ['the vendor by another address', 'openai_base_url = "https://proxy.example/v1"', OWN],
     [
+      'the vendor itself, whose table the client passes over',
+      '[model_providers.openai]\nenv_key = "X"',
+      ['X', ...OWN],
+    ],
+    [
       'a provider that wants the login of the vendor',
       'model_provider = "x"\n[model_providers.x]\nrequires_openai_auth = true',
       OWN,
