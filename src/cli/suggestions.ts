@@ -73,7 +73,9 @@ function describe(
     `${bold(number === null ? '-' : `${number}.`)} [${type}] ${shownLine(summary)}`,
     `   ${id}  ${paint(status)}  ${dim(shownLine(place))}`,
     ...(type === 'lesson' ? [`   ${shownLine(text)}`] : []),
-    ...(type === 'hook' ? [`   ${details.hook ? shownLine(describeDeclaration(details.hook)) : CONTAINS_CODE}`] : []),
+    ...(type === 'hook'
+      ? [`   ${details.hook ? shownLine(describeDeclaration(details.hook)) : CONTAINS_CODE}`]
+      : []),
     ...(evidence === '' ? [] : [`   ${dim(shownLine(evidence))}`]),
     ...(why === null ? [] : [`   why: ${shownLine(why)}`]),
   ];

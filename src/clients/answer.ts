@@ -1,10 +1,7 @@
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import type { ClientEnd, OneShotAnswer, Usage } from './one-shot.ts';
 
 /** What all clients have in common when their output is read. Output is untrusted: anything may be in it. */
-
-export const NO_USAGE: Usage = { inputTokens: null, outputTokens: null, costUsd: null, model: null };
 
 const REASON_LENGTH_MAX = 300;
 /** Of a message only so much is looked at: an error may quote the whole prompt. */
@@ -13,17 +10,6 @@ const MESSAGE_LENGTH_MAX = 4096;
 const OUTPUT_LENGTH_MAX = 4 * MESSAGE_LENGTH_MAX;
 /** Services wrap each other's errors: JSON in the message of a JSON. */
 const WRAPPINGS_MAX = 4;
-
-/** The answer, for a text that the client calls final; a blank one is none. */
-export function answered(text: string, usage: Usage): OneShotAnswer {
-  if (text.trim() === '') return failed('the answer is empty', usage);
-  return { kind: 'answered', text, usage };
-}
-
-/** A failure for the first of these messages that says anything. */
-export function failed(messages: string | readonly (string | undefined)[], usage = NO_USAGE): OneShotAnswer {
-  return { kind: 'failed', reason: firstReason([messages].flat()), usage };
-}
 
 /** The first of these messages that says anything, as one line that can be shown. */
 export function firstReason(messages: readonly (string | undefined)[]): string {
@@ -55,13 +41,6 @@ function innerMessage(text: string): string | undefined {
   return readString(readRecord(value, 'error'), 'message') ?? readString(value, 'message');
 }
 
-/** How a client ended that came to no result. */
-export function withoutResult({ code }: ClientEnd): string {
-  return code === null
-    ? 'ended by a signal, without a result'
-    : `ended with exit code ${code}, without a result`;
-}
-
 /** What a client says at its end to a person: the last line, unless it shows its help because of an argument. */
 export function complaintIn(output: string): string | undefined {
   const text = output.length <= OUTPUT_LENGTH_MAX ? output : output.slice(-OUTPUT_LENGTH_MAX);
@@ -70,13 +49,6 @@ export function complaintIn(output: string): string | undefined {
   if (!lines.some((line) => /^(?:Usage|Options):/.test(line))) return lines.at(-1);
   const complaint = lines.find((line) => /^(?:error|unknown|unexpected|invalid)\b/i.test(line));
   return complaint ?? 'the client did not understand its arguments: it may be of another release';
-}
-
-/** The JSON objects of an output with one on each line; other lines are passed over. */
-export function jsonLines(stdout: string): Json[] {
-  // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.
-  const candidates = stdout.split('\n').filter((line) => line.startsWith('{'));
-  return candidates.map(parseJson).filter(isRecord);
 }
 
 /** The property when it is a count or an amount, else null. */

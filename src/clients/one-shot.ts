@@ -1,31 +1,22 @@
-import type { ClientName } from '../core/client-name.ts';
+import { NO_POLICY } from '../core/runs/tool-policy.ts';
+import { NO_USAGE } from '../core/runs/usage.ts';
+import type { Route } from './routes/route.ts';
+import type { RunClient, TurnCommand, TurnSession } from './runs/run-client.ts';
 
 /**
- * Asking a model once through a command-line client: a prompt in, a text out. No tool is offered, no hook runs, nothing
- * of the project is read. What a client cannot switch off stands in its own file.
+ * Asking a model once through a client: a prompt in, a text out. It is a turn without a session and without any tool, in
+ * an empty directory; nothing of the project is read.
  */
 
 export type OneShotRequest = {
   readonly prompt: string;
   /** As the client names its models; without one the client chooses. */
   readonly model: string | undefined;
-  /** Kept to by clients that can; see `canSetBudget`. */
+  readonly route: Route;
+  /** Kept to by clients that can. */
   readonly budgetUsd: number | undefined;
   /** An empty private directory: the child's working directory, which also takes `files`. */
   readonly directory: string;
-};
-
-/** What is to be run, and around it. The prompt is in `stdin` alone. */
-export type OneShotCommand = {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly stdin: string;
-  /** By their paths below the directory; to be written, readable by the user only, before the start. */
-  readonly files: Readonly<Record<string, string>>;
-  /** Added to what is passed on, and stronger. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Variables which the client needs of the caller's environment: names, and beginnings that end in `*`. */
-  readonly passedOn: readonly string[];
 };
 
 /** `inputTokens` include what came from a cache, `outputTokens` what the model thought; null: the client does not say. */
@@ -44,58 +35,44 @@ export type OneShotAnswer =
 /** How the client ended. `code` is null when a signal ended it. */
 export type ClientEnd = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-export type OneShotClient = {
-  readonly name: ClientName;
-  /** The name under which the client is found on the PATH. */
-  readonly program: string;
-  readonly canSetBudget: boolean;
-  readonly command: (request: OneShotRequest) => OneShotCommand;
-  /** Answered only when the client itself says that it came to a good end. Never throws. */
-  readonly readAnswer: (end: ClientEnd) => OneShotAnswer;
+export const NOTHING_SAID: Usage = { inputTokens: null, outputTokens: null, costUsd: null, model: null };
+
+/** The instructions take the place of the client's own, which speak of tools that are not there. */
+const ONCE: TurnSession = {
+  kind: 'once',
+  instructions:
+    'Answer from the prompt alone. You have no tools, no files and no network, and nobody can be asked. ' +
+    'Give the whole answer at once, in the form that the prompt asks for.',
 };
 
-/** Takes the place of the client's own instructions, which speak of tools that are not there. */
-export const INSTRUCTIONS =
-  'Answer from the prompt alone. You have no tools, no files and no network, and nobody can be asked. ' +
-  'Give the whole answer at once, in the form that the prompt asks for.';
-
-/**
- * Set for every client. Hooks of ours end at once when they see the first, so that an analysis never feeds on itself;
- * what the client leaves in its temporary directory, the prompt among it, goes with the private one.
- */
-export function commonEnv(directory: string): Readonly<Record<string, string>> {
-  return { SELF_GENERATION_INTERNAL: '1', TMPDIR: directory, TMP: directory, TEMP: directory };
+/** What is to be run for a question. */
+export function oneShotCommand(
+  client: RunClient,
+  { model, budgetUsd, ...rest }: OneShotRequest,
+): TurnCommand {
+  return client.command({
+    ...rest,
+    session: ONCE,
+    model: model ?? null,
+    thinking: null,
+    policy: NO_POLICY,
+    tools: 'none',
+    budgetUsd: client.capabilities.keepsBudget ? (budgetUsd ?? null) : null,
+    cwd: rest.directory,
+    mcp: null,
+    agentDir: null,
+  });
 }
 
-/** What every client needs: its programs, the user's home with the login, language, certificates and the way out. */
-export const PASSED_ON: readonly string[] = [
-  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_*', 'TZ', 'XDG_*'],
-  ...[
-    'HTTP_PROXY',
-    'HTTPS_PROXY',
-    'ALL_PROXY',
-    'NO_PROXY',
-    'http_proxy',
-    'https_proxy',
-    'all_proxy',
-    'no_proxy',
-  ],
-  ...['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
-  // The way to the keyring that may hold the login.
-  'DBUS_SESSION_BUS_ADDRESS',
-  ...[
-    'Path',
-    'SystemRoot',
-    'SystemDrive',
-    'ComSpec',
-    'PATHEXT',
-    'USERNAME',
-    'USERPROFILE',
-    'HOMEDRIVE',
-    'HOMEPATH',
-  ],
-  ...['APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles'],
-];
-
-/** Logins at the two clouds that resell models. */
-export const CLOUD_LOGINS: readonly string[] = ['AWS_*', 'GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'];
+/** What came of a question; an answer only when the client itself says that it came to a good end. Never throws. */
+export function readAnswer(client: RunClient, { code, stdout, stderr }: ClientEnd): OneShotAnswer {
+  const reader = client.reader({ session: ONCE, before: NO_USAGE });
+  // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.
+  for (const line of stdout.split('\n')) reader.read(line);
+  const said = stderr.trim() === '' ? stdout : stderr;
+  const { outcome, text, error, usage: all } = reader.conclude({ code, signal: null }, said);
+  const { inputTokens, outputTokens, costUsd, model } = all;
+  const usage = { inputTokens, outputTokens, costUsd, model };
+  if (outcome === 'success' && text !== null) return { kind: 'answered', text, usage };
+  return { kind: 'failed', reason: error ?? 'the client gave no reason', usage };
+}

@@ -77,7 +77,10 @@ function knownFix(error: ToolError, event: Failure, context: HookContext): Hint 
   const fix = inertText(resolutionText(known.resolution, words), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
   if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
-  const record = [messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)), messages.knownErrorFix(fix + words.from(known.origin))];
+  const record = [
+    messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
+    messages.knownErrorFix(fix + words.from(known.origin)),
+  ];
   const lines = [messages.knownError, framed(record.join('\n'), words.recordNote), messages.knownErrorAdvice];
   return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') } };
 }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { PASSED_ON, variablesNamed } from '../clients/environment.ts';
 import type { RunClient } from '../clients/runs/run-client.ts';
 import { runClient } from '../clients/runs/run-clients.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
@@ -62,7 +63,7 @@ async function ask(
   { env, paths }: RunsWorld,
 ): Promise<string | undefined> {
   const result = await runCommand(path, version.args, {
-    env: { ...env, SELF_GENERATION_INTERNAL: '1' },
+    env: { ...variablesNamed(env, PASSED_ON), SELF_GENERATION_INTERNAL: '1' },
     cwd: paths.home,
     timeoutMs: ASK_TIMEOUT_MS,
   });

@@ -12,7 +12,7 @@ import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { NewRun } from '../store/runs/runs.ts';
 import type { Refusal, SpawnRequest } from './features.ts';
-import type { AgentOfClient } from './workplace/agent-login.ts';
+import type { AgentOfClient, LoginOf } from './workplace/agent-login.ts';
 
 /** What a spawn looks at besides the request. */
 export type SpawnSurroundings = {
@@ -22,6 +22,8 @@ export type SpawnSurroundings = {
   readonly isOnPath: (program: string) => boolean;
   readonly isDirectory: (path: string) => boolean;
   readonly agentDirOf: (agent: AgentOfClient) => string | null;
+  /** Why nothing may be sent with the client, if so; see clients/routes/route.ts. */
+  readonly routeProblemOf: (login: LoginOf & { readonly cwd: string }, model: string | null) => string | null;
   /** What there is to say about the release of the client that is installed. */
   readonly releaseWarningOf: (client: RunClient) => string | null;
   /** The model of the session that asks, where it is known. */
@@ -77,6 +79,10 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
 
   const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
+  const cwd = request.cwd ?? requester.cwd;
+  const agentDir = surroundings.agentDirOf({ agentId, client: client.name });
+  const unroutable = surroundings.routeProblemOf({ client: client.name, agentDir, cwd }, model.resolved);
+  if (unroutable !== null) return refuse('error', unroutable);
   const thinking = thinkingOf(request, agent, settings);
   const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
   const release = surroundings.releaseWarningOf(client);
@@ -96,11 +102,11 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     thinking: knowsThinking ? thinking : null,
     cleanup: request.cleanup ?? 'keep',
     runTimeoutMs: timeoutSeconds(request, settings) * MS_PER_SECOND,
-    cwd: request.cwd ?? requester.cwd,
+    cwd,
     worktreeMode: request.worktree ?? settings.worktree,
     policy,
     gaps,
-    agentDir: surroundings.agentDirOf({ agentId, client: client.name }),
+    agentDir,
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
   };
   return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) };

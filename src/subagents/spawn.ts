@@ -17,7 +17,7 @@ import { releaseWarning } from './client-release.ts';
 import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { refusalInside } from './own-run.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
-import { agentDirFor } from './workplace/agent-login.ts';
+import { agentDirFor, userOf } from './workplace/agent-login.ts';
 
 type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
 
@@ -126,6 +126,10 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
     isOnPath: (program) => findProgram(program, world.env, world.platform) !== undefined,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
     agentDirOf: (agent) => agentDirFor(agent, settings, world.paths),
+    routeProblemOf: (login, model) => {
+      const routed = RUN_CLIENTS[login.client].route(userOf(login, world.env), model);
+      return routed.kind === 'refused' ? routed.reason : null;
+    },
     releaseWarningOf: (client) => releaseWarning(client, world),
     callersModel: callersModel(requester, world.env),
   };

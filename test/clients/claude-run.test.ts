@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { claudeRun } from '../../src/clients/runs/claude-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
@@ -11,6 +12,7 @@ const REQUEST: TurnRequest = {
   prompt: '/help -x @secret.txt',
   session: { kind: 'new', id: SESSION },
   model: null,
+  route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
   tools: 'policy',
@@ -89,9 +91,10 @@ describe('command()', () => {
 
   test('lets no server in but ours, and runs in safe mode where there is none', () => {
     const servers = (changes: Partial<TurnRequest>) =>
-      JSON.parse(command(changes).files['mcp.json'] ?? '').mcpServers;
+      JSON.parse(command(changes).files['mcp.json'] ?? '{"mcpServers":{}}').mcpServers;
     expect(command({}).args).toContain('--strict-mcp-config');
-    expect(flagValue('--mcp-config')).toBe('/home/dev/turn/mcp.json');
+    expect(command({}).args).not.toContain('--mcp-config');
+    expect(flagValue('--mcp-config', { mcp: SERVER })).toBe('/home/dev/turn/mcp.json');
     expect(servers({})).toEqual({});
     expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': { type: 'stdio', ...SERVER } });
     expect(servers({ mcp: SERVER, tools: 'none' })).toEqual({});
@@ -172,9 +175,9 @@ describe('the policy', () => {
         .filter((rule) => rule.startsWith('mcp'));
     expect(rules({})).toEqual(['mcp__self-generation']);
     expect(rules({ allow: ['read'] })).toEqual([]);
-    expect(command({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } }).files['mcp.json']).toBe(
-      '{"mcpServers":{}}',
-    );
+    expect(
+      command({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } }).files['mcp.json'],
+    ).toBeUndefined();
     expect(rules({ allow: ['mcp__self-generation__search'] })).toEqual(['mcp__self-generation__search']);
     expect(rules({ deny: ['mcp__self-generation__s*'] })).toEqual([]);
     const denied = flagValue('--disallowedTools', {

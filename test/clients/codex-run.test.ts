@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { codexRun } from '../../src/clients/runs/codex-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
@@ -11,6 +12,7 @@ const REQUEST: TurnRequest = {
   prompt: '/help -x @secret.txt',
   session: { kind: 'new', id: SESSION },
   model: null,
+  route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
   tools: 'policy',
@@ -125,10 +127,10 @@ describe('command()', () => {
   });
 
   test('keeps the login from commands, and does not pass on what an outer client says of its own session', () => {
-    const excluded = settings().find((setting) => setting.startsWith('shell_environment_policy.exclude='));
-    expect(excluded).toBe(
-      'shell_environment_policy.exclude=["CODEX_API_KEY","CODEX_ACCESS_TOKEN","OPENAI_*"]',
-    );
+    const route = { ...NO_ROUTE, env: { HELD: 'secret' }, passedOn: ['OF_THE_ROUTE'] };
+    const excluded = settings({ route }).find((one) => one.startsWith('shell_environment_policy.exclude='));
+    expect(excluded).toBe('shell_environment_policy.exclude=["OF_THE_ROUTE","HELD"]');
+    expect(command({ route }).env.HELD).toBe('secret');
     const { passedOn } = command({});
     for (const name of ['CODEX_THREAD_ID', 'CODEX_SESSION_ID', 'CODEX_*', 'NODE_OPTIONS', 'TMPDIR'])
       expect(passedOn).not.toContain(name);

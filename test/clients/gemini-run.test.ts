@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { GEMINI_LOGIN, geminiLoginEnv } from '../../src/clients/runs/gemini-login.ts';
+import { GEMINI_LOGIN } from '../../src/clients/routes/gemini-route.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { geminiRun } from '../../src/clients/runs/gemini-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
@@ -12,6 +13,7 @@ const REQUEST: TurnRequest = {
   prompt: '/help -x @secret.txt !{id} {{args}}',
   session: { kind: 'new', id: SESSION },
   model: null,
+  route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
   tools: 'policy',
@@ -135,7 +137,7 @@ describe('command()', () => {
     const { passedOn } = command({});
     for (const name of ['GEMINI_*', 'GEMINI_SANDBOX', 'GEMINI_SYSTEM_MD', 'GEMINI_CLI_HOME', 'NODE_OPTIONS'])
       expect(passedOn).not.toContain(name);
-    expect(passedOn).toContain('GEMINI_API_KEY');
+    expect(settings().security.auth.selectedType).toBe(`\${${GEMINI_LOGIN.kindVariable}:-}`);
   });
 });
 
@@ -190,32 +192,6 @@ describe('the policy', () => {
     expect(geminiRun.gaps({ deny: ['process', 'write', 'mcp__self-generation__a*'], allow: null })).toEqual(
       [],
     );
-  });
-});
-
-describe('geminiLoginEnv()', () => {
-  test('says which kind of login is chosen, in the variable that the settings of a run name', () => {
-    const text = JSON.stringify({ security: { auth: { selectedType: 'oauth-personal' } }, hooks: {} });
-    expect(geminiLoginEnv(text, '')).toEqual({ [GEMINI_LOGIN.kindVariable]: 'oauth-personal' });
-    expect(settings().security.auth.selectedType).toBe(`\${${GEMINI_LOGIN.kindVariable}:-}`);
-    expect(command({}).passedOn).toContain(GEMINI_LOGIN.kindVariable);
-  });
-
-  test('takes keys and projects of a .env, and nothing else of it', () => {
-    const dotenv = [
-      '# a comment',
-      'GEMINI_API_KEY=plain # mine',
-      " export GOOGLE_API_KEY = 'quoted # not'",
-      'GOOGLE_CLOUD_PROJECT="p"\r',
-      'NODE_OPTIONS=--require=/evil',
-      'GEMINI_SANDBOX=docker',
-      'no line at all',
-    ].join('\n');
-    expect(geminiLoginEnv('{ no JSON', dotenv)).toEqual({
-      GEMINI_API_KEY: 'plain',
-      GOOGLE_API_KEY: 'quoted # not',
-      GOOGLE_CLOUD_PROJECT: 'p',
-    });
   });
 });
 

@@ -22,6 +22,7 @@ export type ModelRequest = {
   readonly api: ModelApi | 'other';
   readonly method: string;
   readonly path: string;
+  readonly headers: IncomingMessage['headers'];
   readonly body: Json;
 };
 
@@ -78,7 +79,13 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, servin
   const path = new URL(incoming.url ?? '/', 'http://127.0.0.1').pathname;
   const method = incoming.method ?? 'GET';
   const api = method === 'POST' ? apiOf(path) : 'other';
-  const request: ModelRequest = { api, method, path, body: isRecord(body) ? body : {} };
+  const request: ModelRequest = {
+    api,
+    method,
+    path,
+    headers: incoming.headers,
+    body: isRecord(body) ? body : {},
+  };
   const index = serving.requests.filter((earlier) => earlier.api !== 'other').length;
   if (serving.requests.length >= REQUESTS_MAX)
     throw new Error(`Cannot record more than ${REQUESTS_MAX} requests`);

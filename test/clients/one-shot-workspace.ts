@@ -2,11 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { oneShotClient } from '../../src/clients/clients.ts';
-import type { OneShotAnswer, OneShotCommand } from '../../src/clients/one-shot.ts';
+import { variablesNamed } from '../../src/clients/environment.ts';
+import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
+import type { ClientUser, Route } from '../../src/clients/routes/route.ts';
+import type { TurnCommand } from '../../src/clients/runs/run-client.ts';
+import { runClient } from '../../src/clients/runs/run-clients.ts';
 import type { ClientName } from '../../src/core/client-name.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { removeDirectory } from '../../src/setup/live-check.ts';
+import { readRegularFile } from '../../src/sys/read-regular-file.ts';
 import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
 import { installCli } from './install-clis.ts';
 import { type ModelRequest, type OneShotModel, type Script, startOneShotModel } from './one-shot-model.ts';
@@ -32,7 +36,7 @@ export type Workspace = Place & {
 export type Run = {
   readonly end: CommandResult;
   readonly answer: OneShotAnswer | undefined;
-  readonly command: OneShotCommand;
+  readonly command: TurnCommand;
   /** What was asked of the model, and whatever else the client asked for. */
   readonly questions: readonly ModelRequest[];
   readonly others: readonly ModelRequest[];
@@ -93,20 +97,21 @@ export async function makeWorkspace(name: ClientName): Promise<Workspace> {
 
 /** Asks as the product does: files first, then the program, in a new directory, with what the adapter passes on. */
 export async function ask(workspace: Workspace, call: Call): Promise<Run> {
-  const client = oneShotClient(workspace.name);
+  const client = runClient(workspace.name);
   const directory = await mkdtemp(join(workspace.root, 'run-'));
   const { prompt = 'What is the answer?', budgetUsd, withArgs = (args) => args } = call;
   const model = 'model' in call ? call.model : USERS[workspace.name].model;
-  const command = client.command({ prompt, model, budgetUsd, directory });
+  const route = routeIn(workspace, model ?? null);
+  const command = oneShotCommand(client, { prompt, model, route, budgetUsd, directory });
   await writeFiles(directory, command.files);
   const run = await start(workspace, call, {
     file: command.program,
     args: withArgs(command.args),
-    env: { ...passedOn(workspace.env, command.passedOn), ...command.env },
+    env: { ...variablesNamed(workspace.env, command.passedOn), ...command.env },
     stdin: command.stdin,
     directory,
   });
-  const answer = run.end.kind === 'exited' ? client.readAnswer(run.end) : undefined;
+  const answer = run.end.kind === 'exited' ? readAnswer(client, run.end) : undefined;
   return { ...run, answer, command };
 }
 
@@ -192,10 +197,18 @@ function readOptional(path: string): string {
   }
 }
 
-function passedOn(env: Environment, names: readonly string[]): Environment {
-  const isWanted = (name: string) =>
-    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => isWanted(name)));
+/** Where the user's client sends questions to, as the product finds it. */
+export function routeIn(
+  { name, env }: Pick<Workspace, 'name' | 'env'>,
+  model: string | null,
+  user: Partial<ClientUser> = {},
+): Route {
+  const routed = runClient(name).route(
+    { env, agentDir: null, cwd: null, read: readRegularFile, ...user },
+    model,
+  );
+  if (routed.kind === 'refused') throw new Error(routed.reason);
+  return routed.route;
 }
 
 async function writeFiles(directory: string, files: Readonly<Record<string, string>>): Promise<void> {

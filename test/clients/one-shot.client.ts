@@ -47,7 +47,7 @@ function reasonOf({ answer }: Run): string {
 }
 
 for (const name of CLIENT_NAMES) {
-  suite(`oneShotClient('${name}')`, () => {
+  suite(`a question to ${name}`, () => {
     const user = USERS[name];
     let workspace: Workspace;
     beforeAll(async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { opencodeRun } from '../../src/clients/runs/opencode-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
@@ -11,6 +12,7 @@ const REQUEST: TurnRequest = {
   prompt: '/help -x @secret.txt',
   session: { kind: 'new', id: 'ignored' },
   model: null,
+  route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
   tools: 'policy',
@@ -90,7 +92,7 @@ describe('command()', () => {
     const { files, env } = command({});
     expect(files['opencode-home/git/config']).toContain('path = ~/.config/git/config');
     expect(env.BASH_ENV).toBe('/home/dev/turn/shell-env.sh');
-    expect(files['shell-env.sh']).toBe('unset BASH_ENV XDG_CONFIG_HOME\n');
+    expect(files['shell-env.sh']).toBe('unset BASH_ENV XDG_CONFIG_HOME OPENCODE_CONFIG_CONTENT\n');
   });
 
   test('names our server in a file, and no other', () => {

@@ -298,7 +298,9 @@ suite('claude', () => {
   test("works with an agent's own login, and saves its sessions there", () =>
     inWorkspace('claude', async (workspace) => {
       const agentDir = join(workspace.root, 'agent');
-      put(agentDir, { 'settings.json': { apiKeyHelper: 'echo dummy' } });
+      put(agentDir, {
+        'settings.json': { apiKeyHelper: 'echo dummy', env: { ANTHROPIC_BASE_URL: workspace.modelUrl } },
+      });
       const { ANTHROPIC_API_KEY: _key, ...env } = workspace.env;
       const turn = { model: 'haiku', env, script: answers() };
       expect((await runTurn(workspace, client, turn)).conclusion).toMatchObject({

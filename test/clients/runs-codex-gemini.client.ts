@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
 import { readRecord } from '../../src/core/guards.ts';
 import { SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
-import { bringLogin } from '../../src/subagents/workplace/agent-login.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
@@ -147,13 +146,7 @@ for (const name of NAMES) {
     const isCodex = name === 'codex';
     let workspace: Workspace;
     let first: TurnRun;
-    /** A turn as the product takes it: with a directory of its own, and the user's login. */
-    const run = async (turn: Turn): Promise<TurnRun> => {
-      const directory = await mkdtemp(join(workspace.root, 'turn-'));
-      const agentDir = turn.agentDir ?? null;
-      const env = bringLogin({ client: name, agentDir, directory }, turn.env ?? workspace.env);
-      return runTurn(workspace, client, { model: dialect.model, ...turn, directory, env });
-    };
+    const run = (turn: Turn) => runTurn(workspace, client, { model: dialect.model, ...turn });
     const inProject = (path: string) => join(workspace.root, 'project', path);
 
     beforeAll(async () => {
@@ -441,13 +434,9 @@ suite('gemini', () => {
   test('asks for as much thinking as was said, of both generations of models', async () => {
     const workspace = await makeWorkspace('gemini');
     try {
-      const directory = await mkdtemp(join(workspace.root, 'turn-'));
-      const env = bringLogin({ client: 'gemini', agentDir: null, directory }, workspace.env);
       const told = async (model: string) => {
         const turn = await runTurn(workspace, client, {
           model,
-          env,
-          directory,
           thinking: 'low',
           script: answers(),
         });
@@ -463,9 +452,8 @@ suite('gemini', () => {
   test('logs in as the settings of the user say, and leaves nothing in their home', async () => {
     const workspace = await makeWorkspace('gemini');
     try {
-      const script = answers();
-      const bare = await runTurn(workspace, client, { model: 'gemini-2.5-flash', script });
-      expect(bare.conclusion).toMatchObject({ outcome: 'error', error: 'Invalid auth method selected.' });
+      const turn = await runTurn(workspace, client, { model: 'gemini-2.5-flash', script: answers() });
+      expect(turn.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
       expect(Object.keys(await filesOf(workspace))).not.toEqual([]);
       expect(readdirSync(join(workspace.home, '.gemini')).sort()).toEqual([
         'GEMINI.md',

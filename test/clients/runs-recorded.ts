@@ -14,7 +14,7 @@ import { NO_USAGE, type Usage } from '../../src/core/runs/usage.ts';
 
 /** A turn of a real client as it was recorded; paths and ports are not those of the machine. */
 export type RecordedTurn = {
-  readonly session: TurnSession;
+  readonly session: Extract<TurnSession, { readonly id: string }>;
   readonly exit: Exit;
   readonly stdout: string;
   readonly stderr: string;
@@ -23,7 +23,7 @@ export type RecordedTurn = {
 export type ReadTurn = { readonly events: readonly AgentEvent[]; readonly conclusion: Conclusion };
 
 const EXIT_WELL: Exit = { code: 0, signal: null };
-const NEW: TurnSession = { kind: 'new', id: '11111111-1111-4111-8111-111111111111' };
+const NEW: RecordedTurn['session'] = { kind: 'new', id: '11111111-1111-4111-8111-111111111111' };
 
 /** The recording of this name. */
 export function recordedTurn(name: string): RecordedTurn {
@@ -79,7 +79,7 @@ export function strangeLines(known: readonly Json[]): fc.Arbitrary<string> {
     changed,
     fc.json(),
     fc.string(),
-    fc.constantFrom('{', '{}', '[]', 'null', '{"type":1}', '\u0000'),
+    fc.constantFrom('{', '{}', '[]', 'null', '{"type":1}', '{"type":{"toString":{}}}', '\u0000'),
   );
 }
 

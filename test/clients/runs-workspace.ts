@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { variablesNamed } from '../../src/clients/environment.ts';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import type {
   AgentEvent,
   Conclusion,
@@ -11,9 +13,10 @@ import type {
 import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/core/runs/usage.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
+import { bringLogin, userOf } from '../../src/subagents/workplace/agent-login.ts';
 import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
-import type { Workspace } from './one-shot-workspace.ts';
+import { routeIn, type Workspace } from './one-shot-workspace.ts';
 
 /** A turn of a client in a throw-away user's project, as the product runs it. */
 export type TurnRun = {
@@ -51,6 +54,7 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     prompt: 'What is the answer?',
     session: { kind: 'new', id: crypto.randomUUID() },
     model: null,
+    route: NO_ROUTE,
     thinking: null,
     policy: NO_POLICY,
     tools: 'policy',
@@ -61,7 +65,10 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     cwd,
     directory,
   };
-  const command = client.command(request);
+  const user = userOf({ client: client.name, agentDir: request.agentDir, cwd }, env);
+  const route = routeIn({ name: client.name, env }, request.model, user);
+  const command = client.command({ ...request, route });
+  bringLogin(client.name, user, directory);
   for (const name of command.keeps ?? []) await linkKept(join(kept, name), join(directory, name));
   for (const [name, text] of Object.entries(command.files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
@@ -72,7 +79,7 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
   workspace.board.script = (one) => script(one, asked++);
   const end = await runCommand(command.program, command.args, {
     cwd,
-    env: { ...passedOn(env, command.passedOn), ...command.env },
+    env: { ...variablesNamed(user.env, command.passedOn), ...command.env },
     stdin: command.stdin,
     timeoutMs,
     ...(signal === undefined ? {} : { signal }),
@@ -94,10 +101,4 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
 async function linkKept(kept: string, link: string): Promise<void> {
   for (const directory of [kept, dirname(link)]) await mkdir(directory, { recursive: true, mode: 0o700 });
   if (!existsSync(link)) await symlink(kept, link);
-}
-
-function passedOn(env: Environment, names: readonly string[]): Environment {
-  const isWanted = (name: string) =>
-    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => isWanted(name)));
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import type { RunClient, TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { RUN_CLIENTS } from '../../src/clients/runs/run-clients.ts';
 import { combinePolicies } from '../../src/core/runs/tool-policy.ts';
@@ -21,6 +22,7 @@ function shellsOf(config: RunConfig): string[] {
       prompt: '',
       session: { kind: 'new', id: 'a' },
       model: null,
+      route: NO_ROUTE,
       thinking: null,
       tools: 'policy',
       mcp: null,

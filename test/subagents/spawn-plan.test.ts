@@ -19,6 +19,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
       isOnPath: () => true,
       isDirectory: (path) => path.startsWith('/srv'),
       agentDirOf: () => null,
+      routeProblemOf: () => null,
       releaseWarningOf: () => null,
       callersModel: null,
       ...world,
@@ -50,6 +51,11 @@ const LEAKY = { clients: { ...RUN_CLIENTS, codex: leaky } };
 describe('planSpawn() refuses', () => {
   const rows: readonly [string, string, Parameters<typeof plan>][] = [
     ['nothing to do', 'task is required', [{ task: ' \n' }]],
+    [
+      'a client that would go where its user does not',
+      'because of "model_provider"',
+      [{}, {}, { routeProblemOf: () => 'because of "model_provider"' }],
+    ],
     ['a task that is no task any more', 'task is too long: ', [{ task: 'x'.repeat(2 ** 20 + 1) }]],
     [
       'a thinking level that there is not',

@@ -13,8 +13,9 @@ import {
   restoreProgress,
   restoreUsage,
   type Step,
-  TEXT_LENGTH_MAX,
+  textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -58,12 +59,13 @@ export function claudeReader(start: ReaderStart): TurnReader {
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
   // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
-  if (typeof line.parent_tool_use_id === 'string') return unknown(state, `${line.type} of an agent`);
+  if (typeof line.parent_tool_use_id === 'string')
+    return unknown(state, `${wordIn(line, 'type')} of an agent`);
   switch (line.type) {
     case 'system':
       return systemStep(state, line);
     case 'assistant':
-      return isModels(line) ? messageStep(state, line) : clientStep(state, line);
+      return isModels(line) ? messageStep(start, state, line) : clientStep(state, line);
     case 'user':
       return { state, events: blocksOf(line).flatMap(userEvent) };
     case 'result':
@@ -72,7 +74,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'tool_progress':
       return { state, events: [] };
     default:
-      return unknown(state, String(line.type));
+      return unknown(state, wordIn(line, 'type'));
   }
 }
 
@@ -95,7 +97,9 @@ function systemStep(state: State, line: Json): Step<State> {
     case 'api_retry':
       return warn(`the service is asked again: ${readString(line, 'error') ?? 'it did not answer'}`);
     case 'model_fallback':
-      return warn(`the model ${line.original_model} was replaced by ${line.fallback_model}`);
+      return warn(
+        `the model ${wordIn(line, 'original_model')} was replaced by ${wordIn(line, 'fallback_model')}`,
+      );
     case 'compact_boundary':
       return warn('the conversation was shortened to fit the model');
     case 'ui_invalidate':
@@ -113,7 +117,7 @@ function isModels(line: Json): boolean {
 }
 
 /** A line of an answer of the model: one or more blocks of a message. */
-function messageStep(state: State, line: Json): Step<State> {
+function messageStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const message = readRecord(line, 'message');
   const messageId = cutWord(readString(message, 'id') ?? '');
   const isNext = messageId !== state.messageId;
@@ -123,7 +127,7 @@ function messageStep(state: State, line: Json): Step<State> {
   const said = blocks
     .map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''))
     .join('');
-  const text = said === '' ? state.text : joinText(isNext ? null : state.text, said);
+  const text = said === '' ? state.text : joinText(isNext ? null : state.text, said, textLengthMax(start));
   return {
     state: { ...state, messageId, settled, usage, text, hasWorked: true },
     events: [...blocks.flatMap(blockEvent), { kind: 'usage', usage }],
@@ -144,7 +148,7 @@ function resultStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const problem = problemOf(line);
   const isError = problem !== undefined;
   const said = readString(line, 'result') ?? '';
-  const text = isError || said.trim() === '' ? state.text : cutText(said, TEXT_LENGTH_MAX);
+  const text = isError || said.trim() === '' ? state.text : cutText(said, textLengthMax(start));
   const usage = turnUsage(line, { said: state.usage, reported: state.reported, before: start.before });
   const next: State = {
     ...state,
@@ -200,13 +204,13 @@ function blockEvent(block: Json): AgentEvent[] {
       return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];
     }
     default:
-      return [{ kind: 'unknown', type: cutWord(`block ${block.type}`) }];
+      return [{ kind: 'unknown', type: `block ${wordIn(block, 'type')}` }];
   }
 }
 
 function userEvent(block: Json): AgentEvent[] {
   if (block.type === 'text') return [{ kind: 'user', text: readString(block, 'text') ?? '' }];
-  if (block.type !== 'tool_result') return [{ kind: 'unknown', type: cutWord(`block ${block.type}`) }];
+  if (block.type !== 'tool_result') return [{ kind: 'unknown', type: `block ${wordIn(block, 'type')}` }];
   const { content } = block;
   const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
   return [

@@ -1,6 +1,7 @@
 import type { Thinking } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
-import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
+import { claudeRoute } from '../routes/claude-route.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
@@ -38,6 +39,7 @@ export const claudeRun: RunClient = {
     measured: ['2.1.328'],
   },
   gaps: () => [], // All that is offered is on a list.
+  route: claudeRoute,
   command,
   reader: claudeReader,
 };
@@ -71,7 +73,7 @@ function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
   const server = request.tools === 'none' || serverTools(policy).only?.length === 0 ? null : request.mcp;
   const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
-  const servers = server === null ? {} : { [MCP_SERVER_NAME]: { type: 'stdio', ...server } };
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
   return {
     program: claudeRun.program,
     args: [
@@ -80,7 +82,8 @@ function command(request: TurnRequest): TurnCommand {
       ...sessionArgs(session),
       ...['--setting-sources', 'user'],
       ...['--settings', SETTINGS],
-      ...['--strict-mcp-config', '--mcp-config', `${directory}/${SERVERS_FILE}`],
+      '--strict-mcp-config', // Alone it means no server.
+      ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
       ...toolArgs(tools, server !== null, policy),
       ...(model === null ? [] : [`--model=${model}`]),
@@ -88,7 +91,7 @@ function command(request: TurnRequest): TurnCommand {
       ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
     ],
     stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
-    files: { [SERVERS_FILE]: JSON.stringify({ mcpServers: servers }) },
+    files: server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) },
     env: {
       ...commonEnv(directory),
       ...ENV,
@@ -96,7 +99,7 @@ function command(request: TurnRequest): TurnCommand {
       ...(thinking === 'off' ? NO_THINKING : {}),
       ...(agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir }),
     },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    passedOn: [...PASSED_ON, 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH', ...request.route.passedOn],
   };
 }
 
@@ -108,6 +111,8 @@ function sessionArgs(session: TurnSession): string[] {
       return [`--resume=${session.id}`];
     case 'fork':
       return [`--resume=${session.id}`, '--fork-session'];
+    case 'once':
+      return ['--no-session-persistence', '--system-prompt', session.instructions];
   }
 }
 
@@ -145,12 +150,3 @@ const ENV: TurnCommand['env'] = {
   ENABLE_TOOL_SEARCH: 'false',
   DISABLE_AUTOUPDATER: '1',
 };
-
-/** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
-const LOGINS: readonly string[] = [
-  ...['ANTHROPIC_*', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'],
-  ...['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'],
-  ...['CLAUDE_CODE_SKIP_BEDROCK_AUTH', 'CLAUDE_CODE_SKIP_VERTEX_AUTH', 'CLAUDE_CODE_SKIP_FOUNDRY_AUTH'],
-  ...['CLAUDE_CODE_CLIENT_CERT', 'CLAUDE_CODE_CLIENT_KEY', 'CLAUDE_CODE_CLIENT_KEY_PASSPHRASE'],
-  ...['CLOUD_ML_REGION', 'VERTEX_REGION_*', 'AZURE_*', 'CLAUDE_CODE_GIT_BASH_PATH'],
-];

@@ -10,7 +10,9 @@ import {
   restoreProgress,
   type Step,
   sinceBefore,
+  textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -57,7 +59,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'item.started':
     case 'item.updated':
     case 'item.completed':
-      return itemStep(state, line.type, readRecord(line, 'item'));
+      return itemStep(start, state, { when: line.type, item: readRecord(line, 'item') });
     case 'error':
       return errorStep(state, readString(line, 'message') ?? '');
     case 'turn.completed':
@@ -65,7 +67,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'turn.failed':
       return failedStep(state, readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
     default:
-      return unknown(state, String(line.type));
+      return unknown(state, wordIn(line, 'type'));
   }
 }
 
@@ -124,13 +126,17 @@ function usageSince(before: Usage, usage: Json): Usage {
   };
 }
 
-function itemStep(state: State, when: string, item: Json): Step<State> {
+function itemStep(
+  start: ReaderStart,
+  state: State,
+  { when, item }: { readonly when: string; readonly item: Json },
+): Step<State> {
   const isDone = when === 'item.completed';
   switch (item.type) {
     case 'agent_message': {
       const said = readString(item, 'text') ?? '';
       if (!isDone || said === '') return { state, events: [] };
-      const next: State = { ...state, text: joinText(null, said), hasWorked: true };
+      const next: State = { ...state, text: joinText(null, said, textLengthMax(start)), hasWorked: true };
       return { state: next, events: [{ kind: 'text', text: said, isPiece: false }] };
     }
     case 'reasoning': {
@@ -142,7 +148,9 @@ function itemStep(state: State, when: string, item: Json): Step<State> {
       return { state, events: [{ kind: 'warning', text: readString(item, 'message') ?? '' }] };
     default: {
       const call = callOf(item);
-      return call === undefined ? unknown(state, `${when} ${item.type}`) : callStep(state, when, call);
+      return call === undefined
+        ? unknown(state, `${when} ${wordIn(item, 'type')}`)
+        : callStep(state, when, call);
     }
   }
 }
@@ -210,7 +218,7 @@ function changesIn({ changes }: Json): string {
   if (!Array.isArray(changes)) return '';
   return changes
     .filter(isRecord)
-    .map(({ kind, path }) => `${kind} ${path}`)
+    .map((change) => `${wordIn(change, 'kind')} ${wordIn(change, 'path')}`)
     .join('\n');
 }
 

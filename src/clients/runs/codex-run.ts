@@ -1,6 +1,7 @@
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
-import { commonEnv, PASSED_ON } from '../one-shot.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
+import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
 import { codexReader } from './codex-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
@@ -9,8 +10,8 @@ import { type ServerTools, serverTools } from './server-tools.ts';
 /**
  * Codex as a sub-agent, measured with 0.169.0.
  *
- * `config.toml` is not read, so the user's servers, hooks and profiles are out of reach, and so is a provider that stands
- * in that file alone. Sessions are saved where the user's are. What remains: `AGENTS.md` in the client's own directory,
+ * `config.toml` is not read, so the user's servers, hooks and profiles are out of reach; what it says of the provider is
+ * carried over. Sessions are saved where the user's are. What remains: `AGENTS.md` in the client's own directory,
  * which no switch leaves out; `exec` and `wait` of newer models, which run JavaScript that reaches no more than the other
  * tools do; `apply_patch`, which a sandbox without writing refuses; a command that runs on after its call has returned,
  * which is ended with the turn (`process` in a policy).
@@ -38,6 +39,7 @@ export const codexRun: RunClient = {
     measured: ['0.169.0'],
   },
   gaps,
+  route: codexRoute,
   command,
   reader: codexReader,
 };
@@ -68,11 +70,7 @@ const SETTINGS: readonly string[] = [
   'include_apps_instructions=false',
   'include_collaboration_mode_instructions=false',
   'analytics.enabled=false',
-  'cli_auth_credentials_store="auto"', // A setting of the file that is not read: the login may be in the keyring.
 ];
-
-/** What a child must not see of its client's login. */
-const LOGINS: readonly string[] = ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*'];
 
 /** A command may go on after its call has returned, and be asked after: the client has no switch for that alone. */
 function gaps(policy: ToolPolicy): readonly string[] {
@@ -81,15 +79,19 @@ function gaps(policy: ToolPolicy): readonly string[] {
 }
 
 function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, model, thinking, directory, agentDir } = request;
+  const { prompt, session, route, thinking, directory, agentDir } = request;
+  const model = request.model ?? route.model;
   const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
   const shown = serverTools(policy);
   const server = shown.only?.length === 0 ? null : request.mcp;
+  // What a child must not see of its client's login.
+  const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.env })];
   const settings = [
     ...SETTINGS,
     ...toolSettings(policy, server !== null),
     ...(server === null ? [] : serverSettings(server, shown)),
-    `shell_environment_policy.exclude=${toml([...LOGINS, ...Object.keys(server?.env ?? {})])}`,
+    `shell_environment_policy.exclude=${toml(keys)}`,
+    ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
   ];
   return {
@@ -104,23 +106,41 @@ function command(request: TurnRequest): TurnCommand {
       '--ignore-rules',
       '--skip-git-repo-check',
       ...settings.flatMap((setting) => ['-c', setting]),
+      ...routeArgs(route),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...(session.kind === 'new' ? [] : ['--', session.id]),
+      ...('id' in session && session.kind !== 'new' ? ['--', session.id] : []),
       '-',
     ],
     stdin: prompt,
     files: {},
     env: {
       ...commonEnv(directory),
+      ...route.env,
       ...server?.env,
       ...(agentDir === null ? {} : { CODEX_HOME: agentDir }),
     },
-    passedOn: [...PASSED_ON, 'CODEX_HOME', 'CODEX_CA_CERTIFICATE', 'CODEX_SQLITE_HOME', ...LOGINS],
+    passedOn: [...PASSED_ON, ...CODEX_PLACES, ...route.passedOn],
   };
 }
 
 function sessionArgs(session: TurnSession): string[] {
-  return session.kind === 'new' ? [] : [session.kind];
+  switch (session.kind) {
+    case 'new':
+      return [];
+    case 'once':
+      return ['--ephemeral'];
+    default:
+      return [session.kind];
+  }
+}
+
+/** Nothing is said of where the client works, and what it may do there. */
+function questionSettings(instructions: string): string[] {
+  return [
+    'include_environment_context=false',
+    'include_permissions_instructions=false',
+    `developer_instructions=${toml(instructions)}`,
+  ];
 }
 
 function toolSettings(policy: ToolPolicy, hasServer: boolean): string[] {
@@ -167,9 +187,4 @@ function effort(thinking: Thinking): Thinking {
 
 function isOff(feature: string): string {
   return `features.${feature}=false`;
-}
-
-/** A string, a truth value or a list of strings; DEL is the one character that JSON allows as it is and TOML does not. */
-function toml(value: string | boolean | readonly string[]): string {
-  return JSON.stringify(value).replaceAll('\x7f', '\\u007f');
 }

@@ -9,7 +9,9 @@ import {
   type Progress,
   restoreProgress,
   type Step,
+  textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -20,6 +22,21 @@ import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';
+
+/**
+ * The client replaces `@path` by the file, also in a prompt that it reads from its input. With an invisible character
+ * between the two there is no such file; the model reads over it, and what it copies is taken out again.
+ */
+const JOINER = '\u2060';
+
+/** A prompt in which the client finds no file to put in. */
+export function withJoiners(prompt: string): string {
+  return prompt.replaceAll('@', `@${JOINER}`);
+}
+
+function withoutJoiners(text: string | null): string | null {
+  return text?.replaceAll(`@${JOINER}`, '@') ?? null;
+}
 
 type State = Progress & {
   /** Pieces of one message follow each other; anything else ends it. */
@@ -34,7 +51,7 @@ const INITIAL: State = { ...NO_PROGRESS, isSaying: false, stopped: null };
 export function geminiReader(start: ReaderStart): TurnReader {
   return turnReader<State>({
     initial: INITIAL,
-    step,
+    step: (state, line) => step(start, state, line),
     restore: (stored) => ({
       ...restoreProgress(stored),
       isSaying: stored.isSaying === true,
@@ -46,18 +63,19 @@ export function geminiReader(start: ReaderStart): TurnReader {
         state.isModelRefused || (state.verdict === 'error' && isAboutModel(problem ?? ''));
       // What the client writes there at every start is no complaint.
       const ended = { exit, stderr: '', session: start.session };
-      return concludeProgress({ ...state, problem, isModelRefused }, ended);
+      const text = start.session.kind === 'once' ? withoutJoiners(state.text) : state.text;
+      return concludeProgress({ ...state, text, problem, isModelRefused }, ended);
     },
   });
 }
 
-function step(state: State, line: Json): Step<State> {
+function step(start: ReaderStart, state: State, line: Json): Step<State> {
   const next = { ...state, isSaying: false };
   switch (line.type) {
     case 'init':
       return sessionStep(next, line);
     case 'message':
-      return messageStep(state, line);
+      return messageStep(start, state, line);
     case 'tool_use':
       return callStep(next, line);
     case 'tool_result':
@@ -67,7 +85,7 @@ function step(state: State, line: Json): Step<State> {
     case 'result':
       return endStep(next, line);
     default:
-      return { state: next, events: [{ kind: 'unknown', type: cutWord(String(line.type)) }] };
+      return { state: next, events: [{ kind: 'unknown', type: wordIn(line, 'type') }] };
   }
 }
 
@@ -80,7 +98,7 @@ function sessionStep(state: State, line: Json): Step<State> {
   return { state: { ...state, sessionId: id }, events: [event] };
 }
 
-function messageStep(state: State, line: Json): Step<State> {
+function messageStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const said = readString(line, 'content') ?? '';
   if (line.role === 'user') {
     // The turn's own prompt is known already.
@@ -89,7 +107,7 @@ function messageStep(state: State, line: Json): Step<State> {
   }
   if (said === '') return { state, events: [] };
   const isPiece = line.delta === true;
-  const text = joinText(isPiece && state.isSaying ? state.text : null, said);
+  const text = joinText(isPiece && state.isSaying ? state.text : null, said, textLengthMax(start));
   const next: State = { ...state, text, isSaying: isPiece, hasWorked: true };
   return { state: next, events: [{ kind: 'text', text: said, isPiece }] };
 }

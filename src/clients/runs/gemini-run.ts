@@ -1,8 +1,8 @@
 import type { Json } from '../../core/guards.ts';
 import type { Thinking } from '../../core/runs/run.ts';
-import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
-import { GEMINI_LOGIN } from './gemini-login.ts';
-import { geminiReader, MESSAGE_COMMAND } from './gemini-reader.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
+import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
+import { geminiReader, MESSAGE_COMMAND, withJoiners } from './gemini-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
 import { type ServerTools, serverTools } from './server-tools.ts';
@@ -38,6 +38,7 @@ export const geminiRun: RunClient = {
     measured: ['0.61.0'],
   },
   gaps: () => [], // All that is offered is on a list.
+  route: geminiRoute,
   command,
   reader: geminiReader,
 };
@@ -69,20 +70,16 @@ const ENV: TurnCommand['env'] = {
   NO_COLOR: '1',
 };
 
-/** Not all of `GEMINI_*`: GEMINI_SANDBOX moves the prompt to the arguments of a container. */
-const LOGINS: readonly string[] = [
-  ...['GEMINI_API_KEY', 'GEMINI_MODEL', 'GEMINI_FORCE_*', 'CODE_ASSIST_ENDPOINT', 'CLOUD_SHELL'],
-  GEMINI_LOGIN.kindVariable,
-];
-
 /**
  * The client replaces `@path` by the file, unless what it reads is a command, of which it takes all as it stands. So the
  * prompt goes in as a command of our own, whose text says no more than that.
  */
 const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
+const INSTRUCTIONS_FILE = '.gemini/system.md';
 
 function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, model, directory } = request;
+  const { prompt, session, route, directory } = request;
+  if (session.kind === 'once') return question(request, session.instructions);
   const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
   const shown = serverTools(policy);
   const server = shown.only?.length === 0 ? null : request.mcp;
@@ -95,7 +92,7 @@ function command(request: TurnRequest): TurnCommand {
       ...(server === null ? [] : ['--skip-trust']),
       ...['--allowed-mcp-server-names', server === null ? 'none' : MCP_SERVER_NAME],
       ...sessionArgs(session),
-      ...(model === null ? [] : [`--model=${model}`]),
+      ...modelArgs(request),
     ],
     stdin: `/${MESSAGE_COMMAND}\n${prompt}`,
     files: {
@@ -111,12 +108,43 @@ function command(request: TurnRequest): TurnCommand {
       '.gemini/policies/run.toml': rules(tools, server !== null),
     },
     keeps: ['.gemini/tmp'], // Where the sessions are.
-    env: { ...commonEnv(directory), ...ENV, [GEMINI_LOGIN.variable]: directory },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    env: { ...commonEnv(directory), ...ENV, ...route.env, [GEMINI_LOGIN.variable]: directory },
+    passedOn: [...PASSED_ON, ...route.passedOn],
   };
 }
 
-function sessionArgs(session: TurnSession): string[] {
+/**
+ * In the user's own home, because the working directory, which is ours, has settings that outweigh the user's. What remains
+ * of those: `GEMINI.md` in `~/.gemini`, and the session that the client saves there.
+ */
+function question(request: TurnRequest, instructions: string): TurnCommand {
+  const { prompt, route, directory } = request;
+  return {
+    program: geminiRun.program,
+    args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
+    // A slash in the very first place would be a command of the user's own.
+    stdin: `\n${withJoiners(prompt)}`,
+    files: {
+      '.gemini/settings.json': JSON.stringify(QUESTION_SETTINGS),
+      [INSTRUCTIONS_FILE]: instructions,
+    },
+    env: {
+      ...commonEnv(directory),
+      ...ENV,
+      GEMINI_CLI_TRUST_WORKSPACE: 'true', // `--skip-trust` comes too late for the settings to count.
+      GEMINI_SYSTEM_MD: INSTRUCTIONS_FILE,
+      ...route.env,
+    },
+    passedOn: [...PASSED_ON, GEMINI_LOGIN.variable, ...route.passedOn],
+  };
+}
+
+function modelArgs({ model, route }: TurnRequest): string[] {
+  const chosen = model ?? route.model;
+  return chosen === null ? [] : [`--model=${chosen}`];
+}
+
+function sessionArgs(session: Exclude<TurnSession, { kind: 'once' }>): string[] {
   switch (session.kind) {
     case 'new':
       return [`--session-id=${session.id}`];
@@ -150,6 +178,20 @@ const SETTINGS = {
   ide: { enabled: false },
   advanced: { ignoreLocalEnv: true }, // The client would look for a `.env` in every directory above.
 } as const;
+
+const { security: _, ...OF_THE_USER } = SETTINGS;
+const QUESTION_SETTINGS = {
+  ...OF_THE_USER,
+  tools: { ...SETTINGS.tools, core: [] },
+  mcp: { allowed: [], serverCommand: '' },
+  useWriteTodos: false,
+  context: { ...SETTINGS.context, includeDirectoryTree: false },
+  model: {
+    maxSessionTurns: 3, // A model that calls tools which are not there gets no further.
+    disableLoopDetection: true, // It takes lists with many like lines for a loop, and drops all that was said.
+  },
+  general: { ...SETTINGS.general, maxAttempts: 3 },
+};
 
 function serverSettings(server: McpServer, { only, except }: ServerTools): Json {
   return {

@@ -11,7 +11,9 @@ import {
   type ReaderRules,
   restoreProgress,
   type Step,
+  textLengthMax,
   turnReader,
+  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -68,25 +70,25 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'step_start':
       return { state: { ...state, verdict: state.verdict === 'error' ? 'error' : null }, events: [] };
     case 'text':
-      return textStep(state, part);
+      return textStep(start, state, part);
     case 'reasoning':
       return { state, events: [{ kind: 'thinking', text: readString(part, 'text') ?? '' }] };
     case 'tool_use':
       return { state: { ...state, hasWorked: true }, events: toolEvents(part) };
     case 'step_finish':
-      return finishStep(state, part, start.model ?? null);
+      return finishStep(start, state, part);
     case 'error':
       return errorStep(state, readRecord(line, 'error'));
     default:
-      return { state, events: [{ kind: 'unknown', type: cutWord(String(line.type)) }] };
+      return { state, events: [{ kind: 'unknown', type: wordIn(line, 'type') }] };
   }
 }
 
-function textStep(state: State, part: Json): Step<State> {
+function textStep(start: ReaderStart, state: State, part: Json): Step<State> {
   const text = readString(part, 'text') ?? '';
   const messageId = cutWord(readString(part, 'messageID') ?? '');
   const isNext = messageId !== state.messageId;
-  const joined = joinText(isNext ? null : state.text, text);
+  const joined = joinText(isNext ? null : state.text, text, textLengthMax(start));
   const next = { ...state, messageId, text: joined, hasWorked: true };
   return { state: next, events: [{ kind: 'text', text, isPiece: true }] };
 }
@@ -106,10 +108,10 @@ function toolEvents(part: Json): AgentEvent[] {
   ];
 }
 
-function finishStep(state: State, part: Json, model: string | null): Step<State> {
+function finishStep(start: ReaderStart, state: State, part: Json): Step<State> {
   const stepId = readString(part, 'id');
   if (stepId !== undefined && cutWord(stepId) === state.stepId) return { state, events: [] };
-  const usage = addUsage(state.usage, { ...usageOf(part), model });
+  const usage = addUsage(state.usage, { ...usageOf(start, part), model: start.model ?? null });
   const reason = readString(part, 'reason') ?? 'unknown';
   const counted = { ...state, usage, stepId: stepId === undefined ? null : cutWord(stepId), hasWorked: true };
   const events: AgentEvent[] = [{ kind: 'usage', usage }];
@@ -171,14 +173,17 @@ function withoutLog(stderr: string): string {
   return error < 0 ? text : text.slice(error).replaceAll(/\s+/g, ' ');
 }
 
-/** A step's usage. A cost of 0 is that of a model whose price the client does not know. */
-function usageOf(part: Json): Usage {
+/**
+ * A step's usage. A cost of 0 is that of a model whose price the client does not know: of a run it may be configured, of a
+ * question nobody knows better.
+ */
+function usageOf({ session }: ReaderStart, part: Json): Usage {
   const tokens = readRecord(part, 'tokens');
   const cache = readRecord(tokens, 'cache');
   const cacheReadTokens = readAmount(cache, 'read');
   const cacheWriteTokens = readAmount(cache, 'write');
   const cost = readAmount(part, 'cost');
-  const costUsd = cost === 0 ? null : cost;
+  const costUsd = cost === 0 && session.kind !== 'once' ? null : cost;
   return {
     ...NO_USAGE,
     inputTokens: sum([readAmount(tokens, 'input'), cacheReadTokens, cacheWriteTokens]),

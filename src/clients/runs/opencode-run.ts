@@ -1,6 +1,7 @@
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
-import { CLOUD_LOGINS, commonEnv, PASSED_ON } from '../one-shot.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
+import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
@@ -14,9 +15,8 @@ import { serverTools } from './server-tools.ts';
  * about tools: what a command does is not looked at.
  *
  * The user's and the project's configuration, instructions, plugins and commands are not read; the login is, which is
- * with the user's data, and so is what OPENCODE_CONFIG names, for providers that stand in a configuration alone. What
- * remains: of that file, servers are started (their tools are not offered) and instructions read; settings of an
- * administrator, and those that a login brings with it; the `AGENTS.md` beside a file that is read, below the working
+ * with the user's data, and what the user's configuration says of providers is carried over. What remains: settings of
+ * an administrator, and those that a login brings with it; the `AGENTS.md` beside a file that is read, below the working
  * directory, which goes with the file.
  *
  * Each run has a database of its own for its sessions: of several clients that find none, or an older one, all but the
@@ -39,6 +39,7 @@ export const opencodeRun: RunClient = {
     measured: ['1.18.33'],
   },
   gaps: () => [],
+  route: opencodeRoute,
   command,
   reader: opencodeReader,
 };
@@ -55,7 +56,7 @@ const TOOLS: readonly OwnTool[] = [
   { name: 'websearch', policyName: 'web_search' },
 ];
 
-/** Never for a child, said once more: the client adds what OPENCODE_CONFIG says of an agent of the same name. */
+/** Never for a child, said once more. */
 const DENIED = ['task', 'skill', 'question', 'plan_enter', 'plan_exit', 'doom_loop', 'lsp'];
 const AGENT = 'self-generation-sub-agent';
 const TITLE = 'sub-agent';
@@ -65,7 +66,8 @@ const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
 
 function command(request: TurnRequest): TurnCommand {
-  const { session, model, thinking, directory, agentDir } = request;
+  const { session, route, thinking, directory, agentDir } = request;
+  const model = request.model ?? route.model;
   return {
     program: opencodeRun.program,
     args: [
@@ -81,25 +83,27 @@ function command(request: TurnRequest): TurnCommand {
     ],
     stdin: request.prompt,
     files: files(request),
-    keeps: [SESSIONS_DIRECTORY],
+    keeps: session.kind === 'once' ? [] : [SESSIONS_DIRECTORY],
     env: {
       ...commonEnv(directory),
+      ...route.env,
       ...ENV,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
-      OPENCODE_DB: `${directory}/${SESSIONS_DIRECTORY}/opencode.db`,
+      OPENCODE_DB: session.kind === 'once' ? ':memory:' : `${directory}/${SESSIONS_DIRECTORY}/opencode.db`,
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
       // The client's own directory is one in it.
       ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
     },
-    passedOn: [...PASSED_ON, ...CLOUD_LOGINS, ...LOGINS],
+    passedOn: [...PASSED_ON, ...OPENCODE_PLACES, ...route.passedOn],
   };
 }
 
 function sessionArgs(session: TurnSession): string[] {
   switch (session.kind) {
     case 'new':
+    case 'once':
       return [];
     case 'resume':
       return [`--session=${session.id}`];
@@ -116,10 +120,12 @@ function variantArgs(thinking: Thinking | null): string[] {
 const NO_TOOL: ToolPolicy = { deny: ['*'], allow: null };
 
 /** What is stronger than every other configuration. */
-function configuration({ policy, tools, mcp }: TurnRequest): object {
+function configuration({ policy, tools, mcp, route, session }: TurnRequest): object {
   const permission = tools === 'none' ? permissions(NO_TOOL, false) : permissions(policy, mcp !== null);
+  const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
   return {
-    agent: { [AGENT]: { mode: 'primary', permission } },
+    ...route.settings,
+    agent: { [AGENT]: { mode: 'primary', ...prompt, permission } },
     permission: { '*': 'deny' },
     instructions: [],
     share: 'disabled',
@@ -171,7 +177,7 @@ function files({ policy, tools, mcp }: TurnRequest): TurnCommand['files'] {
     [`${CONFIGURATION_DIRECTORY}/opencode/package-lock.json`]: JSON.stringify(lock),
     [`${CONFIGURATION_DIRECTORY}/opencode/opencode.json`]: JSON.stringify({ mcp: servers }),
     [`${CONFIGURATION_DIRECTORY}/git/config`]: GIT_CONFIGURATION,
-    [SHELL_FILE]: 'unset BASH_ENV XDG_CONFIG_HOME\n',
+    [SHELL_FILE]: 'unset BASH_ENV XDG_CONFIG_HOME OPENCODE_CONFIG_CONTENT\n',
   };
 }
 
@@ -195,11 +201,3 @@ const ENV: TurnCommand['env'] = {
   OPENCODE_DISABLE_AUTOUPDATE: '1',
   OPENCODE_DISABLE_SHARE: '1',
 };
-
-const LOGINS: readonly string[] = [
-  ...['OPENCODE_CONFIG', 'OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY', 'OPENCODE_MODELS_*'],
-  'OPENCODE_DISABLE_MODELS_FETCH',
-  ...['ANTHROPIC_*', 'OPENAI_*', 'AZURE_*', 'GEMINI_API_KEY', 'GITHUB_TOKEN', 'OPENROUTER_API_KEY'],
-  ...['XAI_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'DEEPSEEK_API_KEY', 'CEREBRAS_API_KEY'],
-  'MOONSHOT_API_KEY',
-];

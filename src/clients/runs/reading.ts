@@ -8,7 +8,7 @@ import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-clie
 /** What the readers of all clients have in common: lines in, a small memory, a conclusion out. */
 
 /** Of the last message so much is kept, in UTF-16 units: the reader's state is written with every step forward. */
-export const TEXT_LENGTH_MAX = 64 * 1024;
+const TEXT_LENGTH_MAX = 64 * 1024;
 /** Of an error, an id, the name of a model or a type. */
 const WORD_LENGTH_MAX = 4096;
 
@@ -121,15 +121,26 @@ export function sinceBefore(total: number | null, before: number | null): number
   return total - before;
 }
 
+/** How much of the last message is kept: of a question's answer all, as nothing of it is stored on the way. */
+export function textLengthMax({ session }: Pick<ReaderStart, 'session'>): number {
+  return session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
+}
+
 /** The last message with one more piece, cut to what is kept; `null` begins a message. */
-export function joinText(text: string | null, piece: string): string {
-  if (text === null) return cutText(piece, TEXT_LENGTH_MAX);
-  return text.length >= TEXT_LENGTH_MAX ? text : cutText(text + piece, TEXT_LENGTH_MAX);
+export function joinText(text: string | null, piece: string, lengthMax: number): string {
+  if (text === null) return cutText(piece, lengthMax);
+  return text.length >= lengthMax ? text : cutText(text + piece, lengthMax);
 }
 
 /** A word of the client's that goes into a state: of bounded length. */
 export function cutWord(text: string): string {
   return cutText(text, WORD_LENGTH_MAX);
+}
+
+/** A property that should be a word, as one, whatever it is: of an object not even the conversion can be trusted. */
+export function wordIn(record: Json, key: string): string {
+  const value = record[key];
+  return cutWord(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'));
 }
 
 /** What there is to conclude besides `Progress`. */
@@ -169,6 +180,7 @@ export function sessionProblem(asked: ReaderStart['session'], answered: string |
     case 'resume':
       return answered === asked.id ? undefined : 'the client did not resume the session: it began another';
     case 'new':
+    case 'once':
       return undefined;
   }
 }

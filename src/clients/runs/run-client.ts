@@ -4,6 +4,7 @@ import type { Thinking } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { Exit } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
+import type { ClientUser, Route, Routed } from '../routes/route.ts';
 
 /**
  * A client as a sub-agent: what to start for a turn, and what its output says. Pure: files are described, not written,
@@ -23,6 +24,8 @@ export type RunClient = {
   };
   /** Which denied tools the client cannot be kept from, in the words of the policy; empty: the policy holds. */
   readonly gaps: (policy: ToolPolicy) => readonly string[];
+  /** Where the user's own client sends questions to; `model`: the one that is asked for. */
+  readonly route: (user: ClientUser, model: string | null) => Routed;
   readonly command: (request: TurnRequest) => TurnCommand;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
@@ -45,16 +48,19 @@ export type TurnSession =
   /** `id` where the client takes one. */
   | { readonly kind: 'new'; readonly id: string }
   | { readonly kind: 'resume'; readonly id: string }
-  | { readonly kind: 'fork'; readonly id: string };
+  | { readonly kind: 'fork'; readonly id: string }
+  /** A question without tools that is not saved; `instructions` take the place of the client's own. */
+  | { readonly kind: 'once'; readonly instructions: string };
 
 export type TurnRequest = {
   readonly prompt: string;
   readonly session: TurnSession;
   /** As the client names its models; without one the client chooses. */
   readonly model: string | null;
+  readonly route: Route;
   readonly thinking: Thinking | null;
   readonly policy: ToolPolicy;
-  /** `none`: the announce step, which only puts into words. */
+  /** `none`: a question and the announce step, which only put into words. */
   readonly tools: 'policy' | 'none';
   readonly budgetUsd: number | null;
   /** The child's working directory. */

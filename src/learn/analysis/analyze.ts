@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { NO_USAGE } from '../../clients/answer.ts';
-import { oneShotClient } from '../../clients/clients.ts';
-import type { OneShotClient, Usage } from '../../clients/one-shot.ts';
+import { NOTHING_SAID, type Usage } from '../../clients/one-shot.ts';
+import type { RunClient } from '../../clients/runs/run-client.ts';
+import { runClient } from '../../clients/runs/run-clients.ts';
 import type { ClientName } from '../../core/client-name.ts';
 import { type Config, readConfig } from '../../core/config.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
@@ -115,7 +115,7 @@ export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOption
 export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> {
   const { paths, cli, trigger } = options;
   if (!isAnythingRecorded(paths)) return { kind: 'insufficient', promptCount: 0 };
-  const client = oneShotClient(cli);
+  const client = runClient(cli);
   const model = modelFor(options);
   const request = requestOf(options, model);
   // At the end of a session the answer is mostly no, and that is cheap to know.
@@ -141,7 +141,9 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   const asked = await askModel(client, prompt, {
     ...options,
     model,
-    budgetUsd: client.canSetBudget ? grantedUsd : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
+    budgetUsd: client.capabilities.keepsBudget
+      ? grantedUsd
+      : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
     onStart: (pid) => writeDatabase(paths, (db) => enterClient(claim.id, pid, identityOf(pid), db)),
   });
   return finish(asked, { id: claim.id, key, prompt }, options);
@@ -190,7 +192,7 @@ function requestOf(
   };
 }
 
-function limitsOf(client: OneShotClient, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
+function limitsOf(client: RunClient, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
   const nowMs = now().getTime();
   const iso = (ms: number) => new Date(ms).toISOString();
   const isAutomatic = trigger === 'session-end';
@@ -202,7 +204,7 @@ function limitsOf(client: OneShotClient, { now, trigger, config, budgetUsd }: An
     budgetUsd: day,
     runsMax: RUNS_PER_DAY_MAX,
     isGone,
-    grantUsdMax: client.canSetBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
+    grantUsdMax: client.capabilities.keepsBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
     isClientAlive: isSameProcess,
   };
 }
@@ -216,7 +218,7 @@ function intervalMs({ analysisOnSessionEnd, analysisMinIntervalMinutes }: Config
 /** Ends what a killed analysis left running, so that at most one runs, and says why this one may not. */
 async function refusalOf(
   request: RunRequest,
-  client: OneShotClient,
+  client: RunClient,
   options: AnalyzeOptions,
 ): Promise<RunRefusal | undefined> {
   const limits = limitsOf(client, options);
@@ -224,11 +226,7 @@ async function refusalOf(
   return writeDatabase(options.paths, (db) => refusedRun(request, limits, db));
 }
 
-async function claimFor(
-  request: RunRequest,
-  client: OneShotClient,
-  options: AnalyzeOptions,
-): Promise<RunClaim> {
+async function claimFor(request: RunRequest, client: RunClient, options: AnalyzeOptions): Promise<RunClaim> {
   const limits = limitsOf(client, options);
   await endClients(writeDatabase(options.paths, (db) => abandonedClients(limits, db)));
   const claim = writeDatabase(options.paths, (db) => claimRun(request, limits, db));
@@ -299,5 +297,5 @@ function reuse(
   const stored = writeDatabase(paths, (db) =>
     db.sqlite.transaction(() => reuseAnswer(known, { key, prompt, ts }, db)),
   );
-  return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
+  return { kind: 'done', ...stored, isCached: true, usage: NOTHING_SAID };
 }

@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { NO_USAGE } from '../../clients/answer.ts';
-import type { OneShotClient, Usage } from '../../clients/one-shot.ts';
+import { variablesNamed } from '../../clients/environment.ts';
+import { NOTHING_SAID, oneShotCommand, readAnswer, type Usage } from '../../clients/one-shot.ts';
+import type { RunClient } from '../../clients/runs/run-client.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { readRegularFile } from '../../sys/read-regular-file.ts';
 import type { CommandResult, RunCommand } from '../../sys/run-command.ts';
 import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './analysis-prompt.ts';
@@ -38,14 +40,10 @@ const REASON_LENGTH_MAX = 500;
 /** Messages of clients are cut at 300; see clients/answer.ts. */
 const CUT_REASON_LENGTH_MIN = 299;
 /** Of a run whose client was never started. */
-const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };
+const NOTHING_SPENT: Usage = { ...NOTHING_SAID, costUsd: 0 };
 
 /** One question, and one more when the answer cannot be used. Never throws. */
-export async function askModel(
-  client: OneShotClient,
-  prompt: AnalysisPrompt,
-  asking: Asking,
-): Promise<Asked> {
+export async function askModel(client: RunClient, prompt: AnalysisPrompt, asking: Asking): Promise<Asked> {
   const first = await askOnce(client, prompt.text, asking);
   if (first.kind === 'failed') return first;
   const read = readAnalysisAnswer(first.text, prompt.groups);
@@ -53,7 +51,7 @@ export async function askModel(
   const problems = read.problems.map(redactSecrets);
   asking.onProgress(`the answer could not be used (${problems[0]}); asking once more …`);
   // Where the client kept to a budget and does not say what it took, that may have been all of it.
-  const spentUsd = first.usage.costUsd ?? (client.canSetBudget ? asking.budgetUsd : 0);
+  const spentUsd = first.usage.costUsd ?? (client.capabilities.keepsBudget ? asking.budgetUsd : 0);
   const budgetUsd = asking.budgetUsd - spentUsd;
   const second =
     budgetUsd > 0
@@ -89,7 +87,7 @@ type Reply =
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
 
 /** One run of the client in a new, empty, private directory. */
-async function askOnce(client: OneShotClient, prompt: string, asking: Asking): Promise<Reply> {
+async function askOnce(client: RunClient, prompt: string, asking: Asking): Promise<Reply> {
   let isStarted = false;
   const onStart = (pid: number) => {
     isStarted = true;
@@ -99,7 +97,7 @@ async function askOnce(client: OneShotClient, prompt: string, asking: Asking): P
     (error: unknown): Reply => ({
       kind: 'failed',
       reason: error instanceof Error ? error.message : String(error),
-      usage: NO_USAGE,
+      usage: NOTHING_SAID,
     }),
   );
   if (reply.kind === 'answered') return reply;
@@ -110,19 +108,22 @@ async function askOnce(client: OneShotClient, prompt: string, asking: Asking): P
   };
 }
 
-async function runClient(client: OneShotClient, prompt: string, asking: Asking): Promise<Reply> {
+async function runClient(client: RunClient, prompt: string, asking: Asking): Promise<Reply> {
   const { env, paths, model, budgetUsd, run, signal, onStart } = asking;
+  const user = { env, agentDir: null, cwd: null, read: readRegularFile };
+  const routed = client.route(user, model ?? null);
+  if (routed.kind === 'refused') return { kind: 'failed', reason: routed.reason, usage: NOTHING_SAID };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(join(paths.home, DIRECTORY_PREFIX));
   try {
-    const command = client.command({ prompt, model, budgetUsd, directory });
+    const command = oneShotCommand(client, { prompt, model, route: routed.route, budgetUsd, directory });
     for (const [name, text] of Object.entries(command.files)) {
       mkdirSync(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
       writeFileSync(join(directory, name), text, { mode: 0o600 });
     }
     const end = await run(command.program, command.args, {
       cwd: directory,
-      env: { ...passedOn(env, command.passedOn), ...command.env },
+      env: { ...variablesNamed(env, command.passedOn), ...command.env },
       stdin: command.stdin,
       timeoutMs: ANSWER_TIMEOUT_MS,
       onStart,
@@ -134,29 +135,18 @@ async function runClient(client: OneShotClient, prompt: string, asking: Asking):
   }
 }
 
-function readEnd(client: OneShotClient, end: CommandResult): Reply {
-  if (end.kind === 'exited') return client.readAnswer(end);
+function readEnd(client: RunClient, end: CommandResult): Reply {
+  if (end.kind === 'exited') return readAnswer(client, end);
   const reason =
     end.kind === 'timed-out'
       ? `${client.program} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
       : `${client.program} could not be run: ${end.reason}`;
-  return { kind: 'failed', reason, usage: NO_USAGE };
+  return { kind: 'failed', reason, usage: NOTHING_SAID };
 }
 
 /** A message may have been cut within a secret, of which the rest has no known shape: then its last word goes. */
 function withoutSecrets(reason: string): string {
   return redactSecrets(reason.length < CUT_REASON_LENGTH_MIN ? reason : reason.replace(/\S*$/, '…'));
-}
-
-/** The variables of these names; a name that ends with `*` stands for all that begin so. */
-function passedOn(env: Environment, names: readonly string[]): Record<string, string> {
-  const isWanted = (name: string) =>
-    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
-  return Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] => isWanted(entry[0]) && entry[1] !== undefined,
-    ),
-  );
 }
 
 /** Of the tokens what is known; a cost of which a part is not known is not known. */

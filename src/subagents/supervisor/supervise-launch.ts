@@ -9,7 +9,7 @@ import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { findProgram, withAbsolutePath } from '../../sys/find-program.ts';
 import { checkpoint } from '../checkpoint.ts';
-import { bringLogin } from '../workplace/agent-login.ts';
+import { bringLogin, userOf } from '../workplace/agent-login.ts';
 import { firstPrompt } from '../workplace/first-prompt.ts';
 import { preparePlace } from './supervise-place.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
@@ -49,10 +49,14 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
   if (session === undefined)
     return { kind: 'failed', reason: 'there is no session of the client to go on with' };
   const client = runClient(run.client);
+  const user = userOf(run, world.env);
+  const routed = client.route(user, run.model.resolved);
+  if (routed.kind === 'refused') return { kind: 'failed', reason: routed.reason };
   const command = client.command({
     prompt: turn.kind === 'task' ? await firstPrompt(run, settings, world) : turn.message,
     session,
     model: run.model.resolved,
+    route: routed.route,
     thinking: run.thinking,
     policy: run.policy,
     tools: turn.kind === 'announce' ? 'none' : 'policy',
@@ -66,7 +70,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
   const program = findProgram(command.program, world.env, world.platform);
   if (program === undefined) return { kind: 'failed', reason: notFound(command.program) };
   writeTurnFiles(files, command);
-  const env = bringLogin({ client: run.client, agentDir: run.agentDir, directory: files.home }, world.env);
+  bringLogin(run.client, user, files.home);
   checkpoint('before-launch-mark', world.env);
   const atMs = world.now().getTime();
   // The last look: whoever wrote a stop before this has prevented the start.
@@ -80,7 +84,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
       program,
       args: command.args,
       cwd: run.cwd,
-      env: withAbsolutePath(clientEnvironment(turn, command, env), world.platform),
+      env: withAbsolutePath(clientEnvironment(turn, command, user.env), world.platform),
       stdin: files.prompt,
       stdout: files.output,
       stderr: files.errors,

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PASSED_ON } from '../../clients/one-shot.ts';
+import { PASSED_ON, variablesNamed } from '../../clients/environment.ts';
 import type { TurnCommand } from '../../clients/runs/run-client.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';
@@ -12,11 +12,11 @@ const PRIVATE_DIRECTORY = { mode: 0o700, recursive: true } as const;
 /** Where everything of ours is, for a command of ours that the client may run: it has to find itself refused there. */
 const OWN_VARIABLES = ['SELF_GENERATION_HOME'];
 /**
- * Where tools of ordinary builds are, and the user's keys by way of their agent; unlike the model alone, a sub-agent runs
- * commands. Named one by one, since what begins like these may be a token (`CARGO_REGISTRY_TOKEN`, `NPM_CONFIG_…`).
+ * Where tools of ordinary builds are; unlike the model alone, a sub-agent runs commands. The agent that holds the user's
+ * keys is not among them: who can ask it is the user on other machines. Named one by one, since what begins like these may be a token (`CARGO_REGISTRY_TOKEN`, `NPM_CONFIG_…`).
  */
 const FOR_BUILDS = [
-  ...['SHELL', 'SSH_AUTH_SOCK'],
+  ...['SHELL'],
   ...['JAVA_HOME', 'JDK_HOME', 'MAVEN_HOME', 'M2_HOME', 'GRADLE_HOME', 'GRADLE_USER_HOME', 'SDKMAN_DIR'],
   ...['ANDROID_HOME', 'ANDROID_SDK_ROOT', 'ANDROID_NDK_HOME', 'KOTLIN_HOME', 'DOTNET_ROOT', 'DEVELOPER_DIR'],
   ...['GOPATH', 'GOROOT', 'GOBIN', 'GOCACHE', 'GOMODCACHE', 'GOTOOLCHAIN', 'GOPRIVATE'],
@@ -68,11 +68,9 @@ export function clientEnvironment(
   env: Environment,
 ): Environment {
   const names = [...PASSED_ON, ...FOR_BUILDS, ...OWN_VARIABLES, ...command.passedOn];
-  const isPassedOn = (name: string) =>
-    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
   const marker = markerOf(turn);
   return {
-    ...Object.fromEntries(Object.entries(env).filter(([name]) => isPassedOn(name))),
+    ...variablesNamed(env, names),
     ...command.env,
     SELF_GENERATION_INTERNAL: '1',
     [marker.name]: marker.value,

@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { GEMINI_LOGIN, geminiLoginEnv, geminiLoginKind } from '../../clients/runs/gemini-login.ts';
+import { isNamed } from '../../clients/environment.ts';
+import { GEMINI_LOGIN, geminiDirectory } from '../../clients/routes/gemini-route.ts';
+import type { ClientUser } from '../../clients/routes/route.ts';
 import type { ClientName } from '../../core/client-name.ts';
 import { isRecord, parseJson, readRecord } from '../../core/guards.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { readRegularFile } from '../../sys/read-regular-file.ts';
 
 /**
  * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the
@@ -74,40 +77,37 @@ export function agentDirFor(
   return null;
 }
 
-export type TurnLogin = {
+export type LoginOf = {
   readonly client: ClientName;
   /** As agentDirFor() gave it. */
   readonly agentDir: string | null;
-  /** The private directory of the turn. */
-  readonly directory: string;
 };
 
-/**
- * Brings the login to a turn before its client starts, and gives the environment to start it with: without the caller's
- * logins when the agent has one of its own. @throws Error from the system when the directory cannot be written.
- */
-export function bringLogin({ client, agentDir, directory }: TurnLogin, env: Environment): Environment {
-  const rest = agentDir === null ? env : withoutVariables(env, PLACES[client].variables);
-  if (client !== 'gemini') return rest;
-  const home = env[GEMINI_LOGIN.variable] ?? env.HOME;
-  const user = home === undefined ? undefined : join(home, GEMINI_LOGIN.directory);
-  const source = agentDir ?? user;
-  if (source === undefined) return rest;
-  linkFiles(source, join(directory, GEMINI_LOGIN.directory));
-  const { settings, dotenv, kindVariable } = GEMINI_LOGIN;
-  const said = geminiLoginEnv(jsonOf(join(source, settings)), textOf(join(source, dotenv)));
-  const known = { ...said, ...rest };
-  const kind = known[kindVariable] || geminiLoginKind(known, has(source, 'oauth_creds.json'));
-  return kind === undefined ? known : { ...known, [kindVariable]: kind };
+/** The environment to start the client with: without the caller's logins when the agent has one of its own. */
+export function loginEnvironment({ client, agentDir }: LoginOf, env: Environment): Environment {
+  if (agentDir === null) return env;
+  const { variables } = PLACES[client];
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isNamed(name, variables)));
 }
 
-/** The text without comments, which the client allows in its settings; empty when it cannot be read. */
-function jsonOf(path: string): string {
-  try {
-    return JSON.stringify(Bun.JSONC.parse(textOf(path)));
-  } catch {
-    return '';
-  }
+/** The user of a run's client, as far as it says where the task goes. */
+export function userOf(
+  { client, agentDir, cwd }: LoginOf & { readonly cwd: string },
+  env: Environment,
+): ClientUser {
+  return { env: loginEnvironment({ client, agentDir }, env), agentDir, cwd, read: readRegularFile };
+}
+
+/**
+ * Brings the login to the private directory of a turn, for the one client that looks for it there. @throws Error from the
+ * system when it cannot be written.
+ */
+export function bringLogin(
+  client: ClientName,
+  user: Pick<ClientUser, 'env' | 'agentDir'>,
+  directory: string,
+): void {
+  if (client === 'gemini') linkFiles(geminiDirectory(user), join(directory, GEMINI_LOGIN.directory));
 }
 
 /** As links: a copy would grow old, because each renewal of a login voids the one before. */
@@ -117,12 +117,6 @@ function linkFiles(source: string, target: string): void {
     if (!has(source, file) || has(target, file)) continue;
     symlinkSync(join(source, file), join(target, file));
   }
-}
-
-function withoutVariables(env: Environment, names: readonly string[]): Environment {
-  const isNamed = (name: string) =>
-    names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !isNamed(name)));
 }
 
 function has(directory: string, file: string): boolean {

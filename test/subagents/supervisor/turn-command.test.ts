@@ -70,7 +70,7 @@ describe('clientEnvironment()', () => {
 
   test('holds what builds need and the client asks for, the marker, and nothing else of the caller', () => {
     const needed = {
-      ...{ PATH: '/bin', HOME: '/home/dev', SHELL: '/bin/zsh', SSH_AUTH_SOCK: '/run/agent' },
+      ...{ PATH: '/bin', HOME: '/home/dev', SHELL: '/bin/zsh' },
       ...{
         JAVA_HOME: '/jdk',
         GOPATH: '/go',
@@ -82,7 +82,14 @@ describe('clientEnvironment()', () => {
     };
     const secret = {
       ...{ CARGO_REGISTRY_TOKEN: 'x', NPM_TOKEN: 'x', GITHUB_TOKEN: 'x', DATABASE_URL: 'x', GOPROXY: 'x' },
-      ...{ SSH_AGENT_PID: '1', JAVA_TOOL_OPTIONS: 'x', LD_PRELOAD: 'x', BASH_ENV: 'x', NODE_OPTIONS: 'x' },
+      ...{
+        SSH_AUTH_SOCK: '/run/agent',
+        SSH_AGENT_PID: '1',
+        JAVA_TOOL_OPTIONS: 'x',
+        LD_PRELOAD: 'x',
+        BASH_ENV: 'x',
+        NODE_OPTIONS: 'x',
+      },
     };
     const command = { ...COMMAND, env: { SHELL: '/bin/sh' }, passedOn: ['GEMINI_*'] };
     expect(clientEnvironment(TURN, command, { ...needed, ...secret, GEMINI_API_KEY: 'k' })).toEqual({

@@ -1,16 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../../../src/core/client-name.ts';
 import { readRunSettings } from '../../../src/core/runs/read-run-settings.ts';
-import { agentDirFor, bringLogin } from '../../../src/subagents/workplace/agent-login.ts';
+import { agentDirFor, bringLogin, loginEnvironment } from '../../../src/subagents/workplace/agent-login.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 
 /** A file with a login of each client, below a directory that is laid out as a home directory. */
@@ -90,7 +82,7 @@ describe('agentDirFor()', () => {
   }
 });
 
-describe('bringLogin()', () => {
+describe('loginEnvironment()', () => {
   const ENV = {
     HOME: '/home/dev',
     PATH: '/bin',
@@ -111,86 +103,39 @@ describe('bringLogin()', () => {
   };
   for (const client of CLIENT_NAMES) {
     test(`takes the caller's logins for ${client} away when the agent has its own, and leaves them otherwise`, () => {
-      using home = temporaryHome();
-      mkdirSync(`${home.path}/own`);
-      const bring = (agentDir: string | null) =>
-        bringLogin({ client, agentDir, directory: `${home.path}/turn` }, { ...ENV, HOME: home.path });
-      expect(bring(null)).toMatchObject({ ...ENV, HOME: home.path });
-      const env = bring(`${home.path}/own`);
+      expect(loginEnvironment({ client, agentDir: null }, ENV)).toEqual(ENV);
+      const env = loginEnvironment({ client, agentDir: '/home/dev/own' }, ENV);
       const gone = Object.keys(ENV).filter((name) => !Object.hasOwn(env, name));
       expect(gone.sort()).toEqual([...withheld[client]].sort());
     });
   }
+});
 
+describe('bringLogin()', () => {
   /** A user's directory of Gemini CLI, and where a turn has its own. */
   const gemini = (home: Home, agentDir: string | null = null, env = {}) => {
-    const directory = `${home.path}/turn`;
-    const given = bringLogin({ client: 'gemini', agentDir, directory }, { HOME: home.path, ...env });
-    return { given, at: `${directory}/.gemini` };
+    bringLogin('gemini', { agentDir, env: { HOME: home.path, ...env } }, `${home.path}/turn`);
+    return `${home.path}/turn/.gemini`;
   };
 
-  test("links the user's login of Gemini CLI into the home of the turn, and says which kind it is", () => {
+  test("links the user's login of Gemini CLI into the home of the turn, and nothing else", () => {
     using home = temporaryHome();
     home.put('.gemini/oauth_creds.json', 'the login');
-    home.put(
-      '.gemini/settings.json',
-      '{"security": {"auth": {"selectedType": "oauth-personal"}}, "mcpServers": {}}',
-    );
-    home.put('.gemini/.env', 'GOOGLE_CLOUD_PROJECT="p"\nPATH=/evil\n');
     home.put('.gemini/GEMINI.md', 'not this');
-    const { given, at } = gemini(home);
+    const at = gemini(home);
     expect(readdirSync(at)).toEqual(['oauth_creds.json']);
     expect(lstatSync(`${at}/oauth_creds.json`).isSymbolicLink()).toBe(true);
-    expect(realpathSync(`${at}/oauth_creds.json`)).toBe(
-      realpathSync(`${home.path}/.gemini/oauth_creds.json`),
-    );
-    expect(given).toEqual({
-      HOME: home.path,
-      GOOGLE_CLOUD_PROJECT: 'p',
-      SELF_GENERATION_GEMINI_LOGIN: 'oauth-personal',
-    });
     // What the client renews is the user's.
     writeFileSync(`${at}/oauth_creds.json`, 'renewed');
     expect(readFileSync(`${home.path}/.gemini/oauth_creds.json`, 'utf8')).toBe('renewed');
-  });
-
-  const kinds: [string, string | undefined, Record<string, string>, string | undefined][] = [
-    ['of settings with comments', '{ // mine\n"security": {"auth": {"selectedType": "a"}},}', {}, 'a'],
-    ['of a key in the environment', undefined, { GEMINI_API_KEY: 'k' }, 'gemini-api-key'],
-    [
-      'of the settings, also with a key',
-      '{"security": {"auth": {"selectedType": "b"}}}',
-      { GEMINI_API_KEY: 'k' },
-      'b',
-    ],
-    ['of Vertex AI', '{ broken', { GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'vertex-ai'],
-    ['of Google, by the variable', undefined, { GOOGLE_GENAI_USE_GCA: 'true' }, 'oauth-personal'],
-    ['that nobody knows', undefined, {}, undefined],
-  ];
-  for (const [name, settings, env, kind] of kinds) {
-    test(`names the kind of login ${name}`, () => {
-      using home = temporaryHome();
-      if (settings !== undefined) home.put('.gemini/settings.json', settings);
-      expect(gemini(home, null, env).given.SELF_GENERATION_GEMINI_LOGIN).toBe(kind);
-    });
-  }
-
-  test('takes the variables of the caller over those of a file', () => {
-    using home = temporaryHome();
-    home.put('.gemini/.env', 'GEMINI_API_KEY=of-the-file');
-    expect(gemini(home, null, { GEMINI_API_KEY: 'of-the-caller' }).given.GEMINI_API_KEY).toBe(
-      'of-the-caller',
-    );
   });
 
   test("links the agent's login instead of the user's", () => {
     using home = temporaryHome();
     home.put('.gemini/oauth_creds.json', "the user's");
     home.put('desk/.gemini/oauth_creds.json', "the agent's");
-    home.put('desk/.gemini/.env', 'GEMINI_API_KEY=of-the-agent');
-    const { given, at } = gemini(home, `${home.path}/desk/.gemini`, { GEMINI_API_KEY: 'of-the-caller' });
+    const at = gemini(home, `${home.path}/desk/.gemini`);
     expect(readFileSync(`${at}/oauth_creds.json`, 'utf8')).toBe("the agent's");
-    expect(given.GEMINI_API_KEY).toBe('of-the-agent');
   });
 
   test('looks where GEMINI_CLI_HOME says, and can be repeated', () => {
@@ -198,6 +143,13 @@ describe('bringLogin()', () => {
     home.put('elsewhere/.gemini/oauth_creds.json', 'x');
     const env = { GEMINI_CLI_HOME: `${home.path}/elsewhere` };
     gemini(home, null, env);
-    expect(existsSync(`${gemini(home, null, env).at}/oauth_creds.json`)).toBe(true);
+    expect(existsSync(`${gemini(home, null, env)}/oauth_creds.json`)).toBe(true);
+  });
+
+  test('brings nothing for a client that reads the login where it is', () => {
+    using home = temporaryHome();
+    home.put('.codex/auth.json', '{}');
+    bringLogin('codex', { agentDir: null, env: { HOME: home.path } }, `${home.path}/turn`);
+    expect(existsSync(`${home.path}/turn`)).toBe(false);
   });
 });
