@@ -9,7 +9,7 @@ import { counted } from '../setup/check.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
 import { withdrawLesson } from '../store/lessons-by-model.ts';
-import { setShared } from '../store/provenance.ts';
+import { sameInClones, setShared } from '../store/provenance.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { agentMark } from './agent-mark.ts';
@@ -73,7 +73,9 @@ export function withdraw(id: number, { json }: { json?: true }, context: CliCont
   return withState(context, `withdraw what is told of error ${id}`, ({ paths }) => {
     const entry = findEntry(id, paths);
     if (entry === undefined) return notFound(id, context);
-    writeDatabase(paths, (db) => withdrawLesson(id, 'user', db));
+    writeDatabase(paths, (db) => {
+      for (const one of sameInClones(id, db)) withdrawLesson(one, 'user', db);
+    });
     if (json) return printJson({ kind: 'withdrawn', id, fix: entry.fix }, context);
     const what = entry.fix === null ? 'nothing was told of it yet' : oneLine(entry.fix);
     context.stdout(
