@@ -9,7 +9,7 @@ import { counted } from '../setup/check.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
 import { withdrawLesson } from '../store/lessons-by-model.ts';
-import { setShared } from '../store/provenance.ts';
+import { sameInClones, setShared } from '../store/provenance.ts';
 import { resolveError } from '../store/resolve-error.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
@@ -75,7 +75,9 @@ export function withdraw(id: number, { json }: { json?: true }, context: CliCont
     if (isKeptFromAgent(`withdraw what is told of error ${id}`, `errors withdraw ${id}`, context)) return;
     const entry = findEntry(id, paths);
     if (entry === undefined) return notFound(id, context);
-    writeDatabase(paths, (db) => withdrawLesson(id, 'user', db));
+    writeDatabase(paths, (db) => {
+      for (const one of sameInClones(id, db)) withdrawLesson(one, 'user', db);
+    });
     if (json) return printJson({ kind: 'withdrawn', id, fix: entry.fix }, context);
     const what = entry.fix === null ? 'nothing was told of it yet' : shownLine(entry.fix);
     context.stdout(

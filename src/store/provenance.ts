@@ -25,3 +25,15 @@ export function setShared(id: number, isShared: boolean, db: Db): boolean {
   );
   return changes > 0;
 }
+
+/** The rows of the same error in all clones of its repository, itself among them. */
+export function sameInClones(id: number, db: Db): number[] {
+  const rows = db.sqlite.all(
+    `SELECT other.id FROM error_kb AS own JOIN repositories AS a ON a.project_path = own.project_path
+       JOIN repositories AS b ON b.repository = a.repository
+       JOIN error_kb AS other ON other.error_normalized = own.error_normalized AND other.project_path = b.project_path
+     WHERE own.id = ?`,
+    id,
+  );
+  return [...new Set([id, ...rows.map((row) => Number(row.id))])];
+}

@@ -1,6 +1,6 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { Db } from './connection.ts';
-import { originOf, otherClones } from './tellable.ts';
+import { beyondOwn, originOf } from './tellable.ts';
 
 /** What SubagentStart reads of the knowledge base: nothing else of it is loaded there. */
 
@@ -32,20 +32,18 @@ const PERSONS_SESSIONS = 2;
 export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
   const lessons: StoredLesson[] = [];
   if (!db.isOwn) return lessons;
-  const paths = otherClones(spellings[0] ?? '', db);
+  const { clones, shared } = beyondOwn(spellings, db);
   for (const path of spellings) read(OF_PROJECT, path, lessons, db);
-  for (const path of paths) read(OF_PROJECT, path, lessons, db);
-  for (const path of spellings) paths.push(path);
-  read(SHARED, JSON.stringify(paths), lessons, db);
+  for (const path of clones) read(OF_PROJECT, path, lessons, db);
+  for (const id of shared) read(SHARED, id, lessons, db);
   return lessons;
 }
 
 const OF_PROJECT = `project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
   ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC`;
-const SHARED =
-  'shared = resolution AND project_path NOT IN (SELECT value FROM json_each(?)) ORDER BY last_used DESC';
+const SHARED = 'id = ?';
 
-function read(which: string, value: string, lessons: StoredLesson[], db: Db): void {
+function read(which: string, value: string | number, lessons: StoredLesson[], db: Db): void {
   const rows = db.sqlite.all(
     `SELECT error_normalized, said, resolution, resolved_by, sessions, project_path FROM error_kb WHERE ${which} LIMIT ?`,
     value,

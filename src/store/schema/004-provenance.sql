@@ -6,7 +6,6 @@ CREATE TABLE IF NOT EXISTS repositories (
   project_path TEXT PRIMARY KEY,
   repository TEXT
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS idx_repositories ON repositories(repository);
 
 -- The resolution that a person shares with every project; another one in its place is not shared.
 ALTER TABLE error_kb ADD COLUMN shared TEXT;

@@ -3,7 +3,7 @@ import { getCachedAnalysis } from '../../../src/store/analysis-cache.ts';
 import type { Db } from '../../../src/store/connection.ts';
 import { countShown, recordPersonsFix, recordSeen, wasShown } from '../../../src/store/error-kb.ts';
 import { findResolution } from '../../../src/store/find-resolution.ts';
-import { noteRepository, setShared } from '../../../src/store/provenance.ts';
+import { noteRepository, sameInClones, setShared } from '../../../src/store/provenance.ts';
 import { searchErrorKB } from '../../../src/store/search-error-kb.ts';
 import { type Case, count, failure, tell, time } from './context.ts';
 
@@ -37,6 +37,23 @@ function learn(
 function summary(known: { resolution: string } | null | undefined): unknown {
   return known ? (JSON.parse(known.resolution) as { summary: unknown }).summary : known;
 }
+
+const IN_CLONES: Case = {
+  title: 'sameInClones() gives the rows of an error in all clones of its repository, and no other',
+  run: ({ open }) => {
+    const db = open();
+    for (const name of ['shop', 'shop2', 'fork', 'plain', 'plain2'])
+      learn(db, UNDEFINED, { project: `/home/dev/${name}` });
+    learn(db, NULL, { project: '/home/dev/shop2' });
+    const repositories = { shop: 'one', shop2: 'one', fork: 'two', plain: null, plain2: null };
+    for (const [name, repository] of Object.entries(repositories))
+      noteRepository(`/home/dev/${name}`, repository, db);
+    assert.deepEqual(
+      [1, 3, 4, 9].map((id) => sameInClones(id, db).toSorted()),
+      [[1, 2], [3], [4], [9]],
+    );
+  },
+};
 
 function share(db: Db, project: string, isShared = true): void {
   const row = db.sqlite.get('SELECT id FROM error_kb WHERE project_path = ?', project);
@@ -108,6 +125,7 @@ const SEARCHES: readonly SearchRow[] = [
 ];
 
 const ERROR_KB_CASES: readonly Case[] = [
+  IN_CLONES,
   {
     title:
       'findResolution() gives the most used of the own project, and nothing of another project or of none',
