@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+
 import { devNull } from 'node:os';
 import { isRecord, readString } from '../../core/guards.ts';
 import { canonicalProjectPath, getProjectPath } from '../../core/project.ts';
@@ -10,6 +10,7 @@ import { isEnabled, loadConfig } from '../../store/config.ts';
 import { logHookFailure } from '../../store/hook-log.ts';
 import { findSuggestions } from '../../store/suggestions.ts';
 import { readDatabase } from '../../store/use-database.ts';
+import { readPlainFile } from '../../sys/plain-file.ts';
 import type { RunCommand } from '../../sys/run-command.ts';
 import { pathExists, readTextFile } from '../../sys/runtime-bun.ts';
 import { readHookInput } from '../../sys/stdin.ts';
@@ -81,7 +82,7 @@ function findApplied(id: string, paths: StatePaths): AppliedOf<'hook'> {
   const suggestion = found.find((one) => one.id === id);
   const applied = suggestion?.status === 'applied' ? readApplied(suggestion.applied) : undefined;
   if (applied?.kind !== 'hook') throw new Error('Cannot run the script: it is not applied');
-  const bytes = readFileSync(scriptPath(id, paths));
+  const bytes = readPlainFile(scriptPath(id, paths));
   if (createHash('sha256').update(bytes).digest('hex') !== applied.sha256)
     throw new Error('Cannot run the script: the file is not as it was when it was applied');
   return applied;
