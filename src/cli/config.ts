@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type ConfigProblem, readPath, writePath } from '../core/config.ts';
 import { CONFIG_FIELDS, effectiveSettings, parseConfig } from '../core/config-fields.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 import {
   type CliContext,
   EXIT_FAILED,
@@ -106,7 +106,7 @@ function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
 /** The file's text, or undefined when there is none. @throws Error naming the file when it cannot be read. */
 function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readPlainFile(path).toString();
   } catch (cause) {
     const error = cause as NodeJS.ErrnoException;
     if (error.code === 'ENOENT') return undefined;

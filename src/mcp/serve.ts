@@ -1,7 +1,9 @@
+import type { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { RunsWorld } from '../subagents/features.ts';
 import { runFeatures } from '../subagents/run-features.ts';
 import { runsWorld } from '../subagents/world.ts';
+import { boundedLines } from './bounded-lines.ts';
 import { watchCaller } from './caller.ts';
 import { newServer } from './server.ts';
 
@@ -33,8 +35,9 @@ export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
   };
   const callerNow = watchCaller(world);
   const server = newServer({ world, callerNow, gone: gone.signal, complain, watch });
-  const ended = connectionEnded();
-  await server.connect(new StdioServerTransport());
+  const lines = boundedLines((line) => process.stdout.write(line));
+  const ended = connectionEnded(lines);
+  await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
   // Only for a main session: what is started from inside a run would be part of it.
   const timer =
     callerNow().kind === 'main' ? setInterval(() => runFeatures.kick(world), KICK_EVERY_MS) : undefined;
@@ -47,9 +50,10 @@ export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
 }
 
 /** The client has closed its end, or is dead: for both, its end of the pipes is closed. */
-function connectionEnded(): Promise<void> {
+function connectionEnded(lines: Transform): Promise<void> {
   return new Promise((resolve) => {
-    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve());
+    for (const event of ['close', 'error']) process.stdin.once(event, () => lines.end());
+    lines.once('end', resolve);
     process.stdout.on('error', () => resolve());
   });
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Turn } from '../core/runs/turn.ts';
@@ -9,6 +9,7 @@ import { listRuns } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { activeTurns } from '../store/runs/turns.ts';
 import { type Sqlite, sqliteErrorCode } from '../store/sqlite.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 import { isGone } from '../sys/process-identity.ts';
 import { type Check, counted, failed, ok, warning } from './check.ts';
 import { treesLeft } from './runs-left.ts';
@@ -117,7 +118,8 @@ function checkLog(paths: StatePaths, now: Date): Check | undefined {
   const path = paths.runsLog;
   if (!existsSync(path)) return undefined;
   const since = new Date(now.getTime() - LOG_DAYS * MS_PER_DAY).toISOString();
-  const recent = readFileSync(path, 'utf8')
+  const recent = readPlainFile(path)
+    .toString()
     .split('\n')
     .map(parseJson)
     .filter(isRecord)

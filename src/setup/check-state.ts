@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseConfig } from '../core/config-fields.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
@@ -10,6 +10,7 @@ import { inspectDatabase, listWithheld } from '../store/inspect.ts';
 import { pruneOldEvents } from '../store/retention.ts';
 import { readUnreadNote, type UnreadNote } from '../store/unread-note.ts';
 import { writeDatabase } from '../store/use-database.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
 import { hookModeIn, readManifest } from './manifest.ts';
 
@@ -91,7 +92,11 @@ export function checkPermissions(paths: StatePaths, platform: string): Check {
 /** Whether every setting is taken as it stands in config.json, and the hooks are switched on. */
 export function checkConfig(paths: StatePaths): Check {
   if (!existsSync(paths.config)) return ok('config', 'no config.json: every setting has its default');
-  const value = parseJson(readFileSync(paths.config, 'utf8').replace(/^\ufeff/, ''));
+  const value = parseJson(
+    readPlainFile(paths.config)
+      .toString()
+      .replace(/^\ufeff/, ''),
+  );
   if (value === undefined) {
     const remedy = 'Correct or remove the file';
     return failed('config', `${paths.config} is not JSON, so every setting has its default`, remedy);
@@ -221,7 +226,8 @@ export function checkHookLog(paths: StatePaths, now: Date): Check {
 /** The noted failures of hooks, oldest first. */
 export function readHookLog(paths: StatePaths): HookLogEntry[] {
   if (!existsSync(paths.hookLog)) return [];
-  return readFileSync(paths.hookLog, 'utf8')
+  return readPlainFile(paths.hookLog)
+    .toString()
     .split('\n')
     .map(parseJson)
     .filter(isRecord)
@@ -237,7 +243,7 @@ export function readHeartbeats(paths: StatePaths): Record<string, string | null>
   return Object.fromEntries(
     HOOKS.map(({ event }) => {
       const file = `${paths.heartbeats}/${event}`;
-      return [event, existsSync(file) ? readFileSync(file, 'utf8').trim() || null : null];
+      return [event, existsSync(file) ? readPlainFile(file).toString().trim() || null : null];
     }),
   );
 }

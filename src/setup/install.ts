@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
 import { type Config, readPath } from '../core/config.ts';
@@ -12,6 +12,7 @@ import {
   realPath,
   writeFileAtomic,
 } from '../sys/atomic-file.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { readAgentFiles, writingAgents } from './agents.ts';
 import { type ClientVersion, clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
@@ -231,7 +232,7 @@ function keptNote({ analysisOnSessionEnd, lessonsModel }: InstallOptions): strin
 }
 
 function namesAgents(configPath: string): boolean {
-  const value = parseJson(readFileSync(configPath, 'utf8'));
+  const value = parseJson(readPlainFile(configPath).toString());
   return isRecord(value) && readPath(value, 'subagentContext.agents') !== undefined;
 }
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { HookMode } from '../core/hook-names.ts';
 import { writeFileAtomic } from '../sys/atomic-file.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 
 /** What install did, so that uninstall can undo exactly that: `~/.self-generation/install.json`. */
 export type Manifest = {
@@ -57,7 +58,7 @@ export type ManifestResult =
 export function readManifest(path: string): ManifestResult {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPlainFile(path).toString();
   } catch (error) {
     if (isRecord(error) && error.code === 'ENOENT') return { kind: 'missing' };
     return { kind: 'unreadable', reason: error instanceof Error ? error.message : String(error) };

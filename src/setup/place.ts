@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { basename, join, posix, win32 } from 'node:path';
 import { isRecord } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { realPath } from '../sys/atomic-file.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 import type { Owner } from './hook-command.ts';
 import type { Failure } from './steps.ts';
 
@@ -71,7 +71,7 @@ export function ownerOf(place: Place, platform: string, binaryBefore: string | u
 export function readSettings(path: string): string | undefined {
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(path);
+    bytes = readPlainFile(path);
   } catch (error) {
     if (isRecord(error) && error.code === 'ENOENT') return undefined;
     throw error;

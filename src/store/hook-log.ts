@@ -18,8 +18,9 @@ export function logHookFailure(hook: string, message: string, paths: StatePaths,
       message: message.slice(0, MESSAGE_LENGTH_MAX),
     };
     fs.mkdirSync(paths.hookLog.slice(0, paths.hookLog.lastIndexOf('/')), { recursive: true, mode: 0o700 });
-    const bytes = fs.statSync(paths.hookLog, { throwIfNoEntry: false })?.size ?? 0;
-    if (bytes > LOG_BYTES_MAX) fs.renameSync(paths.hookLog, `${paths.hookLog}.1`);
+    const found = fs.statSync(paths.hookLog, { throwIfNoEntry: false });
+    if (found?.isFile() === false) return; // A pipe without a reader would never let go of us.
+    if ((found?.size ?? 0) > LOG_BYTES_MAX) fs.renameSync(paths.hookLog, `${paths.hookLog}.1`);
     fs.appendFileSync(paths.hookLog, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
   } catch {
     // There is nowhere left to say it.

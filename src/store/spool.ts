@@ -92,7 +92,9 @@ function markTaken(name: string, db: Db): boolean {
 /** `later` when the file cannot be read now; nothing when it is damaged or no file, so that it is done with. */
 function readRecordings(file: string): Recording[] | 'later' {
   try {
-    const value = parseJson(process.getBuiltinModule('node:fs').readFileSync(file, 'utf8'));
+    const fs = process.getBuiltinModule('node:fs');
+    if (!fs.statSync(file).isFile()) return []; // A pipe would be read for ever.
+    const value = parseJson(fs.readFileSync(file, 'utf8'));
     return Array.isArray(value) ? value.filter((one) => isRecord(one) && isRecord(one.at)) : [];
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';

@@ -28,3 +28,13 @@ export function sqliteErrorCode(error: unknown): string | undefined {
 export function snapshotUri(path: string): string {
   return `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`;
 }
+
+/** What is said of a pipe or a device in a database's place: SQLite would wait for its other end, for ever. */
+export function noDatabaseFile(path: string): Error {
+  return new Error(`Cannot open the database "${path}": a pipe or a device stands there or beside it`);
+}
+
+/** The files that SQLite opens without looking what they are. */
+export function filesOpened(path: string): readonly string[] {
+  return [path, `${path}-journal`];
+}

@@ -30,6 +30,7 @@ export function noteUnread(unread: Unread, paths: StatePaths): void {
     const fs = process.getBuiltinModule('node:fs');
     const directory = paths.unreadNote.slice(0, paths.unreadNote.lastIndexOf('/'));
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (fs.statSync(paths.unreadNote, { throwIfNoEntry: false })?.isFile() === false) return;
     fs.writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
   } catch {
     // The next hook that meets the same notes it.

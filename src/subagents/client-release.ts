@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { PASSED_ON, variablesNamed } from '../clients/environment.ts';
 import type { RunClient } from '../clients/runs/run-client.ts';
 import { runClient } from '../clients/runs/run-clients.ts';
@@ -8,6 +8,7 @@ import { changeRun, getRun } from '../store/runs/runs.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { writeFileAtomic } from '../sys/atomic-file.ts';
 import { findProgram } from '../sys/find-program.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
 import { runCommand } from '../sys/run-command.ts';
 import type { RunsWorld } from './features.ts';
 import { logRunFailure } from './runs-log.ts';
@@ -89,7 +90,7 @@ function knownPath({ data }: StatePaths): string {
 
 function readKnown(paths: StatePaths): Json {
   try {
-    const known = parseJson(readFileSync(knownPath(paths), 'utf8'));
+    const known = parseJson(readPlainFile(knownPath(paths)).toString());
     return isRecord(known) ? known : {};
   } catch {
     return {}; // Nobody has asked yet.

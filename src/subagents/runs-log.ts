@@ -20,8 +20,9 @@ export function logRunFailure(run: string, failure: unknown, paths: StatePaths, 
     const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
     const entry: RunsLogEntry = { ts: now.toISOString(), run, message };
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    if (bytes > LOG_BYTES_MAX) renameSync(path, `${path}.1`);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() === false) return; // A pipe without a reader would take the line, and never let go of us.
+    if ((found?.size ?? 0) > LOG_BYTES_MAX) renameSync(path, `${path}.1`);
     appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
   } catch {
     // There is nowhere left to say it.

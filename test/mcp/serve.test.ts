@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
+import type { Json } from '../../src/core/guards.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type Env, environmentOf, projectIn, SERVER } from './mcp-client.ts';
 
@@ -52,6 +53,44 @@ describe('serveMcp()', () => {
       result: { serverInfo: { name: 'self-generation' }, capabilities: { tools: {} } },
     });
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  });
+
+  test('answers a line of any size, and what is no JSON, with an error, and goes on', async () => {
+    using home = temporaryHome();
+    const huge = (bytes: number) => ({
+      ...call(0, 'sessions_spawn', { task: 'x'.repeat(bytes) }),
+      id: 'long',
+    });
+    const { answers, code } = await served(home, [
+      INITIALIZE,
+      huge(9 * 1024 * 1024),
+      JSON.stringify({ id: 7, method: 'tools/call', params: { a: ['y'.repeat(30 * 1024 * 1024)] } }),
+      'z'.repeat(12 * 1024 * 1024),
+      '{"jsonrpc": "2.0", "id": 9, ',
+      huge(2 * 1024 * 1024),
+      call(10, 'agents_list'),
+      { id: 11, method: 'tools/call' },
+      '{"jsonrpc": "2.0", "id": 12',
+    ]);
+    const found = answers.map(({ id, error, result }) => [
+      id,
+      (error as Json)?.code,
+      (result as Json)?.isError,
+    ]);
+    expect(found.toSorted()).toEqual(
+      [
+        [1, undefined, undefined],
+        ['long', -32600, undefined],
+        [7, -32600, undefined],
+        [null, -32600, undefined],
+        [null, -32700, undefined],
+        ['long', undefined, true], // Its task is too long, which the tool says.
+        [10, undefined, undefined],
+        [11, -32600, undefined],
+        [null, -32700, undefined],
+      ].toSorted(),
+    );
+    expect(code).toBe(0);
   });
 
   test('ends in the middle of a wait, and what is waited for goes on', async () => {

@@ -6,7 +6,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -16,6 +15,7 @@ import { join } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { isRecord } from '../../core/guards.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../../sys/atomic-file.ts';
+import { readPlainFile } from '../../sys/plain-file.ts';
 
 /** One file as it is and as it is to be; null: it is not there. */
 export type FileChange = {
@@ -55,7 +55,7 @@ export function readText(path: string): ReadText {
   try {
     const { size } = statSync(path);
     if (size > TEXT_BYTES_MAX) return refused(`has ${size} bytes, more than ${TEXT_BYTES_MAX}`);
-    const bytes = readFileSync(path);
+    const bytes = readPlainFile(path);
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     return text.includes('\0') ? refused('is no text: it has NUL characters') : { kind: 'read', text };
   } catch (error) {

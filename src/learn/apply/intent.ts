@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { parseJson } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { writeFileAtomic } from '../../sys/atomic-file.ts';
+import { readPlainFile } from '../../sys/plain-file.ts';
 import { type Applied, readApplied } from './applied.ts';
 
 /**
@@ -22,7 +23,7 @@ export function noteIntent(id: string, applied: Applied, { data }: StatePaths): 
 /** What was begun, and neither finished nor taken back. */
 export function readIntents({ data }: StatePaths): Applied[] {
   return namesIn(data)
-    .map((name) => readApplied(parseJson(readFileSync(`${data}/${name}`, 'utf8'))))
+    .map((name) => readApplied(parseJson(readPlainFile(`${data}/${name}`).toString())))
     .filter((applied) => applied !== undefined);
 }
 

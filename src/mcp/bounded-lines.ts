@@ -1,0 +1,84 @@
+import { Transform } from 'node:stream';
+import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+import { isRecord, parseJson } from '../core/guards.ts';
+import { LongJson } from '../core/long-json.ts';
+
+/** Far above the longest task as JSON, and below what the protocol's own reader takes before it gives up for good. */
+export const LINE_BYTES_MAX = 8 * 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+/** Of the JSON-RPC specification. */
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+/**
+ * Standard input for the protocol's reader: whole lines that are messages. Any other line is answered with an error, of
+ * whatever size it is, and in bounded memory: the reader would say nothing, or hear nothing from then on.
+ */
+export function boundedLines(answer: (line: string) => void): Transform {
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  let long: LongJson | undefined;
+  const take = (piece: Uint8Array) => {
+    length += piece.length;
+    if (long === undefined && length > LINE_BYTES_MAX) {
+      long = new LongJson();
+      for (const earlier of pieces.splice(0)) long.push(earlier);
+    }
+    if (long === undefined) pieces.push(piece);
+    else long.push(piece);
+  };
+  const end = (lines: Transform) => {
+    const line = Buffer.concat(pieces);
+    const problem =
+      long === undefined ? problemOf(line) : refusal(INVALID_REQUEST, tooLong(length), idIn(long));
+    pieces = [];
+    length = 0;
+    long = undefined;
+    if (problem === undefined) lines.push(Buffer.concat([line, Buffer.from([LINE_FEED])]));
+    else answer(`${JSON.stringify(problem)}\n`);
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      let start = 0;
+      for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, start)) {
+        take(chunk.subarray(start, at));
+        end(this);
+        start = at + 1;
+      }
+      if (start < chunk.length) take(chunk.subarray(start));
+      done();
+    },
+    flush(done) {
+      if (length > 0) end(this);
+      done();
+    },
+  });
+}
+
+function problemOf(line: Buffer): object | undefined {
+  const text = line.toString();
+  if (text.trim() === '') return undefined; // Asks for nothing.
+  const value = parseJson(text);
+  if (value === undefined) return refusal(PARSE_ERROR, 'the line is not JSON', null);
+  if (JSONRPCMessageSchema.safeParse(value).success) return undefined;
+  return refusal(INVALID_REQUEST, 'the line is no message of JSON-RPC', idOf(value));
+}
+
+function tooLong(bytes: number): string {
+  return `the line is too long: ${bytes} bytes, the most is ${LINE_BYTES_MAX}`;
+}
+
+/** The id of a request, wherever it stands in the line; null when there is none to be found. */
+function idIn(long: LongJson): string | number | null {
+  return idOf(parseJson(new TextDecoder().decode(long.take())));
+}
+
+function idOf(message: unknown): string | number | null {
+  const id = isRecord(message) ? message.id : null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+function refusal(code: number, message: string, id: string | number | null): object {
+  return { jsonrpc: '2.0', id, error: { code, message } };
+}
