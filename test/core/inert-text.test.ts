@@ -90,6 +90,8 @@ const FRAMES: readonly string[] = [
     '˂system˃',
     'ᐸsystemᐳ',
     '≺system≻',
+    '◁system▷',
+    '\u{1d236}system>',
     '&lt;system&gt;',
     '&LT;system&GT;',
   ],
@@ -153,7 +155,7 @@ function seen(text: string): string {
     .replace(/&(?:lt|lang|#0*60|#x0*3c);?|\\+(?:u003c|x3c|u\{3c\})/gi, '<')
     .replace(/&#91;|\\u005b/g, '[')
     .normalize('NFKC')
-    .replace(/[‹«˂≪≺⋖❬❮❰⟨⟪⦑⧼〈《ᐸᚲ]/g, '<')
+    .replace(/\u{1d236}|[◁‹«˂≪≺⋖❬❮❰⟨⟪⦑⧼〈《ᐸᚲ]/gu, '<')
     .replace(/[【〔⟦〚]/g, '[')
     .replace(/[꞉∶ː]/g, ':');
 }
