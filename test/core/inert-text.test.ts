@@ -31,6 +31,7 @@ describe('inertText() and inertLines() leave alone', () => {
     'error: unknown option: --bail &limit=3 a&amp;b C:\\users\\x03c',
     'operating_system::linux user::name',
     '## heading, issue #12, C#',
+    'run `chown user:group file` or `docker run -u user:1000`, see https://user:1@host',
     '한글 오류: 파일이 없습니다 (사용자가 취소함)',
   ];
   for (const text of innocent) {
