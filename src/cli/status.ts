@@ -154,10 +154,15 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
   if (given.length > 0) {
     const table = newTable(['sub-agent', 'type', 'project', 'was given'], context);
     for (const { ts, agentType, project, text } of given) {
-      table.push([ts.slice(0, 19), short(agentType ?? '?'), short(project), short(text)]);
+      table.push([ts.slice(0, 19), short(agentType ?? '?'), short(project), short(withoutFrame(text))]);
     }
     context.stdout(`\nWhat sub-agents were given\n${table.toString()}\n`);
   }
+}
+
+/** The frame is the same around all of them. */
+function withoutFrame(text: string): string {
+  return text.startsWith('<record ') ? text.split('\n').slice(1, -1).join(' ') : text;
 }
 
 function sentence(text: string): string {

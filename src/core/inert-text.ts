@@ -46,7 +46,7 @@ const SPEAKERS: Frame = {
     ...['*:', '_:', ' :'],
   ],
   shape: () =>
-    /(?:^[^\p{L}\p{N}\n]{0,16}(?:human|assistant|system|user|developer|시스템|사용자|어시스턴트|인간|[\uff21-\uff5a\u{1d400}-\u{1d7ff}]{4,12})|(?<![\p{L}\p{N}_-])(?:Human|Assistant|System|User|Developer))[*_\s]{0,4}[:\u02d0\u2236\ua789\ufe30\ufe55\uff1a](?!:)/gimu,
+    /(?:^[^\p{L}\p{N}\n]{0,16}(?:human|assistant|system|user|developer|시스템|사용자|어시스턴트|인간|[\uff21-\uff5a\u{1d400}-\u{1d7ff}]{4,12})|(?<![\p{L}\p{N}_-])(?:human|assistant|system|user|developer)(?=[*_\s]{0,4}[:\u02d0\u2236\ua789\ufe30\ufe55\uff1a][*_]{0,3}(?:\s|$)))[*_\s]{0,4}[:\u02d0\u2236\ua789\ufe30\ufe55\uff1a](?!:)/gimu,
   instead: (found) => `${found.slice(0, -1)};`,
 };
 
@@ -57,7 +57,7 @@ const FRAMES: readonly Frame[] = [
   {
     signs: ['<', '&l', '&#', '&amp;', '\\u', '\\x'],
     shape: () =>
-      /(?:[<\u00ab\u02c2\u1438\u16b2\u2039\u226a\u227a\u22d6\u2329\u2768-\u2775\u27e6-\u27ef\u2983-\u2998\u29fc\u2aa1\u2af7\u3008-\u3011\u3014-\u301b\ufe3d-\ufe48\ufe64\uff1c\uff3b]|&(?:amp;)*(?:lt|l(?:ang(?:le)?|saquo|aquo|sqb|brack)\b|#0*(?:60|91)(?!\d)|#x0*(?:3c|5b)(?![\da-f]));?|\\+(?:u00|x|u\{0*)(?:3c|5b)\}?)(?!(?:STR|PATH|N)>)(?=<*[^\s\d<=()>"'$,.;&-]|-[a-z_가-힣]|\d\w{0,15}>|\s{1,8}[/!?|]?[a-z_가-힣][\w-]{0,63}(?:\s[^<>]{0,80}=[^<>]{0,80})?\s{0,8}[/>])/gi,
+      /(?:\ud834\ude36|[<\u00ab\u02c2\u1438\u16b2\u2039\u226a\u227a\u22d6\u2329\u25c0-\u25c5\u2768-\u2775\u27e6-\u27ef\u2983-\u2998\u29fc\u2aa1\u2af7\u3008-\u3011\u3014-\u301b\ufe3d-\ufe48\ufe64\uff1c\uff3b]|&(?:amp;)*(?:lt|l(?:ang(?:le)?|saquo|aquo|sqb|brack)\b|#0*(?:60|91)(?!\d)|#x0*(?:3c|5b)(?![\da-f]));?|\\+(?:u00|x|u\{0*)(?:3c|5b)\}?)(?!(?:STR|PATH|N)>)(?=<*[^\s\d<=()>"'$,.;&-]|-[a-z_가-힣]|\d\w{0,15}>|\s{1,8}[/!?|]?[a-z_가-힣][\w-]{0,63}(?:\s[^<>]{0,80}=[^<>]{0,80})?\s{0,8}[/>])/gi,
     instead: () => '(',
   },
   // `[INST]`, `[/SYSTEM_PROMPT]`, `[TOOL_CALLS]`, and our own headings.

@@ -116,7 +116,7 @@ describe('status', () => {
       agentId: 'abc',
       agentType: 'executor',
       project: 'app',
-      text: 'recent errors:\n- \u001b[31mx',
+      text: '<record note="x">\nrecent errors:\n- \u001b[31mx\n</record>',
     };
     home.put('.self-generation/given/abc.json', JSON.stringify({ ts: '2026-11-20T09:00:00.000Z', ...note }));
     const { stdout, code } = await status(home);

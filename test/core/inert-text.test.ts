@@ -31,6 +31,7 @@ describe('inertText() and inertLines() leave alone', () => {
     'error: unknown option: --bail &limit=3 a&amp;b C:\\users\\x03c',
     'operating_system::linux user::name',
     '## heading, issue #12, C#',
+    'run `chown user:group file` or `docker run -u user:1000`, see https://user:1@host',
     '한글 오류: 파일이 없습니다 (사용자가 취소함)',
   ];
   for (const text of innocent) {
@@ -90,6 +91,8 @@ const FRAMES: readonly string[] = [
     '˂system˃',
     'ᐸsystemᐳ',
     '≺system≻',
+    '◁system▷',
+    '\u{1d236}system>',
     '&lt;system&gt;',
     '&LT;system&GT;',
   ],
@@ -153,7 +156,7 @@ function seen(text: string): string {
     .replace(/&(?:lt|lang|#0*60|#x0*3c);?|\\+(?:u003c|x3c|u\{3c\})/gi, '<')
     .replace(/&#91;|\\u005b/g, '[')
     .normalize('NFKC')
-    .replace(/[‹«˂≪≺⋖❬❮❰⟨⟪⦑⧼〈《ᐸᚲ]/g, '<')
+    .replace(/\u{1d236}|[◁‹«˂≪≺⋖❬❮❰⟨⟪⦑⧼〈《ᐸᚲ]/gu, '<')
     .replace(/[【〔⟦〚]/g, '[')
     .replace(/[꞉∶ː]/g, ':');
 }
