@@ -83,7 +83,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['pul-', 'pul-[a-f0-9]{40}'],
   ['.atlasv1.', '[A-Za-z0-9]{14}\\.atlasv1\\.[\\w=-]{40,80}'], // Terraform
   ['hvs.|hvb.|hvr.', 'hv[sbr]\\.[\\w-]{20,400}'], // Vault
-  ['s.', 's\\.(?=[A-Za-z]{0,20}\\d)(?=[A-Za-z0-9]{0,20}[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9])'],
+  ['s.', 's\\.(?=[A-Za-z]{0,23}\\d)(?=[A-Za-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9])'],
   ['dp.', 'dp\\.(?:pt|st|ct|sa|scim|audit)\\.(?:[a-z0-9_-]{2,35}\\.)?[A-Za-z0-9]{30,50}'], // Doppler
   ['ops_', 'ops_eyJ[A-Za-z0-9+/]{40,}={0,3}'], // 1Password
   ['A3-', 'A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}'],
