@@ -29,7 +29,7 @@ export function redactNamed(text: string): string {
 
 function redactHeaders(text: string): string {
   const authorization =
-    /\b((?:proxy-)?authorization\\?["']?[ \t]{0,3}[:=][ \t]{0,3}\\?["']?(?:(?:bearer|basic|token|digest|apikey|[a-z-]{2,24}(?=[ \t]{1,3}(?:\[REDACTED|[^\s"',;]{0,400}\d)))[ \t]{1,3})?)([^\s"',;\\]{4,4000})/gi;
+    /\b((?:proxy-)?authorization\\?["']?\]?[ \t]{0,3}[:=][ \t]{0,3}\\?["']?(?:(?:bearer|basic|token|digest|apikey|[a-z-]{2,24}(?=[ \t]{1,3}(?:\[REDACTED|[^\s"',;]{0,400}\d)))[ \t]{1,3})?)([^\s"',;\\]{4,4000})/gi;
   const cookie =
     /\b((?:set-)?cookie\\?["']?[ \t]{0,3}:[ \t]{0,3}\\?["']?)(?=[^\r\n"';]{0,400}=)[^\r\n"']{3,}[^\r\n"'\\]/gi;
   const bearer = /\b(bearer[ \t]{1,3})(?=[\w.~+/-]{0,400}\d)([\w.~+/=-]{16,4000})/gi;
@@ -83,7 +83,7 @@ function redactBehind(
 function redactSettings(text: string): string {
   if (!/[=:：＝>|]|value/.test(text)) return text;
   const names =
-    /(?<![\w가-힣.-])([\w가-힣.-]{1,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|:=|[=:：＝])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8})/gi;
+    /(?<![\w가-힣.-])([\w가-힣.-]{1,160})(?:\\?["'`]?\]?|\)(?==)|[ \t]{0,40}\[\w{0,20}\])(?:[ \t]{0,40}(=>|<-|->|:=|[=:：＝→])[ \t]{0,40}(?:(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,40}(?:- )?(?![\w."'-]{1,80}["']?[:=](?:\s|$)))?(?:\[\s{0,8}(?=["']))?|(>)|\s{0,40},?\s{0,40}(?:\\?["'])?(value)(?:\\?["'])?\s{0,8}[:=]\s{0,8}|[ \t]{1,8}(\|)[ \t]{1,8}|[,(][ \t]{0,8}(?=["']))/gi;
   return redactBehind(text, names, (found) => {
     const [all, name = '', sign, tag, attribute] = found;
     if (
@@ -114,6 +114,7 @@ function redactOptions(text: string): string {
 const SAID_NAMES = [
   'pass',
   'pwd',
+  'pw',
   'secret',
   'token',
   'api',
@@ -130,7 +131,7 @@ const SAID_NAMES = [
 /** `the password is X`, `비밀번호는 X`. */
 function redactSentences(text: string): string {
   const names =
-    /(?<![\w가-힣.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|비밀번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)[ \t]{1,4}(?:(?:is|was|to|as|are|now|이제|지금)[ \t]{1,4}){0,2}`?(?=["']?[!-~]{6})/gi;
+    /(?<![\w가-힣.-])((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credentials?|pw|비밀 ?번호|비번|암호|패스워드|인증키|토큰|시크릿|비밀키)s?[은는이가을를도로]?)(?: for \S{1,40}?)?(?:[ \t]{1,4}(?:is|was|to|as|are|now|이제|지금)){0,2}(?:[ \t]{0,2}:[ \t]{0,4}|[ \t]{1,4})`?(?=["']?[!-~]{6})/gi;
   return redactBehind(text, names, ([all, name = '']) => ({
     name,
     separator: isSaid(all, name) ? 'is' : ' ',
@@ -180,7 +181,7 @@ function isSecretHere(
   bare: string,
   { name, separator, isAfterBlank, isQuoted, next }: Surroundings,
 ): boolean {
-  if (separator === ' ' || separator === '|') return isPasswordLike(bare) || UUID.test(bare);
+  if (/^(?:[ |→]|->)$/.test(separator)) return isPasswordLike(bare) || UUID.test(bare);
   if (separator === '>' && !next.startsWith('<')) return isPasswordLike(bare);
   if (separator === 'is')
     return isPasswordLike(bare) || /^(?=\D*\d)(?!v?\d+\.?\d*$|\d{1,5}$)[\w`-]{6,80}$/.test(bare);

@@ -39,7 +39,7 @@ function unescaped(text: string): string {
     if (open.includes('\\')) {
       open = open
         .replace(/\\{1,8}(?:u00|u\{|x)([2-7][0-9a-f])\}?/gi, fromHex)
-        .replace(/\\{1,8}(?=["'/])|[ \t]{1,8}\\{1,4}(?:\r?\n|[ \t])[ \t]{0,40}/g, (found) =>
+        .replace(/\\{1,8}(?=["'/])|[ \t]{0,8}\\{1,4}(?:\r?\n|[ \t])[ \t]{0,40}/g, (found) =>
           /\s/.test(found) ? ' ' : '',
         );
     }

@@ -16,7 +16,7 @@ export function nameKind(name: string): NameKind {
 /** Whether a text may have such names in it: mostly the only look that it costs. */
 export function mayNameSecrets(lowerCase: string): boolean {
   const isIn = (word: string) => lowerCase.includes(word);
-  if (lowerCase.includes('key') || lowerCase.includes('pass')) return true;
+  if (lowerCase.includes('key') || lowerCase.includes('pass') || isIn('비밀')) return true;
   if (SECRET_STEMS.some(isIn) || isIn('connection') || isIn('phrase')) return true;
   for (const words of [SECRET_WORDS, DOUBTFUL_WORDS]) for (const word of words) if (isIn(word)) return true;
   return false;

@@ -83,7 +83,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['pul-', 'pul-[a-f0-9]{40}'],
   ['.atlasv1.', '[A-Za-z0-9]{14}\\.atlasv1\\.[\\w=-]{40,80}'], // Terraform
   ['hvs.|hvb.|hvr.', 'hv[sbr]\\.[\\w-]{20,400}'], // Vault
-  ['s.', 's\\.(?=[A-Za-z]{0,20}\\d)(?=[A-Za-z0-9]{0,20}[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9])'],
+  ['s.', 's\\.(?=[A-Za-z]{0,23}\\d)(?=[A-Za-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9])'],
   ['dp.', 'dp\\.(?:pt|st|ct|sa|scim|audit)\\.(?:[a-z0-9_-]{2,35}\\.)?[A-Za-z0-9]{30,50}'], // Doppler
   ['ops_', 'ops_eyJ[A-Za-z0-9+/]{40,}={0,3}'], // 1Password
   ['A3-', 'A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}'],
@@ -111,6 +111,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['xkeysib-', 'xkeysib-[a-f0-9]{40,80}-[A-Za-z0-9]{10,24}'],
   ['xsmtpsib-', 'xsmtpsib-[a-f0-9]{40,80}-[A-Za-z0-9]{10,24}'],
   ['key-', '(?:pub)?key-[a-f0-9]{32}'], // Mailgun
+  ['-', '[a-h0-9]{32}-[a-h0-9]{8}-[a-h0-9]{8}(?![A-Za-z0-9-])'],
   ['-us', '[a-f0-9]{32}-us\\d{1,2}'], // Mailchimp
   ['md-', 'md-(?=[\\w-]{0,21}\\d)(?=[\\w-]{0,21}[A-Z])[\\w-]{22}(?![\\w-])'],
   ['re_', 're_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,28}'], // Resend
@@ -158,7 +159,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['Atz', 'Atz[ar]\\|[\\w+/=-]{40,600}'],
   ['sm_', 'sm_[aps]at_[A-Za-z0-9]{16}'],
   // What runs
-  ['NRA', 'NRA[KA]-[A-Z0-9]{20,40}'], // New Relic
+  ['NRA', 'NRA[KA]-[A-Za-z0-9]{20,40}'], // New Relic
   ['NRI', 'NRI[IQ]-[\\w-]{20,40}'],
   ['NRJS-', 'NRJS-[a-f0-9]{19}'],
   ['NRAL', '[a-f0-9]{36}NRAL'],
@@ -173,6 +174,7 @@ export const TOKEN_SHAPES: readonly (readonly [near: string, shape: string])[] =
   ['hcai', 'hcai[ck]_[a-z0-9]{50,70}'], // Honeycomb
   ['pnu_', 'pnu_[A-Za-z0-9]{36}'],
   ['apify_api_', 'apify_api_[A-Za-z0-9]{30,50}'],
+  ['k.', '[ps]k\\.[a-z0-9]{60}\\.[a-z0-9]{22}'],
   ['k.eyJ', '[pst]k\\.eyJ[\\w-]{20,200}\\.[\\w-]{16,60}'], // Mapbox
   ['_mmk', '[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk'],
   ['4b1d', '4b1d[A-Za-z0-9]{38}'], // ClickHouse
@@ -268,8 +270,8 @@ export const DOUBTFUL_WORDS: ReadonlySet<string> = new Set(
     // Whose settings are mostly keys
     'adafruit adobe airtable algolia alibaba asana atlassian bitbucket bittrex cloudflare codecov cohere coinbase confluent ' +
     'confluence contentful datadog discord droneci dropbox etsy facebook fastly finicity finnhub flickr freshbooks gitter ' +
-    'gocardless heroku hubspot intercom jfrog jira kakao kraken kucoin launchdarkly linkedin lob looker mailchimp mailgun ' +
-    'mapbox mattermost meraki messagebird naver netlify nytimes okta plaid rapidapi sendbird sendgrid sentry snyk sonar ' +
+    'gocardless heroku hubspot instagram intercom jfrog jira kakao kraken kucoin launchdarkly linear linkedin lob looker mailchimp mailgun ' +
+    'mapbox mattermost meraki messagebird naver netlify newrelic nytimes okta plaid rapidapi sendbird sendgrid sentry snyk sonar ' +
     'sourcegraph squarespace sumo telegram telegr tosspayments travis trello twilio twitch twitter typeform yandex zendesk'
   ).split(' '),
 );
