@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { withoutPrefix } from '../../core/command.ts';
 import { type Json, readString } from '../../core/guards.ts';
 import type { HookDeclaration } from '../../core/hook-declaration.ts';
+import { inertLines } from '../../core/inert-text.ts';
 import type { Project } from '../../hooks/decision.ts';
 import type { HookEvent } from '../../hooks/event.ts';
 import { filePath, withinProject } from '../../hooks/tool-call.ts';
@@ -14,10 +15,11 @@ import { parseShell, unquoted } from '../../lessons/shell.ts';
 export function answerDeclared(hook: HookDeclaration, event: HookEvent, project: Project): Json | undefined {
   if (event.name !== hook.event || !('tool' in event) || !hook.tools.includes(event.tool)) return undefined;
   if (hook.when !== undefined && !isMeant(hook.when, event, project)) return undefined;
+  const text = inertLines(hook.text);
   const said =
     hook.action === 'deny'
-      ? { permissionDecision: 'deny', permissionDecisionReason: hook.text }
-      : { additionalContext: hook.text };
+      ? { permissionDecision: 'deny', permissionDecisionReason: text }
+      : { additionalContext: text };
   return { hookSpecificOutput: { hookEventName: hook.event, ...said } };
 }
 
