@@ -33,13 +33,14 @@ function isPlain(name: string): boolean {
     else letters = digits = 0;
     if ((isLetter && digits > 0) || letters > LETTERS_MAX || digits > DIGITS_MAX) isWords = false;
   }
-  const isUuid = name.length === 36 && name[8] === '-' && name[23] === '-';
+  // With its four dashes, or without any, as background runs have it.
+  const isUuid = name.length === 32 || (name.length === 36 && name[8] === '-' && name[23] === '-');
   return isWords || hexDigits <= HEX_DIGITS_MAX || (isUuid && hexDigits === 32);
 }
 
-/** The ids of calls, messages and sessions. */
+/** The ids of calls, messages and sessions, and the keys of background runs. */
 function isClientsId(name: string): boolean {
-  return /^(?:agent-a?(?:[a-z]{1,20}-)?[0-9a-f]{1,24}|(?:toolu|srvtoolu|call|ses|msg|prt|req|fc|item|thread|turn|chatcmpl|resp)[-_](?:[A-Za-z0-9]{2,10}[-_]){0,2}[A-Za-z0-9]{1,56})$/.test(
+  return /^(?:agent:[a-z][\w-]{0,24}:subagent:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent-a?(?:[a-z]{1,20}-)?[0-9a-f]{1,24}|(?:toolu|srvtoolu|call|ses|msg|prt|req|fc|item|thread|turn|chatcmpl|resp)[-_](?:[A-Za-z0-9]{2,10}[-_]){0,2}[A-Za-z0-9]{1,56})$/.test(
     name,
   );
 }

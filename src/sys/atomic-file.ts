@@ -38,6 +38,9 @@ export function writeFileAtomic(
 ): void {
   const target = resolveLinks(path);
   const existing = statOrUndefined(target);
+  // A pipe or a device would be gone for everybody, and a link may lead to one of the system's.
+  if (existing !== undefined && !existing.isFile())
+    throw new Error(`Cannot write "${path}": what stands there is no file`);
   throughTemporary(target, (temporary) => {
     const file = openSync(temporary, 'wx', PRIVATE_FILE_MODE);
     try {

@@ -161,7 +161,7 @@ set password length to 12
 add secret rotation to the roadmap
 git add src/auth/token.ts src/auth/secret.ts
 npm install jsonwebtoken bcrypt
-npm config set registry https://registry.npmjs.org/
+npm config set registry https://packages.example/
 npm config set strict-ssl false
 docker run -u 1000:1000 -p 8080:80 nginx
 docker compose -p shop up -d
@@ -282,7 +282,7 @@ function innocents(): string[] {
     () => `sha256:${hex(64)}`,
     () => `"integrity": "sha512-${dice.text(86)}=="`,
     () => `github.com/acme/shop v1.${dice.below(99)}.0 h1:${dice.text(43)}=`,
-    () => `"resolved": "https://registry.npmjs.org/a/-/a-${dice.below(9)}.${dice.below(99)}.0.tgz"`,
+    () => `"resolved": "https://packages.example/a/-/a-${dice.below(9)}.${dice.below(99)}.0.tgz"`,
     () => `/home/dev/${dice.text(16)}/app/src/components/Button.tsx`,
     () => `https://x.example/articles/${dice.below(99999)}?page=2`,
     () => `checksum = "${hex(64)}"`,

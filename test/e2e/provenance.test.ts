@@ -255,7 +255,7 @@ describe('what a repository has learnt', () => {
       home: home.path,
       env: { CLAUDECODE: '1' },
     });
-    expect([agent.exitCode, agent.stderr]).toEqual([1, expect.stringContaining('shared by a person')]);
+    expect([agent.exitCode, agent.stderr]).toEqual([1, expect.stringContaining('a person decides')]);
     expect((await toldIn(home, bank, 1)).join()).not.toContain(MIGRATE);
 
     expect((await run(home, 'errors', 'share', id)).exitCode).toBe(0);

@@ -35,6 +35,14 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('writeFileAtomic()', () => {
+  test('leaves a pipe, and what is no file at the end of a link, as it is', () => {
+    Bun.spawnSync(['mkfifo', at('pipe')]);
+    symlinkSync(at('pipe'), at('link'));
+    for (const name of ['pipe', 'link'])
+      expect(() => writeFileAtomic(at(name), 'text')).toThrow('what stands there is no file');
+    expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
+  });
+
   test('makes a private file', () => {
     writeFileAtomic(at('new'), 'text');
     expect(readFileSync(at('new'), 'utf8')).toBe('text');
