@@ -11,6 +11,19 @@ import { includesOne, isPasswordLike, isReference, isWordy, REDACTED } from './s
 
 /** Replaces what looks like a secret by `[REDACTED]` and leaves what surrounds it. Idempotent, never throws. */
 export function redactSecrets(text: string): string {
+  // What has been taken out may leave a place of another secret: then it is looked through again.
+  let safe = text;
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
+    const before = safe;
+    safe = redactOnce(before);
+    if (safe === before) break;
+  }
+  return safe;
+}
+
+const PASSES_MAX = 5;
+
+function redactOnce(text: string): string {
   if (text.length < 6) return text;
   const safe = redactOpen(text);
   const open = unescaped(safe);
