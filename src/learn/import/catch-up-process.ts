@@ -19,8 +19,8 @@ const PRIVATE_UMASK = 0o077;
 
 /**
  * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
- * waits, learns from the whole project, and looks of which repository it is a clone. One for each transcript at a time. Never throws; its
- * failures stand in the hooks' log.
+ * waits, learns from the whole project, and looks of which repository it is a clone. One for each transcript at a time.
+ * Never throws; its failures stand in the hooks' log.
  */
 export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {
   const paths = statePaths(env, process.platform);
