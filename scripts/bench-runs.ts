@@ -24,6 +24,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
+import { ASKS_NEVER } from '../src/core/runs/permissions.ts';
 import type { Turn } from '../src/core/runs/turn.ts';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { claimTurns } from '../src/store/runs/lane.ts';
@@ -141,6 +142,7 @@ function accept({ root, paths }: Place): Turn {
         cwd: root,
         worktreeMode: 'never',
         policy: { deny: [], allow: null },
+        permissions: ASKS_NEVER,
         gaps: [],
         agentDir: null,
         warning: null,

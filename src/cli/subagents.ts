@@ -94,7 +94,8 @@ function withListFlags(command: Command): Command {
 
 const SPAWN_CALLS = [
   `'Look for dead code and list it'`,
-  `--cli codex --timeout 10m --label docs 'Correct the README'`,
+  `--permissions edit --label docs 'Correct the README'`,
+  `--cli codex --timeout 10m 'Which parts of the API have no tests?'`,
   '--worktree always --wait - < task.md',
 ];
 
@@ -114,6 +115,10 @@ function spawnCommand(tools: RunTools): Command {
         'always',
         'never',
       ]),
+    )
+    .option(
+      '--permissions <P>',
+      'what it may do without asking: edit, all, or rules like edit,exec(npm test:*)',
     )
     .option('--wait', 'wait for its result')
     .action((words: string[], _flags: SpawnFlags, self: Command) =>

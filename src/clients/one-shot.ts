@@ -1,3 +1,4 @@
+import { ASKS_FIRST } from '../core/runs/permissions.ts';
 import { NO_POLICY } from '../core/runs/tool-policy.ts';
 import { NO_USAGE } from '../core/runs/usage.ts';
 import type { Route } from './routes/route.ts';
@@ -56,6 +57,7 @@ export function oneShotCommand(
     model: model ?? null,
     thinking: null,
     policy: NO_POLICY,
+    permissions: ASKS_FIRST,
     tools: 'none',
     budgetUsd: client.capabilities.keepsBudget ? (budgetUsd ?? null) : null,
     cwd: rest.directory,

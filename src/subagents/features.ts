@@ -63,6 +63,8 @@ export type SpawnRequest = {
   readonly idempotencyKey?: string;
   /** Absolute; otherwise the requester's. */
   readonly cwd?: string;
+  /** What a person lets it do besides: `edit`, `all`, or rules. */
+  readonly permissions?: readonly string[];
 };
 
 export type SpawnAnswer =
@@ -72,6 +74,8 @@ export type SpawnAnswer =
       readonly childSessionKey: string;
       readonly number: number;
       readonly warning?: string;
+      /** What it cannot do, and what would let it. */
+      readonly note?: string;
       /** From 1 on, while it waits. */
       readonly queuePosition?: number;
       readonly deduplicated?: boolean;

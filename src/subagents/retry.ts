@@ -1,9 +1,11 @@
 import { isAbsolute, join, relative, sep } from 'node:path';
+import { grantProblem } from '../core/runs/permissions.ts';
 import type { Requester, Run } from '../core/runs/run.ts';
 import { isTerminal } from '../core/runs/turn.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
+import { isPerson } from './requester-permissions.ts';
 import { spawnAgain } from './spawn.ts';
 
 const MS_PER_SECOND = 1000;
@@ -22,7 +24,9 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   if (!isTerminal(turn.state)) {
     return { status: 'error', error: `Subagent #${run.number} is still ${turn.state}: stop it first.` };
   }
-  return spawnAgain(requestOf(run), requester, world);
+  const request = requestOf(run);
+  const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
+  return spawnAgain({ ...request, ...permissions }, requester, world);
 }
 
 /** A worktree is made anew, from where the first was made: the same directory of the repository. */
@@ -31,6 +35,13 @@ function placeOf({ worktree, cwd }: Run): string {
   const inside = relative(worktree.path, cwd);
   const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
   return isInside ? join(worktree.repository, inside) : worktree.repository;
+}
+
+/** A person lets it do once more what it was let do. */
+function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
+  if (mode === 'all') return ['all'];
+  const known = allow.filter((rule) => grantProblem(rule) === undefined);
+  return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
 }
 
 function requestOf(run: Run): SpawnRequest {

@@ -12,6 +12,7 @@ import type { Sqlite } from '../store/sqlite.ts';
 import { startSupervisors } from './advance.ts';
 import type { Refusal, RunsWorld, SendAnswer } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
+import { isPerson, requesterPermissions } from './requester-permissions.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
 /** Messages that wait for a run; whoever sends more does not read the answers. */
@@ -46,8 +47,16 @@ export function sendToRun(
       if (own.kind === 'refused') return { answer: own.refusal, claimed: [] };
       const refusal = sendRefusal(own, settings, db);
       if (refusal !== undefined) return { answer: refusal, claimed: [] };
+      const permissions = isPerson(requester, world)
+        ? null
+        : requesterPermissions(
+            requester,
+            own.run.client,
+            { ofSettings: settings.tools.permitted, ofPerson: [] },
+            world,
+          );
       const turn = appendTurn(
-        { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' },
+        { runId, kind: 'send', announces: null, message: text, permissions, nowMs, state: 'queued' },
         db,
       );
       const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };

@@ -4,6 +4,7 @@ import { fingerprint } from '../core/fingerprint.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { agentRefusal, allowlistOf, normalizeAgentId } from '../core/runs/agent-ids.ts';
 import { chooseModel } from '../core/runs/model-choice.ts';
+import { grantProblem, type Permissions } from '../core/runs/permissions.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import type { Requester, Run, Thinking } from '../core/runs/run.ts';
 import type { AgentSettings, RunSettings } from '../core/runs/settings.ts';
@@ -12,6 +13,7 @@ import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { NewRun } from '../store/runs/runs.ts';
 import type { Refusal, SpawnRequest } from './features.ts';
+import type { Grants } from './requester-permissions.ts';
 import type { AgentOfClient, LoginOf } from './workplace/agent-login.ts';
 
 /** What a spawn looks at besides the request. */
@@ -24,6 +26,8 @@ export type SpawnSurroundings = {
   readonly agentDirOf: (agent: AgentOfClient) => string | null;
   /** Why nothing may be sent with the client, if so; see clients/routes/route.ts. */
   readonly routeProblemOf: (login: LoginOf & { readonly cwd: string }, model: string | null) => string | null;
+  /** What a run of this client may do for the requester, with these grants. */
+  readonly permissionsOf: (client: ClientName, grants: Grants) => Permissions;
   /** What there is to say about the release of the client that is installed. */
   readonly releaseWarningOf: (client: RunClient) => string | null;
   /** The model of the session that asks, where it is known. */
@@ -75,7 +79,10 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   if (!surroundings.isOnPath(client.program)) return refuse('error', notInstalled(client));
 
   const policy = policyOf(agent, settings);
-  const gaps = client.gaps(policy);
+  const permissions = permissionsOf(client, request, surroundings);
+  // A client's own rules hold in it.
+  const ruleGaps = client.name === requester.client ? [] : client.ruleGaps(permissions);
+  const gaps = [...client.gaps(policy), ...ruleGaps];
   if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
 
   const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
@@ -105,6 +112,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     cwd,
     worktreeMode: request.worktree ?? settings.worktree,
     policy,
+    permissions,
     gaps,
     agentDir,
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
@@ -117,12 +125,20 @@ export function mayWrite({ policy }: Pick<Run, 'policy'>): boolean {
   return ['write', 'edit', 'apply_patch', 'exec'].some((tool) => isToolAllowed(policy, tool));
 }
 
+function permissionsOf(
+  client: RunClient,
+  { permissions: ofPerson = [] }: SpawnRequest,
+  { settings, permissionsOf: of }: SpawnSurroundings,
+): Permissions {
+  return of(client.name, { ofSettings: settings.tools.permitted, ofPerson });
+}
+
 function refuse(status: Refusal['status'], error: string): SpawnPlan {
   return { kind: 'refused', refusal: { status, error } };
 }
 
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
-  const { task, thinking, runTimeoutSeconds } = request;
+  const { task, thinking, runTimeoutSeconds, permissions } = request;
   if (task.trim() === '') return 'task is required';
   if (task.length > TASK_LENGTH_MAX) {
     return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}`;
@@ -133,6 +149,8 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
     return 'runTimeoutSeconds has to be a number of seconds';
   }
+  const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
+  if (wrongGrant !== undefined) return wrongGrant;
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
   if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"`;

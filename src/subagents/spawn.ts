@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { RUN_CLIENTS } from '../clients/runs/run-clients.ts';
+import { looksOnly } from '../core/runs/permissions.ts';
 import type { Requester } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import type { Turn } from '../core/runs/turn.ts';
@@ -11,11 +12,12 @@ import { withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
-import { callersModel } from './callers-model.ts';
+import { callersModel } from './callers-session.ts';
 import { checkpoint } from './checkpoint.ts';
 import { releaseWarning } from './client-release.ts';
 import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { refusalInside } from './own-run.ts';
+import { isPerson, requesterPermissions } from './requester-permissions.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
 import { agentDirFor, userOf } from './workplace/agent-login.ts';
 
@@ -28,6 +30,11 @@ const SAME_NAME: Repetition = { dedupeMs: 86_400_000, dedupesFailed: true };
 const UNDELIVERED_MAX = 50;
 const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
+const LOOKS_ONLY =
+  'it may look, and not change files: the user allows it with tools.subagents.allow or "spawn --permissions edit"';
+const GRANTED_BY_AGENT =
+  'only a person grants permissions: the user starts it with "self-generation subagents spawn --permissions …" in ' +
+  'their own terminal, or sets tools.subagents.allow';
 const OF_ANOTHER_SESSION =
   'another session has started this run and is told its result: wait for it, or read its log, to have it here';
 
@@ -50,6 +57,8 @@ function spawn(request: SpawnRequest, repetition: Repetition, { requester, world
   const askedAtMs = world.now().getTime();
   const inside = refusalInside('sessions_spawn', world);
   if (inside !== undefined) return inside;
+  if (request.permissions !== undefined && !isPerson(requester, world))
+    return { status: 'forbidden', error: GRANTED_BY_AGENT };
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return { status: 'error', error: config.error };
   const { settings } = config;
@@ -101,6 +110,7 @@ function accept(
     number,
     ...(words === '' ? {} : { warning: words }),
     ...(queued === undefined ? {} : { queuePosition: queued }),
+    ...(looksOnly(insertion.run.policy, insertion.run.permissions) ? { note: LOOKS_ONLY } : {}),
     ...(insertion.kind === 'duplicate' ? { deduplicated: true } : {}),
     ...(model.resolved === null ? {} : { resolvedModel: model.resolved }),
   };
@@ -130,6 +140,7 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
       const routed = RUN_CLIENTS[login.client].route(userOf(login, world.env), model);
       return routed.kind === 'refused' ? routed.reason : null;
     },
+    permissionsOf: (client, grants) => requesterPermissions(requester, client, grants, world),
     releaseWarningOf: (client) => releaseWarning(client, world),
     callersModel: callersModel(requester, world.env),
   };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { claudeRun } from '../../src/clients/runs/claude-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
+import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/core/runs/permissions.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { testReader } from './runs-properties.ts';
@@ -15,6 +16,7 @@ const REQUEST: TurnRequest = {
   route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
+  permissions: ASKS_NEVER,
   tools: 'policy',
   budgetUsd: null,
   cwd: '/home/dev/project',
@@ -22,9 +24,12 @@ const REQUEST: TurnRequest = {
   mcp: null,
   agentDir: null,
 };
+const NO_RULES = { allow: [], ask: [], deny: [] };
 const SERVER = { command: 'self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
 
 const command = (changes: Partial<TurnRequest>) => claudeRun.command({ ...REQUEST, ...changes });
+const settingsOf = (changes: Partial<TurnRequest>) =>
+  JSON.parse(command(changes).files['settings.json'] ?? '');
 
 /** The value after a flag. */
 function flagValue(flag: string, changes: Partial<TurnRequest> = {}): string | undefined {
@@ -72,16 +77,48 @@ describe('command()', () => {
     expect(command({}).env.CLAUDE_CODE_DISABLE_THINKING).toBeUndefined();
   });
 
-  test('never asks, and never skips the permissions', () => {
-    expect(flagValue('--permission-mode')).toBe('dontAsk');
-    expect(command({}).args.join(' ')).not.toContain('dangerously');
-  });
+  const rows: [string, Partial<Permissions>, string, object][] = [
+    ['may look where it would be asked', {}, 'dontAsk', NO_RULES],
+    ['edits files where the requester does', { mode: 'edit' }, 'acceptEdits', NO_RULES],
+    ['edits files where that is granted', { allow: ['edit'] }, 'acceptEdits', NO_RULES],
+    ['leaves the judgement to the client', { mode: 'auto', allow: ['edit'] }, 'auto', NO_RULES],
+    [
+      'has rules in the names of the client',
+      { allow: ['exec(npm test:*)', 'Read(~/notes/**)', 'web_fetch', 'mcp__x__y'] },
+      'dontAsk',
+      {
+        ...NO_RULES,
+        allow: [
+          ...['Bash(npm test:*)', 'Read(~/notes/**)', 'Glob(~/notes/**)', 'Grep(~/notes/**)'],
+          ...['WebFetch', 'mcp__x__y'],
+        ],
+      },
+    ],
+    [
+      'changes nothing in plan mode, whatever the user’s own rules are',
+      { mode: 'plan' },
+      'dontAsk',
+      { ...NO_RULES, ask: ['Edit', 'Write', 'NotebookEdit'] },
+    ],
+    [
+      'keeps to what is forbidden, and offers what is forbidden as a whole',
+      { mode: 'edit', deny: ['Read(./.env)', 'WebFetch'] },
+      'acceptEdits',
+      { ...NO_RULES, ask: ['WebFetch'], deny: ['Read(./.env)', 'Glob(./.env)', 'Grep(./.env)'] },
+    ],
+  ];
+  for (const [title, permissions, mode, rules] of rows) {
+    test(title, () => {
+      const asked = { permissions: { ...ASKS_FIRST, ...permissions } };
+      expect(flagValue('--permission-mode', asked)).toBe(mode);
+      expect(settingsOf(asked).permissions).toEqual(rules);
+      expect(command(asked).args.join(' ')).not.toMatch(/dangerously|bypass|npm test/);
+    });
+  }
 
   test('switches hooks off and leaves the project out', () => {
-    expect(JSON.parse(flagValue('--settings') ?? '')).toEqual({
-      disableAllHooks: true,
-      outputStyle: 'default',
-    });
+    expect(flagValue('--settings')).toBe(`${REQUEST.directory}/settings.json`);
+    expect(settingsOf({})).toMatchObject({ disableAllHooks: true, outputStyle: 'default' });
     expect(flagValue('--setting-sources')).toBe('user');
     expect(command({}).env).toMatchObject({
       SELF_GENERATION_INTERNAL: '1',
@@ -135,12 +172,8 @@ describe('the policy', () => {
   for (const [title, policy, tools] of rows) {
     test(`offers what is let through when ${title}`, () => {
       expect(offered(policy)).toBe(tools);
-      const allowed = tools === '' ? undefined : tools;
-      const policied = { policy: { ...NO_POLICY, ...policy } };
-      const { args } = command(policied);
-      expect(args.includes('--allowedTools') ? flagValue('--allowedTools', policied) : undefined).toBe(
-        allowed,
-      );
+      const { allow } = settingsOf({ policy: { ...NO_POLICY, ...policy } }).permissions;
+      expect(allow.join(',')).toBe(tools);
     });
   }
 
@@ -376,16 +409,19 @@ describe('reader()', () => {
     });
   });
 
-  test('warns of a call that was not permitted, of a service asked again, and of another model', () => {
+  test('tells of a call that was not permitted, and warns of a service asked again, and of another model', () => {
     const warnings = (turn: RecordedTurn) =>
       readTurn(claudeRun, turn).events.flatMap((event) => (event.kind === 'warning' ? [event.text] : []));
+    const refused = (turn: RecordedTurn) =>
+      readTurn(claudeRun, turn).events.filter((event) => event.kind === 'refused');
     expect(warnings(recordedTurn('claude-retried'))).toEqual([expect.stringContaining('asked again')]);
     const system = { type: 'system', session_id: SESSION };
     const said = saidTurn([
-      { ...system, subtype: 'permission_denied', tool_name: 'Write' },
+      { ...system, subtype: 'permission_denied', tool_name: 'Write', tool_use_id: 'toolu_1' },
       { ...system, subtype: 'model_fallback', original_model: 'a', fallback_model: 'b' },
     ]);
-    expect(warnings(said)).toEqual(['Write was not permitted', 'the model a was replaced by b']);
+    expect(refused(said)).toEqual([{ kind: 'refused', id: 'toolu_1' }]);
+    expect(warnings(said)).toEqual(['the model a was replaced by b']);
   });
 
   test('is not taken in by another session than the one that was asked for', () => {

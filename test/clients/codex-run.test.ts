@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import { codexRun } from '../../src/clients/runs/codex-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
+import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { testReader } from './runs-properties.ts';
@@ -15,6 +16,7 @@ const REQUEST: TurnRequest = {
   route: NO_ROUTE,
   thinking: null,
   policy: NO_POLICY,
+  permissions: ASKS_NEVER,
   tools: 'policy',
   budgetUsd: null,
   cwd: '/home/dev/project',

@@ -10,6 +10,7 @@ import type {
   TurnCommand,
   TurnRequest,
 } from '../../src/clients/runs/run-client.ts';
+import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
 import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/core/runs/usage.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
@@ -57,6 +58,7 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     route: NO_ROUTE,
     thinking: null,
     policy: NO_POLICY,
+    permissions: ASKS_NEVER,
     tools: 'policy',
     budgetUsd: null,
     mcp: null,

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
@@ -44,6 +45,7 @@ type Child = {
   /** Approves of everything, as its user has it: the requester starts a sub-agent without a question. */
   readonly requesterArgs: readonly string[];
   readonly shell: (command: string) => ToolCall;
+  readonly write: (path: string) => ToolCall;
 };
 
 const CHILDREN: Readonly<Record<ClientName, Child>> = {
@@ -51,6 +53,7 @@ const CHILDREN: Readonly<Record<ClientName, Child>> = {
     model: null,
     requesterArgs: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation,Bash'],
     shell: (command) => ({ name: 'Bash', input: { command, description: 'x' } }),
+    write: (path) => ({ name: 'Write', input: { file_path: path, content: 'x' } }),
   },
   codex: {
     model: 'gpt-5.5',
@@ -59,16 +62,22 @@ const CHILDREN: Readonly<Record<ClientName, Child>> = {
       ...['--dangerously-bypass-approvals-and-sandbox', '-'],
     ],
     shell: (command) => ({ name: 'exec_command', input: { cmd: command } }),
+    write: (path) => ({
+      name: 'apply_patch',
+      input: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch`,
+    }),
   },
   gemini: {
     model: 'gemini-2.5-flash',
     requesterArgs: USAGE.gemini.args,
     shell: (command) => ({ name: 'run_shell_command', input: { command, description: 'x' } }),
+    write: (path) => ({ name: 'write_file', input: { file_path: path, content: 'x' } }),
   },
   opencode: {
     model: 'scripted/some-model',
     requesterArgs: USAGE.opencode.args,
     shell: (command) => ({ name: 'bash', input: { command, description: 'x' } }),
+    write: (path) => ({ name: 'write', input: { filePath: path, content: 'x' } }),
   },
 };
 
@@ -161,7 +170,11 @@ for (const name of CLIENT_NAMES) {
       const subagents = { ...(child.model !== null && { model: child.model }) };
       await writeFile(
         paths().config,
-        JSON.stringify({ language: 'en', agents: { defaults: { subagents } } }),
+        JSON.stringify({
+          language: 'en',
+          agents: { defaults: { subagents } },
+          tools: { subagents: { allow: ['edit', 'exec'] } },
+        }),
       );
     });
     afterAll(() => workspace.remove());
@@ -243,6 +256,30 @@ for (const name of CLIENT_NAMES) {
       expect(await processesOf(workspace)).toEqual([]);
       const info = JSON.parse(await program('subagents', 'info', 'sleeper', '--json')) as Json;
       expect(info.status).toBe('stopped');
+    });
+
+    test('does no more than its requester may, and after one grant what it was refused', async () => {
+      const file = join(project, 'granted.txt');
+      const told = async () => {
+        const asked = await talk('have a file made', {
+          requester: [
+            call(usage.call('sessions_spawn', { task: `Make a file ${crypto.randomUUID()}.` })),
+            call(usage.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 120 })),
+            call(usage.call('sessions_list', {})),
+          ],
+          child: [call(child.write(file)), say(FOUND)],
+          'announce step': [say(`Result:\n${ANNOUNCED}\n\nNotes:\n- (none)`)],
+        });
+        return everything(asked.requester.at(-1));
+      };
+      await program('config', 'set', 'tools.subagents.allow', '[]');
+      const refused = await told();
+      expect(refused).toContain('Not permitted in default mode:');
+      expect(existsSync(file)).toBe(false);
+      const setting = /config set (tools\.subagents\.allow) '(\[.*?\])'/.exec(refused);
+      await program('config', 'set', setting?.[1] ?? '', setting?.[2] ?? '');
+      expect(await told()).not.toContain('Not permitted');
+      expect(readFileSync(file, 'utf8').trim()).toBe('x');
     });
 
     if (name === 'claude') {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import type { RunClient, TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { RUN_CLIENTS } from '../../src/clients/runs/run-clients.ts';
+import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
 import { combinePolicies } from '../../src/core/runs/tool-policy.ts';
 import { loadRunConfig, type RunConfig } from '../../src/store/run-config.ts';
 import { temporaryHome } from '../support/home.ts';
@@ -26,6 +27,7 @@ function shellsOf(config: RunConfig): string[] {
       thinking: null,
       tools: 'policy',
       mcp: null,
+      permissions: ASKS_NEVER,
     },
     ...{ budgetUsd: null, cwd: '/w', directory: '/d', agentDir: null },
   };

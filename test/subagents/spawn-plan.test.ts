@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { RunClient } from '../../src/clients/runs/run-client.ts';
 import { RUN_CLIENTS } from '../../src/clients/runs/run-clients.ts';
+import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
 import { readRunSettings } from '../../src/core/runs/read-run-settings.ts';
 import type { Requester } from '../../src/core/runs/run.ts';
 import { isToolAllowed } from '../../src/core/runs/tool-policy.ts';
@@ -20,6 +21,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
       isDirectory: (path) => path.startsWith('/srv'),
       agentDirOf: () => null,
       routeProblemOf: () => null,
+      permissionsOf: () => ASKS_NEVER,
       releaseWarningOf: () => null,
       callersModel: null,
       ...world,

@@ -1,3 +1,4 @@
+import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
 import type { Run, RunWithTurn } from '../../src/core/runs/run.ts';
 import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
 import type { Ending, Turn } from '../../src/core/runs/turn.ts';
@@ -32,6 +33,7 @@ export function madeRun(changes: Partial<Run> = {}): Run {
     worktreeMode: 'never',
     worktree: null,
     policy: NO_POLICY,
+    permissions: ASKS_NEVER,
     gaps: [],
     agentDir: null,
     sessionId: 'session-1',
@@ -52,6 +54,7 @@ export function madeTurn(changes: Partial<Turn> = {}): Turn {
     announces: null,
     state: 'running',
     message: 'Fix the tests.',
+    permissions: null,
     queuedAtMs: STARTED_AT_MS,
     claimedAtMs: STARTED_AT_MS,
     startedAtMs: STARTED_AT_MS,

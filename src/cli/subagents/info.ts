@@ -1,5 +1,6 @@
 import pc from 'picocolors';
 import { formatAge, ordinal } from '../../core/runs/durations.ts';
+import type { Run } from '../../core/runs/run.ts';
 import { formatCount, formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
@@ -95,6 +96,7 @@ function printInfo(known: Known, { context }: RunsHere): void {
       stop: turn.stop,
       deliveryAttempts: attempts,
       cwd: run.cwd,
+      permissions: run.permissions,
       enforcementGaps: run.gaps,
       turns: turns.map(({ number, kind, state, startedAtMs, endedAtMs, usage }) => ({
         number,
@@ -156,6 +158,12 @@ function seedRows({ listing, queuePosition, transcript }: Known, nowMs: number):
   ];
 }
 
+function permissionWords({ permissions: { mode, allow, deny } }: Run): string {
+  const rules = (label: string, list: readonly string[]) =>
+    list.length === 0 ? [] : [visibleLine(`${label} ${list.join(', ')}`)];
+  return [`${mode} mode`, ...rules('and', allow), ...rules('but not', deny)].join('; ');
+}
+
 function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] {
   const { run, turn, usage, delivery } = listing;
   const { requested, resolved, observed } = run.model;
@@ -176,6 +184,7 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
     ['Queue', queuePosition === undefined ? 'n/a' : ordinal(queuePosition)],
     ['Delivery', `${delivery}${handedOut}`],
     ['Worktree', worktreeWords(listing)],
+    ['Permissions', permissionWords(run)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
     ...(run.warning === null ? [] : [['Warning', safeLine(run.warning)] as const]),
     ...turn.notes.map((note) => ['Note', visibleLine(note)] as const),

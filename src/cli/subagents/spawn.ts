@@ -1,5 +1,6 @@
 import type { ClientName } from '../../core/client-name.ts';
 import { ordinal } from '../../core/runs/durations.ts';
+import { splitGrants } from '../../core/runs/permissions.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
 import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
 import { EXIT_FAILED } from '../context.ts';
@@ -26,6 +27,7 @@ export type SpawnFlags = JsonFlag & {
   readonly label?: string;
   readonly cleanup?: 'delete' | 'keep';
   readonly worktree?: WorktreeMode;
+  readonly permissions?: string;
   readonly wait?: true;
 };
 
@@ -62,7 +64,7 @@ export function retry(
 }
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
-  const { cli, agent, model, thinking, timeout, label, cleanup, worktree } = flags;
+  const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
   return {
     task,
     ...(cli !== undefined && { client: cli }),
@@ -73,6 +75,7 @@ function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
     ...(label !== undefined && { label }),
     ...(cleanup !== undefined && { cleanup }),
     ...(worktree !== undefined && { worktree }),
+    ...(permissions !== undefined && { permissions: splitGrants(permissions) }),
   };
 }
 
@@ -96,7 +99,7 @@ async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: 
 }
 
 function tellAccepted(answer: Accepted, { wait }: Pick<SpawnFlags, 'wait'>, { context }: RunsHere): void {
-  const { childSessionKey, runId, number, queuePosition, deduplicated, warning } = answer;
+  const { childSessionKey, runId, number, queuePosition, deduplicated, warning, note } = answer;
   const agentId = /^agent:([^:]+):/.exec(childSessionKey)?.[1] ?? 'main';
   const facts = [
     `#${number}`,
@@ -105,6 +108,7 @@ function tellAccepted(answer: Accepted, { wait }: Pick<SpawnFlags, 'wait'>, { co
   ];
   const run = `session ${visibleLine(childSessionKey)}, run ${shortId(runId)}`;
   context.stdout(`Spawned subagent ${visibleLine(agentId)} (${run}).\n${facts.join(' · ')}\n`);
+  if (note !== undefined) context.stdout(`Note: ${visibleLine(note)}.\n`);
   if (warning !== undefined) context.stderr(`warning: ${visibleLine(warning)}\n`);
   if (!wait) context.stdout(`"self-generation subagents wait ${number}" waits for its result.\n`);
 }

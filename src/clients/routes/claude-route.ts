@@ -32,16 +32,21 @@ const CLOUDS: Readonly<Record<string, readonly string[]>> = {
   CLAUDE_CODE_USE_FOUNDRY: ['AZURE_*'],
 };
 /** Of the one system or the other; read by the client itself as well. */
-const OF_ADMINISTRATOR: readonly string[] = [
+export const OF_ADMINISTRATOR: readonly string[] = [
   '/etc/claude-code/managed-settings.json',
   '/Library/Application Support/ClaudeCode/managed-settings.json',
 ];
 /** What a project's settings may say of where questions go. */
 const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_\w+)$/;
 
+/** The directory that the client takes for its own. */
+export function claudeDirectory(user: ClientUser): string {
+  return user.agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
+}
+
 function routeOf(user: ClientUser): Route {
-  const { env, agentDir } = user;
-  const directory = agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
+  const { env } = user;
+  const directory = claudeDirectory(user);
   const files = [`${directory}/settings.json`, ...OF_ADMINISTRATOR];
   const own = readRecord(files.map((path) => configIn(path, user)).reduce(merged, {}), 'env');
   if (isTrusted(user)) refuseProject(user);
@@ -50,7 +55,7 @@ function routeOf(user: ClientUser): Route {
 }
 
 /** Whether the client has been told that it may believe the project. */
-function isTrusted(user: ClientUser): boolean {
+export function isTrusted(user: ClientUser): boolean {
   const { agentDir, cwd } = user;
   if (cwd === null) return false;
   const directory = agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? homeOf(user);

@@ -36,10 +36,22 @@ const BEDROCK = 'amazon-bedrock';
 const KEY = 'SELF_GENERATION_PROVIDER_KEY';
 const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
+/** The directory that the client takes for its own. */
+export function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+  return user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
+}
+
+/** The whole configuration. */
+export function codexConfig(user: ClientUser): Json {
+  const [system, own] = [SYSTEM_FILE, `${codexDirectory(user)}/config.toml`].map((path) =>
+    configIn(path, user, Bun.TOML.parse),
+  );
+  return merged(system ?? {}, own ?? {});
+}
+
 function routeOf(user: ClientUser): Route {
-  const directory = user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
-  const path = `${directory}/config.toml`;
-  const config = merged(configIn(SYSTEM_FILE, user, Bun.TOML.parse), configIn(path, user, Bun.TOML.parse));
+  const path = `${codexDirectory(user)}/config.toml`;
+  const config = codexConfig(user);
   // The client itself does not start with it.
   if ('profile' in config)
     throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);

@@ -63,7 +63,7 @@ const FOUND_BY: Readonly<Record<string, string>> = {
 };
 
 function routeOf(user: ClientUser, asked: string | null): Route {
-  const config = configOf(user);
+  const config = opencodeConfig(user);
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
   const settings = {
@@ -85,7 +85,7 @@ function onlyProvider(id: string, providers: Json): Json {
 }
 
 /** The whole configuration, the later file being the stronger. */
-function configOf(user: ClientUser): Json {
+export function opencodeConfig(user: ClientUser): Json {
   const { env } = user;
   const home = homeOf(user);
   const main = `${pathIn('XDG_CONFIG_HOME', user) ?? `${home}/.config`}/opencode`;

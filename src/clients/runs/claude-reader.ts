@@ -93,7 +93,7 @@ function systemStep(state: State, line: Json): Step<State> {
       return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
     }
     case 'permission_denied':
-      return warn(`${readString(line, 'tool_name') ?? 'a tool'} was not permitted`);
+      return { state, events: [{ kind: 'refused', id: readString(line, 'tool_use_id') ?? null }] };
     case 'api_retry':
       return warn(`the service is asked again: ${readString(line, 'error') ?? 'it did not answer'}`);
     case 'model_fallback':

@@ -1,6 +1,8 @@
+import type { Json } from '../../core/guards.ts';
+import { mayUse, type Permissions, parseRule } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
-import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
+import { claudePermissions } from '../permissions/claude-permissions.ts';
 import { claudeRoute } from '../routes/claude-route.ts';
 import { claudeReader } from './claude-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -11,8 +13,8 @@ import { serverTools } from './server-tools.ts';
  * Claude Code as a sub-agent, measured with 2.1.328.
  *
  * Only the tools of a list are offered, so a denied one is not there, nor is what later releases bring. What a turn may do
- * stands in rules, and what no rule allows is refused without a question (`dontAsk`; no mode that skips permissions, which
- * root must not have). Some things are refused to every child: writing in `.git`, `.claude` and the like by anything but
+ * beyond looking around in its directory stands in rules, and what no rule allows is refused without a question (`dontAsk`,
+ * or the mode that lets files be edited; no mode that skips permissions, which root must not have). Some things are refused to every child: writing in `.git`, `.claude` and the like by anything but
  * git itself, `rm -rf ./*`, a command that ends in `&`. A policy is about tools: what a command does is not looked at.
  *
  * Of the user's settings the login is wanted (`apiKeyHelper`, `env`), so they are read; safe mode leaves out what else they
@@ -40,6 +42,8 @@ export const claudeRun: RunClient = {
   },
   gaps: () => [], // All that is offered is on a list.
   route: claudeRoute,
+  permissions: claudePermissions,
+  ruleGaps: () => [], // They are its own.
   command,
   reader: claudeReader,
 };
@@ -66,14 +70,28 @@ const DENIED: readonly string[] = [
   ...['Skill', 'EnterWorktree', 'ExitWorktree', 'AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'],
 ];
 
-const SETTINGS = JSON.stringify({ disableAllHooks: true, outputStyle: 'default' });
+const SETTINGS_FILE = 'settings.json';
 const SERVERS_FILE = 'mcp.json';
+const EDITING = ['Edit', 'Write', 'NotebookEdit'];
+/** What a rule's tool is called here; one about paths has the same name for all that edit. */
+const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
+  read: ['Read', 'Glob', 'Grep'],
+  edit: ['Edit'],
+  exec: ['Bash'],
+  web_fetch: ['WebFetch'],
+  web_search: ['WebSearch'],
+};
 
 function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
   const server = request.tools === 'none' || serverTools(policy).only?.length === 0 ? null : request.mcp;
   const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
   const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
+  const settings = {
+    disableAllHooks: true,
+    outputStyle: 'default',
+    permissions: permissionSettings(request.permissions, tools),
+  };
   return {
     program: claudeRun.program,
     args: [
@@ -81,17 +99,20 @@ function command(request: TurnRequest): TurnCommand {
       ...['--output-format', 'stream-json', '--verbose'],
       ...sessionArgs(session),
       ...['--setting-sources', 'user'],
-      ...['--settings', SETTINGS],
+      ...['--settings', `${directory}/${SETTINGS_FILE}`],
       '--strict-mcp-config', // Alone it means no server.
       ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
-      ...toolArgs(tools, server !== null, policy),
+      ...toolArgs(tools, server !== null, request),
       ...(model === null ? [] : [`--model=${model}`]),
       ...effortArgs(thinking),
       ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
     ],
     stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
-    files: server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) },
+    files: {
+      [SETTINGS_FILE]: JSON.stringify(settings),
+      ...(server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) }),
+    },
     env: {
       ...commonEnv(directory),
       ...ENV,
@@ -116,17 +137,55 @@ function sessionArgs(session: TurnSession): string[] {
   }
 }
 
-/** What is offered, and that each of it may be used without a question. */
-function toolArgs(tools: readonly string[], hasServer: boolean, policy: ToolPolicy): string[] {
+/** What is offered, and that our own tools may be used without a question. */
+function toolArgs(
+  tools: readonly string[],
+  hasServer: boolean,
+  { policy, permissions }: TurnRequest,
+): string[] {
   const server = `mcp__${MCP_SERVER_NAME}`;
   const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
-  const allowed = [...tools, ...(hasServer ? own : [])];
   return [
     ...['--tools', tools.join(',')],
-    ...['--permission-mode', 'dontAsk'],
-    ...(allowed.length === 0 ? [] : ['--allowedTools', allowed.join(',')]),
+    ...['--permission-mode', modeOf(permissions)],
+    ...(hasServer ? ['--allowedTools', own.join(',')] : []),
     ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
   ];
+}
+
+/** In each of them a call that would be asked about is refused. */
+function modeOf(permissions: Permissions): string {
+  if (permissions.mode === 'all') return 'dontAsk'; // With a rule for each tool.
+  if (permissions.mode === 'auto') return 'auto';
+  return mayUse('edit', { ...permissions, deny: [] }) ? 'acceptEdits' : 'dontAsk';
+}
+
+/** In a file, as rules may quote what is nobody's business. */
+function permissionSettings(permissions: Permissions, tools: readonly string[]): Json {
+  const { mode, allow, deny } = permissions;
+  const isPlan = mode === 'plan' && !mayUse('edit', permissions);
+  const isWhole = (rule: string) => parseRule(rule)?.calls === null;
+  return {
+    allow: [...(mode === 'all' ? tools : []), ...allow.filter((rule) => !isBareEdit(rule)).flatMap(ownRules)],
+    // A tool that is denied as a whole is not even offered, and nobody would learn that it was wanted.
+    ask: [...(isPlan ? EDITING : []), ...deny.filter(isWhole).flatMap(ownRules)],
+    deny: deny.filter((rule) => !isWhole(rule)).flatMap(ownRules),
+  };
+}
+
+/** The mode is for that, which keeps to the directory. */
+function isBareEdit(text: string): boolean {
+  const rule = parseRule(text);
+  return rule?.tool === 'edit' && rule.calls === null;
+}
+
+/** A rule in the client's names; one of its own stays as it is. */
+function ownRules(text: string): string[] {
+  const rule = parseRule(text);
+  const names = rule === undefined ? undefined : RULE_NAMES[rule.tool];
+  if (rule === undefined || names === undefined) return [text];
+  if (rule.calls !== null) return names.map((name) => `${name}(${rule.calls})`);
+  return rule.tool === 'edit' ? EDITING : [...names];
 }
 
 /** The least that the client has is `low`; thinking itself is switched off by variables. */

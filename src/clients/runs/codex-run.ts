@@ -1,6 +1,8 @@
+import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
+import { codexPermissions } from '../permissions/codex-permissions.ts';
 import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
 import { codexReader } from './codex-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -16,9 +18,10 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  * tools do; `apply_patch`, which a sandbox without writing refuses; a command that runs on after its call has returned,
  * which is ended with the turn (`process` in a policy).
  *
- * Files are written in the working directory and in directories for temporary files, and not in `.git`: a child cannot
- * commit, and the client refuses commands like `rm -f`. Denied writing holds for commands too, and so does a denied
- * `web_fetch` for their way into the network. Where the system lets the client have no sandbox, no command runs.
+ * What a turn may do is a matter of the sandbox, in which any command runs: it looks at everything, or also writes files in
+ * the working directory and in directories for temporary files, and not in `.git`: a child cannot commit, and the client
+ * refuses commands like `rm -f`. The network is open to commands only when a rule says so, and the policy does not deny
+ * `web_fetch`. What the sandbox refuses a command, nobody else is told. Where the system lets the client have no sandbox, no command runs.
  *
  * A forked session goes on counting from what the first one had used: `before` has to be that.
  */
@@ -40,6 +43,8 @@ export const codexRun: RunClient = {
   },
   gaps,
   route: codexRoute,
+  permissions: codexPermissions,
+  ruleGaps,
   command,
   reader: codexReader,
 };
@@ -78,17 +83,28 @@ function gaps(policy: ToolPolicy): readonly string[] {
   return offered.includes('exec_command') && !offered.includes('write_stdin') ? ['process'] : [];
 }
 
+/** Commands read whatever there is, and about single ones nobody can be asked. */
+function ruleGaps(permissions: Permissions): readonly string[] {
+  return [...pathRules(permissions), ...permissions.deny.filter((text) => isAboutCommands(text))];
+}
+
+function isAboutCommands(text: string): boolean {
+  const rule = parseRule(text);
+  return rule?.tool === 'exec' && rule.calls !== null;
+}
+
 function command(request: TurnRequest): TurnCommand {
   const { prompt, session, route, thinking, directory, agentDir } = request;
   const model = request.model ?? route.model;
   const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
+  const writes = mayWrite(policy) && isWritable(request.permissions);
   const shown = serverTools(policy);
   const server = shown.only?.length === 0 ? null : request.mcp;
   // What a child must not see of its client's login.
   const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.env })];
   const settings = [
     ...SETTINGS,
-    ...toolSettings(policy, server !== null),
+    ...toolSettings(policy, request.permissions, server !== null),
     ...(server === null ? [] : serverSettings(server, shown)),
     `shell_environment_policy.exclude=${toml(keys)}`,
     ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
@@ -98,7 +114,7 @@ function command(request: TurnRequest): TurnCommand {
     program: codexRun.program,
     args: [
       'exec',
-      ...['--sandbox', mayWrite(policy) ? 'workspace-write' : 'read-only'],
+      ...['--sandbox', writes ? 'workspace-write' : 'read-only'],
       ...['--color', 'never'],
       ...sessionArgs(session),
       '--json',
@@ -143,17 +159,17 @@ function questionSettings(instructions: string): string[] {
   ];
 }
 
-function toolSettings(policy: ToolPolicy, hasServer: boolean): string[] {
+function toolSettings(policy: ToolPolicy, permissions: Permissions, hasServer: boolean): string[] {
   const offered = new Set(offeredTools(policy, TOOLS));
   const isSkilled = isToolAllowed(policy, 'skill');
   return [
     ...(offered.has('exec_command') ? [] : ['shell_tool', 'unified_exec'].map(isOff)),
     ...(offered.has('view_image') ? [] : [isOff('view_image')]),
-    ...(offered.has('web_search') ? [] : ['web_search="disabled"']),
+    ...(offered.has('web_search') && mayUse('web_search', permissions) ? [] : ['web_search="disabled"']),
     ...(offered.has('update_plan') ? [] : ['tools.update_plan.enabled=false']),
     ...(isSkilled ? [] : ['skills.include_instructions=false', isOff('skill_search')]),
     ...(hasServer || offered.size > 0 || mayWrite(policy) ? [] : [isOff('code_mode_host')]),
-    `sandbox_workspace_write.network_access=${isToolAllowed(policy, 'web_fetch')}`,
+    `sandbox_workspace_write.network_access=${isToolAllowed(policy, 'web_fetch') && mayUse(NETWORK, permissions)}`,
   ];
 }
 
@@ -171,6 +187,12 @@ function serverSettings({ command: program, args, env }: McpServer, shown: Serve
   return Object.entries(settings).map(
     ([key, value]) => `mcp_servers.${MCP_SERVER_NAME}.${key}=${toml(value)}`,
   );
+}
+
+/** Who may run any command may write, unless some files are excepted. */
+function isWritable(permissions: Permissions): boolean {
+  const allow = mayUse('exec', permissions) ? ['edit'] : [];
+  return mayUse('edit', { ...permissions, allow: [...permissions.allow, ...allow] });
 }
 
 /** One tool writes, so who denies any of its names denies it; a list of what is allowed need not have them all. */

@@ -1,6 +1,14 @@
 import type { Json } from '../../core/guards.ts';
+import {
+  commandRules,
+  commandStart,
+  mayUse,
+  type Permissions,
+  pathRules,
+} from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
+import { geminiPermissions } from '../permissions/gemini-permissions.ts';
 import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
 import { geminiReader, MESSAGE_COMMAND, withJoiners } from './gemini-reader.ts';
 import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -39,6 +47,8 @@ export const geminiRun: RunClient = {
   },
   gaps: () => [], // All that is offered is on a list.
   route: geminiRoute,
+  permissions: geminiPermissions,
+  ruleGaps: pathRules,
   command,
   reader: geminiReader,
 };
@@ -105,7 +115,7 @@ function command(request: TurnRequest): TurnCommand {
         ...(request.thinking === null ? {} : { modelConfigs: thinkingSettings(request.thinking) }),
       }),
       [COMMAND_FILE]: 'prompt = "The message for you follows."\n',
-      '.gemini/policies/run.toml': rules(tools, server !== null),
+      '.gemini/policies/run.toml': rules(tools, request.permissions, server !== null),
     },
     keeps: ['.gemini/tmp'], // Where the sessions are.
     env: { ...commonEnv(directory), ...ENV, ...route.env, [GEMINI_LOGIN.variable]: directory },
@@ -204,26 +214,49 @@ function serverSettings(server: McpServer, { only, except }: ServerTools): Json 
 
 /**
  * Whatever has no rule of its own is denied, and so is a command that would run on in the background. A pattern that every
- * command fits keeps the client from asking about single ones, as it does about those that redirect or call Git.
+ * command fits keeps the client from asking about single ones, as it does about those that redirect or call Git. A rule
+ * that denies every call by a pattern leaves the tool offered, so that who wants it is told, and heard.
  */
-function rules(tools: readonly string[], hasServer: boolean): string {
+function rules(tools: readonly string[], permissions: Permissions, hasServer: boolean): string {
   const background = [
     'toolName = "run_shell_command"',
     `argsPattern = '"is_background":\\s*true'`,
     'denyMessage = "Nothing can run in the background here."',
   ];
-  const anyCommand = [`argsPattern = '"command":'`, 'allowRedirection = true'];
-  const allowed = tools.map((tool) => [
-    `toolName = "${tool}"`,
-    ...(tool === 'run_shell_command' ? anyCommand : []),
-  ]);
   const server = ['toolName = "*"', `mcpName = "${MCP_SERVER_NAME}"`];
   return [
     rule(background, 'deny', 999),
-    ...allowed.map((lines) => rule(lines, 'allow', 900)),
+    ...tools.flatMap((tool) => toolRules(tool, permissions)),
     ...(hasServer ? [rule(server, 'allow', 900)] : []),
     rule(['toolName = "*"'], 'deny', 800),
   ].join('\n');
+}
+
+const ANY_CALL = "argsPattern = '[{]'";
+
+function toolRules(tool: string, permissions: Permissions): string[] {
+  const named = `toolName = "${tool}"`;
+  if (tool === 'run_shell_command') return commandRulesOf(named, permissions);
+  const policyName = TOOLS.find(({ name }) => name === tool)?.policyName ?? 'read';
+  const isFree = policyName === 'read' || policyName === 'todo' || mayUse(policyName, permissions);
+  return isFree ? [rule([named], 'allow', 900)] : [rule([named, ANY_CALL], 'deny', 850)];
+}
+
+/** A rule that the client has no form for does not widen what may be run; one that denies keeps all commands back. */
+function commandRulesOf(named: string, permissions: Permissions): string[] {
+  const { others, allow, deny } = commandRules(permissions);
+  const starting = (calls: string) => {
+    const start = commandStart(calls);
+    return start === undefined ? [] : [`commandPrefix = ${JSON.stringify(start)}`];
+  };
+  const denied = deny.map(starting);
+  const isKnown = denied.every((lines) => lines.length > 0);
+  const anyCommand = [`argsPattern = '"command":'`, 'allowRedirection = true'];
+  return [
+    ...denied.flatMap((lines) => lines.map((line) => rule([named, line], 'deny', 950))),
+    ...(isKnown ? allow.flatMap(starting).map((line) => rule([named, line], 'allow', 900)) : []),
+    others && isKnown ? rule([named, ...anyCommand], 'allow', 900) : rule([named, ANY_CALL], 'deny', 850),
+  ];
 }
 
 function rule(lines: readonly string[], decision: 'allow' | 'deny', priority: number): string {

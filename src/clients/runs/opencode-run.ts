@@ -1,6 +1,15 @@
+import type { Json } from '../../core/guards.ts';
+import {
+  commandRules,
+  commandStart,
+  mayUse,
+  type Permissions,
+  pathRules,
+} from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
+import { opencodePermissions } from '../permissions/opencode-permissions.ts';
 import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
@@ -40,6 +49,8 @@ export const opencodeRun: RunClient = {
   },
   gaps: () => [],
   route: opencodeRoute,
+  permissions: opencodePermissions,
+  ruleGaps: pathRules,
   command,
   reader: opencodeReader,
 };
@@ -120,8 +131,9 @@ function variantArgs(thinking: Thinking | null): string[] {
 const NO_TOOL: ToolPolicy = { deny: ['*'], allow: null };
 
 /** What is stronger than every other configuration. */
-function configuration({ policy, tools, mcp, route, session }: TurnRequest): object {
-  const permission = tools === 'none' ? permissions(NO_TOOL, false) : permissions(policy, mcp !== null);
+function configuration({ policy, permissions, tools, mcp, route, session }: TurnRequest): object {
+  const permission =
+    tools === 'none' ? toolRules(NO_TOOL, permissions, false) : toolRules(policy, permissions, mcp !== null);
   const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
   return {
     ...route.settings,
@@ -136,7 +148,7 @@ function configuration({ policy, tools, mcp, route, session }: TurnRequest): obj
 }
 
 /** The last rule that fits decides. */
-function permissions(policy: ToolPolicy, hasServer: boolean): Readonly<Record<string, string>> {
+function toolRules(policy: ToolPolicy, permissions: Permissions, hasServer: boolean): Readonly<Json> {
   const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
   const denied = [...TOOLS.map(({ name }) => name), 'edit', ...DENIED].filter(
     (name) => !allowed.includes(name),
@@ -146,9 +158,37 @@ function permissions(policy: ToolPolicy, hasServer: boolean): Readonly<Record<st
   const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));
   return {
     '*': 'deny',
-    external_directory: 'allow', // Where a tool may act, once it may.
+    external_directory: mayUse('exec', permissions) ? 'allow' : OUTSIDE,
     ...all([...allowed, ...allowedOwn.map(own)], 'allow'),
+    ...Object.fromEntries(allowed.flatMap((name) => keptBack(name, permissions))),
     ...all([...denied, ...deniedOwn.map(own)], 'deny'),
+  };
+}
+
+/** Denied by a pattern that fits all, a tool is still offered, so that who wants it is told, and heard. */
+const EVERY_CALL = { '?*': 'deny' };
+/** The client keeps long outputs there, for its model to read on. */
+const OUTSIDE = { ...EVERY_CALL, '*/opencode/tool-output/*': 'allow' };
+
+function keptBack(name: string, permissions: Permissions): [string, unknown][] {
+  if (name === 'bash') return [[name, commandPatterns(permissions)]];
+  if (name === 'edit') return mayUse('edit', permissions) ? [] : [[name, EVERY_CALL]];
+  if (name === 'webfetch') return mayUse('web_fetch', permissions) ? [] : [[name, 'deny']];
+  if (name === 'websearch') return mayUse('web_search', permissions) ? [] : [[name, 'deny']];
+  return [];
+}
+
+function commandPatterns(permissions: Permissions): 'allow' | Readonly<Record<string, string>> {
+  const { others, allow, deny } = commandRules(permissions);
+  if (others && deny.length === 0) return 'allow';
+  const patterns = (calls: string) => {
+    const start = commandStart(calls);
+    return start === undefined ? [calls] : [start, `${start} *`];
+  };
+  return {
+    '?*': others ? 'allow' : 'deny',
+    ...all(allow.flatMap(patterns), 'allow'),
+    ...all(deny.flatMap(patterns), 'deny'),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ClientName } from '../../core/client-name.ts';
 import type { Json } from '../../core/guards.ts';
+import type { Permissions } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { Exit } from '../../core/runs/turn.ts';
@@ -26,6 +27,10 @@ export type RunClient = {
   readonly gaps: (policy: ToolPolicy) => readonly string[];
   /** Where the user's own client sends questions to; `model`: the one that is asked for. */
   readonly route: (user: ClientUser, model: string | null) => Routed;
+  /** What the user's own client may do without asking. @throws RouteRefusal when its configuration cannot be read. */
+  readonly permissions: (user: ClientUser) => Permissions;
+  /** Which of these rules the client cannot keep to, word for word; nobody's run may do what they forbid. */
+  readonly ruleGaps: (permissions: Permissions) => readonly string[];
   readonly command: (request: TurnRequest) => TurnCommand;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
@@ -60,6 +65,8 @@ export type TurnRequest = {
   readonly route: Route;
   readonly thinking: Thinking | null;
   readonly policy: ToolPolicy;
+  /** Which calls of those tools are let through. */
+  readonly permissions: Permissions;
   /** `none`: a question and the announce step, which only put into words. */
   readonly tools: 'policy' | 'none';
   readonly budgetUsd: number | null;
@@ -110,6 +117,8 @@ export type AgentEvent =
       readonly isError: boolean;
       readonly text: string;
     }
+  /** The call of this id was not let through; its result may say so as well. Null: the client does not say which. */
+  | { readonly kind: 'refused'; readonly id: string | null }
   /** The whole of the turn so far, ready to be compared with a budget. */
   | { readonly kind: 'usage'; readonly usage: Usage }
   | { readonly kind: 'warning'; readonly text: string }

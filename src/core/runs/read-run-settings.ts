@@ -42,6 +42,7 @@ type RunDocument = {
     readonly subagents: {
       readonly tools: { readonly deny: readonly string[]; readonly allow: readonly string[] | null };
       readonly strict: boolean;
+      readonly allow: readonly string[];
     };
   };
   readonly announce: RunSettings['announce'];
@@ -70,7 +71,11 @@ function toSettings({ agents, tools, announce, budget, models }: RunDocument): R
     maxPerRequester: defaults.maxPerRequester ?? defaults.maxConcurrent,
     allowAgents: withLowerCase(defaults.allowAgents),
     agents: agents.list.map(toAgent),
-    tools: { ...tools.subagents.tools, isStrict: tools.subagents.strict },
+    tools: {
+      ...tools.subagents.tools,
+      isStrict: tools.subagents.strict,
+      permitted: tools.subagents.allow,
+    },
     announce,
     budget,
     prices: Object.entries(models.providers).flatMap(([name, provider]) => toPrices(name, provider)),

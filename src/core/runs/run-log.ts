@@ -23,7 +23,7 @@ export type LogEvent =
       readonly isError: boolean;
       readonly text: string;
     }
-  | { readonly kind: 'session' | 'thinking' | 'usage' | 'warning' | 'result' | 'unknown' };
+  | { readonly kind: 'session' | 'thinking' | 'refused' | 'usage' | 'warning' | 'result' | 'unknown' };
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 200;

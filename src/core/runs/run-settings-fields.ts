@@ -1,6 +1,12 @@
 import type { ConfigProblem } from '../config.ts';
 import { isRecord } from '../guards.ts';
-import { readAgents, readContextFiles, readPerClient, readProviders } from './run-settings-lists.ts';
+import {
+  readAgents,
+  readContextFiles,
+  readGrants,
+  readPerClient,
+  readProviders,
+} from './run-settings-lists.ts';
 import {
   AGENT_IDS,
   BOOLEAN,
@@ -115,6 +121,13 @@ export const RUN_FIELDS: readonly RunField[] = [
       expected: `null, or ${TOOLS}`,
       description: 'the only tools that sub-agents have; null: all that are not denied',
     }),
+    {
+      ...field('allow', [], isNames, {
+        expected: 'a list of permissions, like ["edit", "exec(npm test:*)"]',
+        description: 'what sub-agents may do where their requester would be asked: edit, all, or rules',
+      }),
+      read: readGrants,
+    },
     field('strict', true, isBoolean, {
       expected: BOOLEAN,
       description:

@@ -2,6 +2,7 @@ import { CLIENT_NAMES } from '../client-name.ts';
 import { NO_SUCH_SETTING, readPath, writePath } from '../config.ts';
 import { isRecord, type Json } from '../guards.ts';
 import { isAbsolutePath } from '../state-paths.ts';
+import { grantProblem } from './permissions.ts';
 import {
   AGENT_IDS,
   CLIENT,
@@ -47,6 +48,19 @@ const AGENT_KEYS = ['id', ...AGENT_FIELDS.map(({ key }) => key)];
 export function isMainOnly(path: string): boolean {
   const name = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
   return MAIN_ONLY.includes(name.trim().toLowerCase());
+}
+
+/** Permissions; what is none allows nothing. */
+export function readGrants(found: unknown, report: Report): unknown {
+  if (!isNames(found)) {
+    report('', found, `expected ${NAMES}; [] is used`);
+    return [];
+  }
+  return (found as string[]).filter((grant, index) => {
+    const problem = grantProblem(grant);
+    if (problem !== undefined) report(`[${index}]`, grant, problem);
+    return problem === undefined;
+  });
 }
 
 /** Names of files, without those that are for a main agent only. */

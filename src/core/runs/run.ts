@@ -1,4 +1,5 @@
 import type { ClientName } from '../client-name.ts';
+import type { Permissions } from './permissions.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 import type { Turn } from './turn.ts';
 
@@ -47,6 +48,7 @@ export type Run = {
   readonly worktreeMode: WorktreeMode;
   readonly worktree: Worktree | null;
   readonly policy: ToolPolicy;
+  readonly permissions: Permissions;
   /** What the client cannot enforce of the policy, for `info`. */
   readonly gaps: readonly string[];
   /** The directory of the agent's own logins, or null. */

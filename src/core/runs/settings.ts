@@ -29,6 +29,8 @@ export type RunSettings = {
   readonly tools: ToolPolicy & {
     /** Refuse a run whose client cannot enforce the policy. */
     readonly isStrict: boolean;
+    /** Rules for what sub-agents may do without asking; see permissions.ts. */
+    readonly permitted: readonly string[];
   };
   readonly announce: {
     /** `turn`: one more turn of the child's session. `inline`: asked for in the first prompt. `raw`: the last message. */

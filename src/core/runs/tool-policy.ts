@@ -73,6 +73,12 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(SPELLINGS_OF_PARTS),
 ]);
 
+/** What the policies call a tool, by whatever name a client has for it. */
+export function policyName(tool: string): string {
+  const name = tool.toLowerCase();
+  return ALIASES.get(name) ?? name;
+}
+
 /** Tools that only the seed of this program had; naming one is no mistake. */
 const NOT_HERE = ['gateway', 'cron'];
 

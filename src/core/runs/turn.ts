@@ -1,3 +1,4 @@
+import type { Permissions } from './permissions.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -69,6 +70,8 @@ export type Turn = {
   readonly state: TurnState;
   /** What the client is asked. */
   readonly message: string;
+  /** Of who sent the message; null: the run's. Never more than those. */
+  readonly permissions: Permissions | null;
   readonly queuedAtMs: number;
   /** When a slot was given to it, and its supervisor was to be started. */
   readonly claimedAtMs: number | null;

@@ -1,5 +1,6 @@
 import type { ClientName } from '../../core/client-name.ts';
 import { isRecord, type Json, parseJson } from '../../core/guards.ts';
+import { readPermissions } from '../../core/runs/permissions.ts';
 import type { ChildSessionKey, Run, Thinking, Worktree, WorktreeMode } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { ProcessIdentity, Stop, StopReason, Turn, TurnKind, TurnState } from '../../core/runs/turn.ts';
@@ -46,6 +47,7 @@ export function readRun(row: Row): Run {
     worktreeMode: String(row.worktree_mode) as WorktreeMode,
     worktree: json(row.worktree) as Worktree | null,
     policy: json(row.policy) as ToolPolicy,
+    permissions: readPermissions(json(row.permissions)),
     gaps: json(row.gaps) as readonly string[],
     agentDir: text(row.agent_dir),
     sessionId: text(row.session_id),
@@ -78,6 +80,7 @@ export function readTurn(row: Row): Turn {
     kind: String(row.kind) as TurnKind,
     announces: number(row.announces),
     message: String(row.message),
+    permissions: row.permissions === null ? null : readPermissions(json(row.permissions)),
     startedAtMs: number(row.started_at),
     endedAtMs: number(row.ended_at),
     deadlineAtMs: number(row.deadline_at),

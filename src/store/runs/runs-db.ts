@@ -1,7 +1,8 @@
 import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { isUnopenable } from '../connection.ts';
-import schema from '../schema/runs-001.sql' with { type: 'text' };
+import first from '../schema/runs-001.sql' with { type: 'text' };
+import second from '../schema/runs-002.sql' with { type: 'text' };
 import { type OpenMode, type Sqlite, sqliteErrorCode } from '../sqlite.ts';
 
 /**
@@ -10,7 +11,9 @@ import { type OpenMode, type Sqlite, sqliteErrorCode } from '../sqlite.ts';
  */
 
 const BUSY_TIMEOUT_MS = 5000;
-const RUNS_SCHEMA_VERSION = 1;
+/** Each brings the schema from the version that is its place here to the next. */
+const MIGRATIONS = [first, second];
+const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
  * Opens the database for writing, made or brought up to date. A transaction() inside another one is part of it, so that
@@ -84,7 +87,7 @@ function migrateRuns(sqlite: Sqlite, paths: StatePaths): void {
   switchToWal(sqlite);
   sqlite.transaction(() => {
     // Another process may have been faster between the look above and the lock.
-    if (schemaVersion(sqlite) === 0) sqlite.exec(schema);
+    for (const migration of MIGRATIONS.slice(schemaVersion(sqlite))) sqlite.exec(migration);
   });
 }
 

@@ -193,6 +193,7 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     cwd: run.cwd,
     worktree_mode: run.worktreeMode,
     policy: JSON.stringify(run.policy),
+    permissions: JSON.stringify(run.permissions),
     gaps: JSON.stringify(run.gaps),
     agent_dir: run.agentDir,
     warning: withoutSecrets(run.warning),

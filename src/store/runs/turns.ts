@@ -1,6 +1,7 @@
 import type { Json } from '../../core/guards.ts';
 import { rawAnnouncement } from '../../core/runs/announce-text.ts';
 import type { NewAnnouncement } from '../../core/runs/announcement.ts';
+import type { Permissions } from '../../core/runs/permissions.ts';
 import {
   canFollow,
   type Ending,
@@ -25,6 +26,8 @@ export type NewTurn = {
   readonly kind: 'send' | 'announce';
   readonly announces: number | null;
   readonly message: string;
+  /** Of who sends the message; otherwise the run's. */
+  readonly permissions?: Permissions | null;
   readonly nowMs: number;
   /** `starting`: by the supervisor that looks after the run already, in the slot that it has. */
   readonly state: 'queued' | 'starting';
@@ -38,13 +41,14 @@ export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
   return db.transaction(() => {
     const stoppedAtMs = checkOpen(turn.runId, db);
     const row = db.get(
-      `INSERT INTO turns(run_id, number, kind, announces, state, message, queued_at, claimed_at)
-       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
+      `INSERT INTO turns(run_id, number, kind, announces, state, message, permissions, queued_at, claimed_at)
+       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
       turn.runId,
       turn.kind,
       turn.announces,
       turn.state,
       turn.message,
+      turn.permissions == null ? null : JSON.stringify(turn.permissions),
       turn.nowMs,
       turn.state === 'starting' ? turn.nowMs : null,
       turn.runId,

@@ -146,7 +146,8 @@ class TurnSupervisor {
       const conclusion = reader.conclude(watched.kind === 'lingers' ? null : exit, this.#stderr());
       this.#effects.enterConclusion(conclusion);
       this.#run = this.#effects.run;
-      const end = { conclusion, exit, stop, notes: this.#notes, endedAtMs: this.#nowMs() };
+      const notes = [...this.#notes, ...this.#effects.notes()];
+      const end = { conclusion, exit, stop, notes, endedAtMs: this.#nowMs() };
       return {
         end: { ending: endingOf(end, settings.prices), run: this.#run, wasWatched: true },
         isModelRefused: stop === null && conclusion.isModelRefused,
@@ -185,6 +186,7 @@ class TurnSupervisor {
     this.#run = this.#effects.run;
     const isSuccess = found === 'gone' && conclusion.outcome === 'success';
     if (!isSuccess) this.#notes.push(this.#lastActivity());
+    this.#notes.push(...this.#effects.notes());
     const ending = endingOf(
       {
         conclusion:

@@ -7,6 +7,7 @@ import { changeRun } from '../../store/runs/runs.ts';
 import { dataVersion } from '../../store/runs/runs-db.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { logRunFailure } from '../runs-log.ts';
+import { RefusedCalls } from '../workplace/refused-calls.ts';
 import { newFailureRecorder } from '../workplace/tool-failures.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
 import { type BudgetShare, budgetShares, judgeBudget } from './turn-budget.ts';
@@ -20,6 +21,7 @@ export class TurnEffects implements WatchEffects {
   readonly #row: TurnRow;
   readonly #supervision: Supervision;
   readonly #failures: ReturnType<typeof newFailureRecorder>;
+  readonly #refused: RefusedCalls;
   #run: Run;
   #dataVersion: number | undefined;
   #shares: readonly BudgetShare[] | undefined;
@@ -32,6 +34,7 @@ export class TurnEffects implements WatchEffects {
     this.#run = run;
     this.#supervision = supervision;
     this.#failures = newFailureRecorder(run, supervision.world.paths);
+    this.#refused = new RefusedCalls(run);
   }
 
   /** The run with what became known of it. */
@@ -51,7 +54,13 @@ export class TurnEffects implements WatchEffects {
 
   now = (): Date => this.#supervision.world.now();
 
+  /** What has to be said with the result. */
+  notes(): string[] {
+    return this.#refused.notes(this.#supervision.settings.tools.permitted);
+  }
+
   onEvent = (event: AgentEvent): void => {
+    this.#refused.observe(event);
     if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
     else if (event.kind === 'session') this.#enterSession(event.id, event.model);
     else if (event.kind === 'warning') this.onWarning(event.text);

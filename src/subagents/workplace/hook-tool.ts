@@ -44,6 +44,7 @@ export function hookCalls(client: ClientName, { tool, input }: HookCall): HookCa
 const REFUSALS: readonly RegExp[] = [
   /^Permission (?:to|for) .{0,4000} has been denied/s,
   /^Claude requested permissions to /,
+  /^(?:<tool_use_error>)?File is in a directory that is denied by your permission settings/,
   /^The user (?:doesn't want to |rejected permission to |has specified a rule which prevents )/,
   /^Tool execution (?:denied by policy|blocked)/,
   /^Tool "[^"]{1,200}" not found/,

@@ -73,6 +73,7 @@ describe('subagents info', () => {
       'Queue: n/a',
       'Delivery: pending, handed out 0 times',
       'Worktree: none',
+      'Permissions: all mode',
       'Enforcement gaps: web_fetch',
       'Warning: model "gpt-99" is not known',
       'Events:',

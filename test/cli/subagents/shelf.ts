@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { CliContext } from '../../../src/cli/context.ts';
 import { subagentsCommand } from '../../../src/cli/subagents.ts';
 import type { NewAnnouncement } from '../../../src/core/runs/announcement.ts';
+import { ASKS_NEVER } from '../../../src/core/runs/permissions.ts';
 import { requesterKey } from '../../../src/core/runs/requester-key.ts';
 import { turnFiles } from '../../../src/core/runs/run-files.ts';
 import { NO_POLICY } from '../../../src/core/runs/tool-policy.ts';
@@ -122,6 +123,7 @@ function queueRun(key: string, fields: Partial<NewRun> = {}, db: Sqlite): Turn {
     cwd: '/home/dev/app',
     worktreeMode: 'never',
     policy: NO_POLICY,
+    permissions: ASKS_NEVER,
     gaps: [],
     agentDir: null,
     warning: null,

@@ -24,7 +24,7 @@ describe('subagents spawn', () => {
     const { code, stdout, stderr } = await shelf.call(['spawn', 'Look', 'for dead code']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^Spawned subagent main \(session agent:main:subagent:[0-9a-f-]{36}, run [0-9a-f]{8}\)\.\n#2 · queued \(1st\)\n"self-generation subagents wait 2" waits for its result\.\n$/,
+      /^Spawned subagent main \(session agent:main:subagent:[0-9a-f-]{36}, run [0-9a-f]{8}\)\.\n#2 · queued \(1st\)\nNote: it may look, [^\n]*--permissions edit"\.\n"self-generation subagents wait 2" waits for its result\.\n$/,
     );
   });
 
@@ -33,7 +33,11 @@ describe('subagents spawn', () => {
     const { status, runId, childSessionKey, ...rest } = await shelf.json<Accepted>(['spawn', 'task']);
     expect(status).toBe('accepted');
     expect(childSessionKey.replaceAll('-', '')).toBe(`agent:main:subagent:${runId}`);
-    expect(rest).toEqual({ number: 2, queuePosition: 1 });
+    expect(rest).toEqual({
+      number: 2,
+      queuePosition: 1,
+      note: expect.stringContaining('tools.subagents.allow'),
+    });
   });
 
   test('writes down every option', async () => {

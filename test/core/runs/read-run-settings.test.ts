@@ -32,7 +32,7 @@ test('readRunSettings() gives the defaults when nothing is set', () => {
       worktree: 'never',
       contextFiles: ['AGENTS.md', 'TOOLS.md'],
       agents: [],
-      tools: { deny: [], allow: null, isStrict: true },
+      tools: { deny: [], allow: null, isStrict: true, permitted: [] },
       announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true },
       budget: {
         run: { tokens: null, usd: null },
@@ -80,7 +80,7 @@ test('readRunSettings() reads the examples of the seed', () => {
         tools: { deny: [], allow: null },
       },
     ],
-    tools: { deny: ['gateway', 'cron'], allow: ['read', 'exec', 'process'], isStrict: true },
+    tools: { deny: ['gateway', 'cron'], allow: ['read', 'exec', 'process'], isStrict: true, permitted: [] },
     prices: ['anthropic/claude-opus', 'claude-opus'].map((model) => ({
       model,
       input: 15,
@@ -102,7 +102,7 @@ const taken: [key: string, value: unknown, settings: object][] = [
   [`${SUBAGENTS}.allowAgents`, ['*', 'Reviewer'], { allowAgents: ['*', 'reviewer'] }],
   [`${SUBAGENTS}.worktree`, 'auto', { worktree: 'auto' }],
   [`${SUBAGENTS}.contextFiles`, ['NOTES.md'], { contextFiles: ['NOTES.md'] }],
-  ['tools.subagents.strict', false, { tools: { deny: [], allow: null, isStrict: false } }],
+  ['tools.subagents.strict', false, { tools: { deny: [], allow: null, isStrict: false, permitted: [] } }],
   ['announce.mode', 'inline', { announce: { ...DEFAULTS.announce, mode: 'inline' } }],
   ['budget.day.usd', 2.5, { budget: { ...DEFAULTS.budget, day: { tokens: null, usd: 2.5 } } }],
 ];

@@ -103,8 +103,8 @@ export const RUNS_CASES: readonly Case[] = [
           });
         assert.throws(work, /planned/);
         assert.deepEqual(listRuns({ limit: 9 }, db), []);
-        db.exec('PRAGMA user_version = 2');
-        assert.throws(() => openRunsDb(paths), /schema version is 2, this program knows 1/);
+        db.exec('PRAGMA user_version = 3');
+        assert.throws(() => openRunsDb(paths), /schema version is 3, this program knows 2/);
       } finally {
         db.close();
       }

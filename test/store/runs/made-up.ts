@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { NewAnnouncement } from '../../../src/core/runs/announcement.ts';
+import { ASKS_NEVER } from '../../../src/core/runs/permissions.ts';
 import { NO_POLICY } from '../../../src/core/runs/tool-policy.ts';
 import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../../src/core/runs/usage.ts';
@@ -81,6 +82,7 @@ export function newRun({ key = A, session = null, spawnKey: _, ...rest }: RunFie
     cwd: '/home/dev/shop',
     worktreeMode: 'never',
     policy: NO_POLICY,
+    permissions: ASKS_NEVER,
     gaps: [],
     agentDir: null,
     warning: null,

@@ -47,12 +47,12 @@ test('openRunsDb() leaves the rows of a database that is there', () =>
 
 test('openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do', () =>
   inHome(({ db, paths }) => {
-    db.exec('PRAGMA user_version = 2');
-    const words = `Cannot use "${paths.runsDatabase}": its schema version is 2, this program knows 1. Update self-generation`;
+    db.exec('PRAGMA user_version = 3');
+    const words = `Cannot use "${paths.runsDatabase}": its schema version is 3, this program knows 2. Update self-generation`;
     expect(() => openRunsDb(paths)).toThrow(words);
     expect(() => readRuns(paths, () => 'read')).toThrow(words);
     expect(() => withRuns(paths, () => 'written')).toThrow(words);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(2);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
   }));
 
 test('readRuns() gives undefined where there is no database, or only the beginning of one, and makes none', () =>

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Announcement } from '../../../src/core/runs/announcement.ts';
+import { ASKS_NEVER } from '../../../src/core/runs/permissions.ts';
 import type { Run } from '../../../src/core/runs/run.ts';
 import { turnFiles } from '../../../src/core/runs/run-files.ts';
 import type { Stop, Turn } from '../../../src/core/runs/turn.ts';
@@ -82,6 +83,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       cwd: home.path,
       worktreeMode: 'never',
       policy: { deny: [], allow: null },
+      permissions: ASKS_NEVER,
       gaps: [],
       agentDir: null,
       warning: null,

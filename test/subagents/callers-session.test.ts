@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Requester } from '../../src/core/runs/run.ts';
-import { callersModel } from '../../src/subagents/callers-model.ts';
+import { callersModel } from '../../src/subagents/callers-session.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
 const CLAUDE: Requester = { key: 'agent:main:app-1', session: 's-1', client: 'claude', cwd: '/srv/my app' };

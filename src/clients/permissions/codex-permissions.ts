@@ -1,0 +1,31 @@
+import { readRecord, readString } from '../../core/guards.ts';
+import { NETWORK, type PermissionMode, type Permissions } from '../../core/runs/permissions.ts';
+import { codexConfig } from '../routes/codex-route.ts';
+import type { ClientUser } from '../routes/route.ts';
+
+const MODES: Readonly<Record<string, PermissionMode>> = {
+  'read-only': 'default',
+  'workspace-write': 'edit',
+  'danger-full-access': 'all',
+};
+
+/** The mode that a sandbox comes to. */
+export function codexMode(sandbox: string | undefined): PermissionMode | undefined {
+  return sandbox === undefined ? undefined : MODES[sandbox];
+}
+
+/** What Codex' `config.toml` lets it do, measured with 0.169.0: a project that is trusted may be written in. */
+export function codexPermissions(user: ClientUser): Permissions {
+  const config = codexConfig(user);
+  const project = readRecord(readRecord(config, 'projects'), user.cwd ?? '');
+  const standard = project.trust_level === 'trusted' ? 'edit' : 'default';
+  const hasNetwork = readRecord(config, 'sandbox_workspace_write').network_access === true;
+  return {
+    mode: codexMode(readString(config, 'sandbox_mode')) ?? standard,
+    allow: [
+      ...(config.web_search === 'disabled' ? [] : ['web_search']), // Which the client never asks about.
+      ...(hasNetwork ? [NETWORK] : []),
+    ],
+    deny: [],
+  };
+}

@@ -1,0 +1,168 @@
+import { isRecord } from '../guards.ts';
+import { inAscii, isToolAllowed, policyName, type ToolName, type ToolPolicy } from './tool-policy.ts';
+
+/**
+ * What a run may do without asking anybody, since nobody can be asked: never more than who asked for it. Which tools it is
+ * offered is the policy's matter; this says which calls of them are let through.
+ */
+export type Permissions = {
+  readonly mode: PermissionMode;
+  /** Rules beyond the mode, like `edit` or `exec(npm test:*)`: see parseRule(). */
+  readonly allow: readonly string[];
+  /** Rules for what is forbidden, or would be asked about. Stronger than all else. */
+  readonly deny: readonly string[];
+};
+
+/**
+ * `plan`: nothing is changed. `default`: whatever is more than looking is asked about. `edit`: files of the working
+ * directory may be changed. `auto`: that, and what the client's own check of each call lets through. `all`: everything.
+ */
+export const PERMISSION_MODES = ['plan', 'default', 'edit', 'auto', 'all'] as const;
+export type PermissionMode = (typeof PERMISSION_MODES)[number];
+
+/** What is known of nobody: looking, and nothing else. */
+export const ASKS_FIRST: Permissions = { mode: 'default', allow: [], deny: [] };
+
+/** For who may do everything. */
+export const ASKS_NEVER: Permissions = { mode: 'all', allow: [], deny: [] };
+
+/** Of a rule: the tool as the policies name it, and of which calls it speaks; null: of all. */
+export type Rule = { readonly tool: string; readonly calls: string | null };
+
+/** Commands of a client with a sandbox may reach the network. No tool, but a rule as for one. */
+export const NETWORK = 'network';
+const RULE = /^\s*([^()\s]+?)\s*(?:\(\s*(.*?)\s*\))?\s*$/s;
+const READING = ['read', 'grep', 'glob', 'list'];
+const WRITING = ['write', 'edit', 'apply_patch', 'notebookedit'];
+
+/** A rule's parts, under whatever name a client has for the tool (`Bash(npm test:*)`); undefined for what is none. */
+export function parseRule(text: string): Rule | undefined {
+  const [, name, calls] = RULE.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  const tool = policyName(name);
+  return {
+    tool: WRITING.includes(tool) ? 'edit' : tool,
+    calls: calls === undefined || calls === '' || calls === '*' ? null : calls,
+  };
+}
+
+/** A rule in the words of the policies: as it is stored, told, and to be written into the settings. */
+export function ruleText({ tool, calls }: Rule): string {
+  return calls === null ? tool : `${tool}(${calls})`;
+}
+
+/** The rules among these texts; what is none counts as nothing. */
+export function parseRules(texts: readonly string[]): Rule[] {
+  return texts.flatMap((text) => parseRule(text) ?? []);
+}
+
+/** Whether every call of the tool is let through. */
+export function mayUse(tool: ToolName | typeof NETWORK, permissions: Permissions): boolean {
+  const { mode } = permissions;
+  const name = WRITING.includes(tool) ? 'edit' : tool;
+  if (parseRules(permissions.deny).some((rule) => covers(rule.tool, name))) return false;
+  if (mode === 'all' || (name === 'edit' && (mode === 'edit' || mode === 'auto'))) return true;
+  return parseRules(permissions.allow).some((rule) => rule.calls === null && covers(rule.tool, name));
+}
+
+/** How commands are judged: by the last rule that fits, or as all others. */
+export type CommandRules = {
+  readonly others: boolean;
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+};
+
+/** For clients that have rules of their own for commands. */
+export function commandRules(permissions: Permissions): CommandRules {
+  const about = (texts: readonly string[]) =>
+    parseRules(texts).filter(({ tool, calls }) => calls !== null && covers(tool, 'exec'));
+  const calls = (texts: readonly string[]) => about(texts).map((rule) => rule.calls as string);
+  const bare = permissions.deny.filter((text) => parseRule(text)?.calls === null);
+  const isForbidden = !mayUse('exec', { mode: 'all', allow: [], deny: bare });
+  return {
+    others: mayUse('exec', { ...permissions, deny: bare }),
+    allow: isForbidden ? [] : calls(permissions.allow),
+    deny: calls(permissions.deny),
+  };
+}
+
+/** The rules that keep some files from being read, for a client that has none of the kind. */
+export function pathRules({ deny }: Permissions): string[] {
+  return deny.filter((text) => {
+    const { tool } = parseRule(text) ?? { tool: '' };
+    return READING.includes(tool);
+  });
+}
+
+/** `npm test:*` and `npm test *` as what they begin with; undefined for a rule of another form. */
+export function commandStart(calls: string): string | undefined {
+  const start = /^(.+?)(?::\*| \*)$/s.exec(calls)?.[1];
+  return start === undefined || start.includes('*') ? undefined : start;
+}
+
+/** What both let through. A message to a run may come from somebody who may do less than who started it. */
+export function narrower(one: Permissions, other: Permissions): Permissions {
+  const rank = ({ mode }: Permissions) => PERMISSION_MODES.indexOf(mode);
+  const mode = rank(one) <= rank(other) ? one.mode : other.mode;
+  const within = (rules: readonly string[], bounds: Permissions) =>
+    rules.filter((text) => {
+      const rule = parseRule(text);
+      if (rule === undefined) return false;
+      return bounds.allow.includes(text) || mayUse(rule.tool as ToolName, { ...bounds, deny: [] });
+    });
+  return {
+    mode,
+    allow: [...new Set([...within(one.allow, other), ...within(other.allow, one)])],
+    deny: [...new Set([...one.deny, ...other.deny])],
+  };
+}
+
+/** The permissions with what somebody has granted: `edit`, `all`, or rules. In plan mode too, as a person meant it. */
+export function granted(permissions: Permissions, rules: readonly string[]): Permissions {
+  if (rules.includes('all')) return { ...permissions, mode: 'all' };
+  return { ...permissions, allow: [...new Set([...permissions.allow, ...rules])] };
+}
+
+/** What is wrong with a grant, if anything. */
+export function grantProblem(text: string): string | undefined {
+  const rule = parseRule(text);
+  if (text.trim() === 'all' || rule?.tool === NETWORK) return undefined;
+  const isKnown = rule !== undefined && policyName(rule.tool) === rule.tool && isKnownTool(rule.tool);
+  return isKnown
+    ? undefined
+    : `"${inAscii(text)}" is no permission: it may be edit, all, or rules like "${EXAMPLE}"`;
+}
+
+const EXAMPLE = 'exec(npm test:*)';
+const KNOWN: readonly string[] = ['read', 'edit', 'exec', 'web_search', 'web_fetch', 'todo'];
+
+function isKnownTool(tool: string): boolean {
+  return KNOWN.includes(tool);
+}
+
+/** The grants in a list with commas, which may stand in brackets too. */
+export function splitGrants(text: string): string[] {
+  const parts = text.match(/(?:[^,()]|\([^()]*\))+/g) ?? [];
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** From a column of the database; a run that was written down without them asks first. */
+export function readPermissions(value: unknown): Permissions {
+  if (!isRecord(value)) return ASKS_FIRST;
+  const mode = PERMISSION_MODES.find((one) => one === value.mode) ?? ASKS_FIRST.mode;
+  return { mode, allow: texts(value.allow), deny: texts(value.deny) };
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+/** Whether these permissions keep a run from changing files that its policy lets it change. */
+export function looksOnly(policy: ToolPolicy, permissions: Permissions): boolean {
+  const offersEditing = isToolAllowed(policy, 'edit') && isToolAllowed(policy, 'write');
+  return offersEditing && !mayUse('edit', permissions) && !mayUse('exec', permissions);
+}
+
+function covers(pattern: string, tool: string): boolean {
+  return pattern === '*' || pattern === tool;
+}

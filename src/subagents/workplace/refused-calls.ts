@@ -1,0 +1,128 @@
+import type { AgentEvent } from '../../clients/runs/run-client.ts';
+import type { Json } from '../../core/guards.ts';
+import {
+  commandStart,
+  looksOnly,
+  type PermissionMode,
+  parseRule,
+  ruleText,
+} from '../../core/runs/permissions.ts';
+import type { Run } from '../../core/runs/run.ts';
+import { isToolAllowed } from '../../core/runs/tool-policy.ts';
+import { cutText, oneLine } from '../../core/text.ts';
+import { hookCalls, isRefused } from './hook-tool.ts';
+
+/**
+ * What a run was not let do, for who asked for it: nobody can be asked, so the call was refused, and what would have let it
+ * through is a setting.
+ */
+
+/** Calls that have not ended, of which the oldest is forgotten. */
+const OPEN_CALLS_MAX = 256;
+const REFUSED_MAX = 50;
+const NAMED_MAX = 3;
+const SHOWN_LENGTH_MAX = 60;
+/** A program and its subcommand. */
+const COMMAND_START = /^[\w./-]+(?: [a-z][\w:-]*)?(?= |$)/;
+/** What makes one of several commands, or of something else than its words. */
+const COMPOUND = /[;&|<>`$(){}\n]/;
+
+type Call = { readonly tool: string; readonly input: Json };
+/** What was wanted, and the rule that would have allowed it, or that forbids it. */
+type Refused = { readonly words: string; readonly rule: string; readonly isForbidden: boolean };
+
+export class RefusedCalls {
+  readonly #run: Run;
+  readonly #open = new Map<string, Call>();
+  readonly #refused = new Map<string, Refused>();
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Looks at one event of the client. */
+  observe(event: AgentEvent): void {
+    if (event.kind === 'tool-call') {
+      this.#open.set(event.id, event);
+      if (this.#open.size > OPEN_CALLS_MAX) this.#open.delete(this.#open.keys().next().value ?? '');
+    } else if (event.kind === 'refused') {
+      if (event.id !== null) this.#refuse(event.id);
+    } else if (event.kind === 'tool-result') {
+      if (event.isError && isRefused(event.text)) this.#refuse(event.id);
+      this.#open.delete(event.id);
+    }
+  }
+
+  /** One line, or none when nothing was refused that a permission would have let through. */
+  notes(permitted: readonly string[]): string[] {
+    const { client, policy, permissions } = this.#run;
+    const refused = [...this.#refused.values()];
+    if (refused.length > 0) return [note(refused, permitted, this.#run)];
+    const isSilent = client === 'codex' && looksOnly(policy, permissions);
+    return isSilent
+      ? [note([{ words: 'changing files', rule: 'edit', isForbidden: false }], permitted, this.#run)]
+      : [];
+  }
+
+  #note(id: string, known: string, { tool, input }: Call): void {
+    const rule = forbidding(known, input, this.#run);
+    const one = wanted(known, tool, input);
+    this.#refused.set(id, { ...one, rule: rule ?? one.rule, isForbidden: rule !== undefined });
+  }
+
+  #refuse(id: string): void {
+    const call = this.#open.get(id);
+    if (call === undefined || this.#refused.size >= REFUSED_MAX) return;
+    for (const { tool, input } of hookCalls(this.#run.client, call)) {
+      const known = parseRule(tool)?.tool ?? tool;
+      if (isToolAllowed(this.#run.policy, known)) this.#note(id, known, { tool, input });
+    }
+  }
+}
+
+function wanted(rule: string, tool: string, input: Json): Omit<Refused, 'isForbidden'> {
+  const what = [input.command, input.file_path, input.url, input.query].find(
+    (one) => typeof one === 'string',
+  );
+  const shown = what === undefined ? tool : `${tool} ${cutText(oneLine(String(what)), SHOWN_LENGTH_MAX)}`;
+  if (rule !== 'exec' || typeof input.command !== 'string') return { words: shown, rule };
+  const start = COMPOUND.test(input.command) ? undefined : COMMAND_START.exec(input.command.trim())?.[0];
+  return { words: shown, rule: ruleText({ tool: rule, calls: start === undefined ? null : `${start}:*` }) };
+}
+
+/** The rule because of which no grant would help, as far as that can be told from the outside. */
+function forbidding(tool: string, input: Json, { permissions }: Run): string | undefined {
+  const command = typeof input.command === 'string' ? input.command.trim() : '';
+  return permissions.deny.find((text) => {
+    const rule = parseRule(text);
+    if (rule === undefined || (rule.tool !== tool && rule.tool !== '*')) return false;
+    return (
+      rule.calls === null || tool !== 'exec' || command.startsWith(commandStart(rule.calls) ?? rule.calls)
+    );
+  });
+}
+
+function note(refused: readonly Refused[], permitted: readonly string[], { permissions }: Run): string {
+  const words = [...new Set(refused.map((one) => one.words))];
+  const more = words.length > NAMED_MAX ? ` and ${words.length - NAMED_MAX} more` : '';
+  const rulesOf = (isForbidden: boolean) => [
+    ...new Set(refused.flatMap((one) => (one.isForbidden === isForbidden ? [one.rule] : []))),
+  ];
+  const [missing, forbidding] = [rulesOf(false), rulesOf(true)];
+  return [
+    `Not permitted in ${permissions.mode} mode: ${words.slice(0, NAMED_MAX).join(', ')}${more}.`,
+    ...(missing.length === 0 ? [] : [advice(missing, permitted, permissions.mode)]),
+    ...(forbidding.length === 0
+      ? []
+      : [`The user's own settings forbid or ask about: ${forbidding.slice(0, NAMED_MAX).join(', ')}.`]),
+  ].join(' ');
+}
+
+function advice(rules: readonly string[], permitted: readonly string[], mode: PermissionMode): string {
+  const setting = JSON.stringify([...new Set([...permitted, ...rules])]);
+  const bySetting =
+    mode === 'plan'
+      ? ''
+      : `the user sets tools.subagents.allow (self-generation config set tools.subagents.allow '${setting}'), or `;
+  return `To allow it, ${bySetting}the user starts it with "subagents spawn --permissions ${rules.join(',')}".`;
+}
