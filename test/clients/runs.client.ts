@@ -157,6 +157,17 @@ for (const name of CLIENT_NAMES) {
       };
     }
 
+    /** As the user has it, in a terminal of their own. */
+    function configure(allow: readonly string[]): Promise<void> {
+      const subagents = { ...(child.model !== null && { model: child.model }) };
+      const settings = {
+        language: 'en',
+        agents: { defaults: { subagents } },
+        tools: { subagents: { allow } },
+      };
+      return writeFile(paths().config, JSON.stringify(settings));
+    }
+
     beforeAll(async () => {
       workspace = await makeWorkspace(name);
       project = await mkdtemp(join(workspace.root, 'project-'));
@@ -167,15 +178,7 @@ for (const name of CLIENT_NAMES) {
         await writeFile(path, text);
       }
       await program('install', '--mcp', name, '--client-version', '2.1.328');
-      const subagents = { ...(child.model !== null && { model: child.model }) };
-      await writeFile(
-        paths().config,
-        JSON.stringify({
-          language: 'en',
-          agents: { defaults: { subagents } },
-          tools: { subagents: { allow: ['edit', 'exec'] } },
-        }),
-      );
+      await configure(['edit', 'exec']);
     });
     afterAll(() => workspace.remove());
 
@@ -272,12 +275,12 @@ for (const name of CLIENT_NAMES) {
         });
         return everything(asked.requester.at(-1));
       };
-      await program('config', 'set', 'tools.subagents.allow', '[]');
+      await configure([]);
       const refused = await told();
       expect(refused).toContain('Not permitted in default mode:');
       expect(existsSync(file)).toBe(false);
-      const setting = /config set (tools\.subagents\.allow) '(\[.*?\])'/.exec(refused);
-      await program('config', 'set', setting?.[1] ?? '', setting?.[2] ?? '');
+      const [, setting = ''] = /config set tools\.subagents\.allow '(\[.*?\])'/.exec(refused) ?? [];
+      await configure(JSON.parse(setting) as string[]);
       expect(await told()).not.toContain('Not permitted');
       expect(readFileSync(file, 'utf8').trim()).toBe('x');
     });
