@@ -1,3 +1,4 @@
+import type { SearchedText } from './searched-text.ts';
 import { mayNameSecrets, nameKind } from './secret-name.ts';
 import {
   isCode,
@@ -12,12 +13,11 @@ import {
 /** Secrets that their names give away: headers, settings, options, and sentences. */
 
 /** Takes out what stands behind the name of a secret, wherever that is a value. */
-export function redactNamed(text: string): string {
-  const lowerCase = text.toLowerCase();
-  const has = (word: string) => lowerCase.includes(word);
-  let safe = text;
+export function redactNamed(searched: SearchedText): string {
+  const has = (word: string) => searched.hasInAnyCase(word);
+  let safe = searched.text;
   if (['authorization', 'cookie', 'bearer', 'basic'].some(has)) safe = redactHeaders(safe);
-  if (!mayNameSecrets(lowerCase)) return safe;
+  if (!mayNameSecrets(searched)) return safe;
   safe = redactSettings(safe);
   if (has('-')) safe = redactOptions(safe);
   if (SAID_NAMES.some(has)) safe = redactSentences(safe);

@@ -1,3 +1,4 @@
+import type { SearchedText } from './searched-text.ts';
 import { DOUBTFUL_WORDS, HARMLESS_NAME, SECRET_STEMS, SECRET_WORDS } from './secret-rules.ts';
 
 /** Whether what a name names is a secret: surely, or only when it looks like one. */
@@ -14,9 +15,9 @@ export function nameKind(name: string): NameKind {
 }
 
 /** Whether a text may have such names in it: mostly the only look that it costs. */
-export function mayNameSecrets(lowerCase: string): boolean {
-  const isIn = (word: string) => lowerCase.includes(word);
-  if (lowerCase.includes('key') || lowerCase.includes('pass') || isIn('비밀')) return true;
+export function mayNameSecrets(searched: SearchedText): boolean {
+  const isIn = (word: string) => searched.hasInAnyCase(word);
+  if (isIn('key') || isIn('pass') || isIn('비밀')) return true;
   if (SECRET_STEMS.some(isIn) || isIn('connection') || isIn('phrase')) return true;
   for (const words of [SECRET_WORDS, DOUBTFUL_WORDS]) for (const word of words) if (isIn(word)) return true;
   return false;

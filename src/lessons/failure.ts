@@ -69,20 +69,29 @@ export function readHiddenFailure(call: FailedCall): Failure | undefined {
   if (text === '' || text.length > HIDDEN_LENGTH_MAX || call.line === null || isReport(text))
     return undefined;
   const commands = parseShell(call.line);
-  if (!hides(commands) || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
+  if (!mayHide(commands)) return undefined;
   const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
   const line = lineThat(isCertainInvocation, head);
   if (line === undefined || commands.some((one) => isPrinter(one) && isIn(line, one))) return undefined;
   return noiseOf(call, text) !== null ? undefined : failure(call, line, null);
 }
 
+/** Whether such a failure is looked for at all, whatever the line printed. */
+export function mayHideFailure(line: string | null): boolean {
+  return line !== null && mayHide(parseShell(line));
+}
+
 /** A command may have failed though the line ended well. What another one stood in for is no failure. */
-function hides(commands: readonly SimpleCommand[]): boolean {
+function mayHide(commands: readonly SimpleCommand[]): boolean {
   const hasStandIn = commands.some(
     ({ endedBy }, index) =>
       endedBy === '||' && !DOES_NOTHING.test(programOf(commands[index + 1] ?? { words: [] })),
   );
-  return !hasStandIn && commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain);
+  return (
+    !hasStandIn &&
+    commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain) &&
+    !commands.some((one) => SEARCHES.has(programOf(one)))
+  );
 }
 
 const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
