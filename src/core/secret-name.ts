@@ -6,7 +6,11 @@ export type NameKind = 'sure' | 'doubtful' | undefined;
 
 /** Judges `DB_PW`, `--client-secret`, `spring.datasource.password`, `비밀번호는`. */
 export function nameKind(name: string): NameKind {
-  if (isHarmless(name)) return undefined;
+  const kind = kindByWords(name);
+  return kind === undefined || isHarmless(name) ? undefined : kind;
+}
+
+function kindByWords(name: string): NameKind {
   const squashed = name.toLowerCase().replace(/[^a-z0-9가-힣]+/g, '');
   for (const stem of SECRET_STEMS) if (squashed.includes(stem)) return 'sure';
   const words = wordsOf(name);
