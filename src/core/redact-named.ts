@@ -1,3 +1,4 @@
+import type { SearchedText } from './searched-text.ts';
 import { mayNameSecrets, nameKind } from './secret-name.ts';
 import {
   isCode,
@@ -12,12 +13,11 @@ import {
 /** Secrets that their names give away: headers, settings, options, and sentences. */
 
 /** Takes out what stands behind the name of a secret, wherever that is a value. */
-export function redactNamed(text: string): string {
-  const lowerCase = text.toLowerCase();
-  const has = (word: string) => lowerCase.includes(word);
-  let safe = text;
+export function redactNamed(searched: SearchedText): string {
+  const has = (word: string) => searched.hasInAnyCase(word);
+  let safe = searched.text;
   if (['authorization', 'cookie', 'bearer', 'basic'].some(has)) safe = redactHeaders(safe);
-  if (!mayNameSecrets(lowerCase)) return safe;
+  if (!mayNameSecrets(searched)) return safe;
   safe = redactSettings(safe);
   if (has('-')) safe = redactOptions(safe);
   if (SAID_NAMES.some(has)) safe = redactSentences(safe);
@@ -59,19 +59,19 @@ function redactBehind(
   names: RegExp,
   placeOf: (found: RegExpExecArray) => Place | undefined,
 ): string {
-  value ??= new RegExp(`${QUOTED}|${WORDS_OF_A_MNEMONIC}|${BARE}`, 'y');
   let kept = '';
   let at = 0;
   for (let found = names.exec(text); found !== null; found = names.exec(text)) {
-    const place = placeOf(found);
-    if (place === undefined) continue;
+    const kind = nameKind(found[1] ?? '');
+    const place = kind && placeOf(found);
+    if (kind === undefined || place === undefined) continue;
+    value ??= new RegExp(`${QUOTED}|${WORDS_OF_A_MNEMONIC}|${BARE}`, 'y');
     value.lastIndex = names.lastIndex;
     const typed = value.exec(text)?.[0];
-    const hidden =
-      typed === undefined
-        ? undefined
-        : hiddenValue(typed, place, text.slice(value.lastIndex, value.lastIndex + 2));
-    if (typed === undefined || hidden === undefined) continue;
+    if (typed === undefined) continue;
+    const next = text.slice(value.lastIndex, value.lastIndex + 2);
+    const hidden = hiddenValue(typed, { ...place, kind, next });
+    if (hidden === undefined) continue;
     kept += text.slice(at, names.lastIndex) + hidden;
     at = names.lastIndex + typed.length;
     names.lastIndex = at;
@@ -144,17 +144,18 @@ function isSaid(all: string, name: string): boolean {
   return all.replace('`', '').trim() !== name || /[은는이가을를도]$/.test(name);
 }
 
+type Named = Place & { readonly kind: 'sure' | 'doubtful'; readonly next: string };
+
 /** What is to stand there instead of the value; undefined when it is none. */
-function hiddenValue(typed: string, place: Place, next: string): string | undefined {
-  const kind = nameKind(place.name);
+function hiddenValue(typed: string, { kind, ...place }: Named): string | undefined {
   const quote = /^\\?["']/.exec(typed)?.[0] ?? '';
   const bare = typed.slice(quote.length).replace(quote === '' ? /$^/ : /\\?["']$/, '');
-  if (kind === undefined || isReference(bare) || isDirectory(place.name, bare)) return undefined;
+  if (isReference(bare) || isDirectory(place.name, bare)) return undefined;
   if (/^[^A-Za-z0-9가-힣]{0,3}$/.test(bare)) return undefined;
   const isSecret =
     kind === 'doubtful'
       ? place.separator !== '|' && (isMade(bare) || isKey(bare, place))
-      : isSecretHere(bare, { ...place, isQuoted: quote !== '', next });
+      : isSecretHere(bare, { ...place, isQuoted: quote !== '' });
   if (!isSecret) return undefined;
   const closing = quote === '' ? '' : (/\\?["']$/.exec(typed.slice(quote.length))?.[0] ?? '');
   return `${quote}${REDACTED}${closing}`;

@@ -1,35 +1,36 @@
+import type { SearchedText } from './searched-text.ts';
 import { nameKind } from './secret-name.ts';
 import { SECRET_PLACES } from './secret-rules.ts';
-import { includesOne, isPasswordLike, isReference, isSmallWord, REDACTED } from './secret-value.ts';
+import { isPasswordLike, isReference, isSmallWord, REDACTED } from './secret-value.ts';
 
 /** Secrets at their places in commands and in files of programs, as SECRET_PLACES describes them. */
 
 /** Takes out what stands at the places of secrets. A place is compiled only where all of its own words occur. */
-export function redactPlaces(text: string): string {
-  let safe = text;
+export function redactPlaces(searched: SearchedText): string {
+  let safe = searched.text;
   for (let index = 0; index < SECRET_PLACES.length; index++) {
     const [near, place] = SECRET_PLACES[index] as (typeof SECRET_PLACES)[number];
-    if (includesOne(near, text) && mayOccur(place, text)) safe = redactPlace(place, safe);
+    if (searched.hasOne(near) && mayOccur(place, searched)) safe = redactPlace(place, safe);
   }
   return safe;
 }
 
 /** Whether each of its own words, or one of its alternatives, occurs. Mostly the first one does not. */
-function mayOccur(place: string, text: string): boolean {
+function mayOccur(place: string, searched: SearchedText): boolean {
   for (let at = 0; at < place.length; ) {
     const blank = place.indexOf(' ', at);
     const end = blank < 0 ? place.length : blank;
-    if (!mayHold(place.slice(at, end), text)) return false;
+    if (!mayHold(place.slice(at, end), searched)) return false;
     at = end + 1;
   }
   return true;
 }
 
-function mayHold(word: string, text: string): boolean {
-  if (!word.includes('|') && !PLACEHOLDER.test(word)) return text.includes(word);
+function mayHold(word: string, searched: SearchedText): boolean {
+  if (!PLACEHOLDER.test(word)) return searched.hasOne(word);
   for (const one of word.split('|')) {
     let isThere = true;
-    for (const part of one.split(PLACEHOLDER)) isThere &&= text.includes(part);
+    for (const part of one.split(PLACEHOLDER)) isThere &&= searched.has(part);
     if (isThere) return true;
   }
   return false;

@@ -1,7 +1,8 @@
 import { redactNamed } from './redact-named.ts';
 import { redactPlaces } from './redact-places.ts';
+import { SearchedText } from './searched-text.ts';
 import { IMAGE_BEGINNINGS, TOKEN_SHAPES } from './secret-rules.ts';
-import { includesOne, isPasswordLike, isReference, isWordy, REDACTED } from './secret-value.ts';
+import { isPasswordLike, isReference, isWordy, REDACTED } from './secret-value.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk. Every expression is linear
@@ -34,12 +35,16 @@ function redactOnce(text: string): string {
 }
 
 function redactOpen(text: string): string {
-  let safe = text;
-  if (safe.includes('PRIVATE KEY')) safe = redactKeyBlocks(safe);
-  if (/[^\s"']{15}/.test(safe)) safe = redactShapes(safe);
-  safe = redactNamed(redactPlaces(safe));
-  if (safe.includes('://')) safe = redactUrls(safe);
-  return redactRandom(safe);
+  const step = (searched: SearchedText, redact: (searched: SearchedText) => string) => {
+    const safe = redact(searched);
+    return safe === searched.text ? searched : new SearchedText(safe);
+  };
+  let searched = new SearchedText(text);
+  if (searched.has('PRIVATE KEY')) searched = step(searched, redactKeyBlocks);
+  searched = step(searched, redactShapes);
+  searched = step(searched, redactPlaces);
+  const safe = redactNamed(searched);
+  return redactRandom(safe.includes('://') ? redactUrls(safe) : safe);
 }
 
 const ESCAPES_DEPTH_MAX = 4;
@@ -76,7 +81,7 @@ function fromHex(_all: string, code: string): string {
 }
 
 /** A block that is never closed was cut off: then all that follows belongs to it. */
-function redactKeyBlocks(text: string): string {
+function redactKeyBlocks({ text }: SearchedText): string {
   const begin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
   const end = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
   let kept = '';
@@ -91,11 +96,13 @@ function redactKeyBlocks(text: string): string {
 }
 
 /** Tokens that are recognised by their own shape. */
-function redactShapes(text: string): string {
+function redactShapes(searched: SearchedText): string {
+  const { text } = searched;
+  if (!/[^\s"']{15}/.test(text)) return text;
   let shapes = '';
   for (let index = 0; index < TOKEN_SHAPES.length; index++) {
     const [near, shape] = TOKEN_SHAPES[index] as (typeof TOKEN_SHAPES)[number];
-    if (includesOne(near, text)) shapes += `|${shape}`;
+    if (searched.hasOne(near)) shapes += `|${shape}`;
   }
   return shapes === '' ? text : text.replace(anyOf(shapes), REDACTED);
 }

@@ -1,3 +1,4 @@
+import type { SearchedText } from './searched-text.ts';
 import { DOUBTFUL_WORDS, HARMLESS_NAME, SECRET_STEMS, SECRET_WORDS } from './secret-rules.ts';
 
 /** Whether what a name names is a secret: surely, or only when it looks like one. */
@@ -5,7 +6,11 @@ export type NameKind = 'sure' | 'doubtful' | undefined;
 
 /** Judges `DB_PW`, `--client-secret`, `spring.datasource.password`, `비밀번호는`. */
 export function nameKind(name: string): NameKind {
-  if (isHarmless(name)) return undefined;
+  const kind = kindByWords(name);
+  return kind === undefined || isHarmless(name) ? undefined : kind;
+}
+
+function kindByWords(name: string): NameKind {
   const squashed = name.toLowerCase().replace(/[^a-z0-9가-힣]+/g, '');
   for (const stem of SECRET_STEMS) if (squashed.includes(stem)) return 'sure';
   const words = wordsOf(name);
@@ -14,9 +19,9 @@ export function nameKind(name: string): NameKind {
 }
 
 /** Whether a text may have such names in it: mostly the only look that it costs. */
-export function mayNameSecrets(lowerCase: string): boolean {
-  const isIn = (word: string) => lowerCase.includes(word);
-  if (lowerCase.includes('key') || lowerCase.includes('pass') || isIn('비밀')) return true;
+export function mayNameSecrets(searched: SearchedText): boolean {
+  const isIn = (word: string) => searched.hasInAnyCase(word);
+  if (isIn('key') || isIn('pass') || isIn('비밀')) return true;
   if (SECRET_STEMS.some(isIn) || isIn('connection') || isIn('phrase')) return true;
   for (const words of [SECRET_WORDS, DOUBTFUL_WORDS]) for (const word of words) if (isIn(word)) return true;
   return false;

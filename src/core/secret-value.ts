@@ -2,16 +2,6 @@
 
 export const REDACTED = '[REDACTED]';
 
-/** Whether a text has one of the alternatives in it, which `|` parts. */
-export function includesOne(alternatives: string, text: string): boolean {
-  let from = 0;
-  for (let end = alternatives.indexOf('|'); end >= 0; end = alternatives.indexOf('|', from)) {
-    if (text.includes(alternatives.slice(from, end))) return true;
-    from = end + 1;
-  }
-  return text.includes(from === 0 ? alternatives : alternatives.slice(from));
-}
-
 const WORD_LENGTH_MIN = 3;
 
 /** Whether the letters change their case as seldom as in words, paths and identifiers. */

@@ -5,7 +5,7 @@ import type { CallRecord, ToolError } from '../core/recording.ts';
 import { maskSensitivePath, redactSecrets } from '../core/redact.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { isAgentTool, isFileTool, isShellTool } from '../core/tools.ts';
-import { type Failure, readFailure, readHiddenFailure } from '../lessons/failure.ts';
+import { type Failure, mayHideFailure, readFailure, readHiddenFailure } from '../lessons/failure.ts';
 import type { Project } from './decision.ts';
 
 /** What is kept of a tool call: always redacted and bounded, and never what a file contains. */
@@ -67,11 +67,8 @@ function directoryOf(cwd: string, project: Project): string {
 }
 
 /** REQ-DC-202: the few facts of a call's input that are worth keeping beside. Of a Bash command that is its program. */
-export function toolMeta({ tool, input }: Pick<Call, 'tool' | 'input'>): Json {
-  if (tool === 'Bash') {
-    const family = commandFamily(callLine({ tool, input }) ?? '');
-    return { command: /^[^ ]*/.exec(family)?.[0] ?? '' };
-  }
+export function toolMeta({ tool, input }: Pick<Call, 'tool' | 'input'>, { command }: CallRecord): Json {
+  if (tool === 'Bash') return { command: command?.split(' ', 1)[0] ?? '' };
   if (isFileTool(tool)) {
     const file = filePath(input);
     return file === undefined ? {} : { file: maskSensitivePath(bounded(file)) };
@@ -115,10 +112,9 @@ export function toolError(call: Call, error: string, project: Project): ToolErro
 /** The same for a call that worked by its exit code; undefined when nothing shows that it did not. */
 export function hiddenError(
   call: Call & { readonly output: string },
-  project: Project,
+  record: CallRecord,
 ): ToolError | undefined {
-  if (!isShellTool(call.tool) || call.output === '') return undefined;
-  const record = callRecord(call, project);
+  if (!isShellTool(call.tool) || call.output === '' || !mayHideFailure(record.line)) return undefined;
   const text = withoutEchoes(scanned(call.output), call, record);
   const failure = readHiddenFailure({ tool: call.tool, line: record.line, text });
   return failure && { ...errorOf(record, text, failure), isHidden: true };

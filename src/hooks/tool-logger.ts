@@ -8,10 +8,10 @@ export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: Ho
   const call = callRecord(event, context.project);
   if (isOwnCommand(call.command)) return NOTHING;
   const at = originOf(event, context);
-  const error = event.isUnfinished ? undefined : hiddenError(event, context.project);
+  const error = event.isUnfinished ? undefined : hiddenError(event, call);
   if (error !== undefined) {
     return { recording: { kind: 'tool-errors', at, errors: [error], shownKbId: null } };
   }
   const isUnfinished = event.isUnfinished ? ({ isUnfinished: true } as const) : {};
-  return { recording: { kind: 'tool-use', at, ...call, meta: toolMeta(event), ...isUnfinished } };
+  return { recording: { kind: 'tool-use', at, ...call, meta: toolMeta(event, call), ...isUnfinished } };
 }

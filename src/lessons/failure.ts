@@ -1,6 +1,8 @@
 import { tellingLines } from '../core/errors/error-lines.ts';
+import { SearchedText } from '../core/searched-text.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from '../core/tools.ts';
+import { CERTAIN_INVOCATION, LIKELY_INVOCATION, type Wordings } from './call-wordings.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
@@ -69,20 +71,29 @@ export function readHiddenFailure(call: FailedCall): Failure | undefined {
   if (text === '' || text.length > HIDDEN_LENGTH_MAX || call.line === null || isReport(text))
     return undefined;
   const commands = parseShell(call.line);
-  if (!hides(commands) || commands.some((one) => SEARCHES.has(programOf(one)))) return undefined;
+  if (!mayHide(commands)) return undefined;
   const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
   const line = lineThat(isCertainInvocation, head);
   if (line === undefined || commands.some((one) => isPrinter(one) && isIn(line, one))) return undefined;
   return noiseOf(call, text) !== null ? undefined : failure(call, line, null);
 }
 
+/** Whether such a failure is looked for at all, whatever the line printed. */
+export function mayHideFailure(line: string | null): boolean {
+  return line !== null && mayHide(parseShell(line));
+}
+
 /** A command may have failed though the line ended well. What another one stood in for is no failure. */
-function hides(commands: readonly SimpleCommand[]): boolean {
+function mayHide(commands: readonly SimpleCommand[]): boolean {
   const hasStandIn = commands.some(
     ({ endedBy }, index) =>
       endedBy === '||' && !DOES_NOTHING.test(programOf(commands[index + 1] ?? { words: [] })),
   );
-  return !hasStandIn && commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain);
+  return (
+    !hasStandIn &&
+    commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain) &&
+    !commands.some((one) => SEARCHES.has(programOf(one)))
+  );
 }
 
 const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
@@ -275,7 +286,7 @@ const REPORT =
 
 /** Whether a line says that the call itself was wrong, or that what it needs was not there. */
 function isInvocation(line: string): boolean {
-  return isCertainInvocation(line) || LIKELY_INVOCATION.test(line) || isEnvironment(line);
+  return isCertainInvocation(line) || says(LIKELY_INVOCATION, line) || isEnvironment(line);
 }
 
 /** Also among the findings of a check such a line says that something was missing around it. */
@@ -284,49 +295,26 @@ function isEnvironment(line: string): boolean {
 }
 
 function isCertainInvocation(line: string): boolean {
-  return CERTAIN_INVOCATION.test(line);
+  return says(CERTAIN_INVOCATION, line);
 }
 
-/** Wordings by which programs of all kinds refuse a call. */
-const CERTAIN_INVOCATION = new RegExp(
-  [
-    // Options, arguments and subcommands
-    String.raw`(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not a valid|undefined|ambiguous)(?: shorthand| long| global| positional| cli| command[- ]line)? (?:option|flag|argument|arg|subcommand|sub-command|command|parameter|switch|primary|keyword argument)s?\b`,
-    String.raw`\b(?:flag|option|argument|switch|parameter)s? (?:provided but not|is not|are not|was not|not|does not|doesn't) (?:defined|recogni[sz]ed|found|allowed|supported|exist|known|expected)`,
-    String.raw`(?:flag|option|argument|parameter|switch)s?\b.{0,60}\b(?:needs|requires|expects|expected|is missing|missing)(?: an?| exactly| at least)? (?:argument|value|parameter|one\b|\d)`,
-    String.raw`\b(?:flag|option|argument|command|subcommand) \S{1,40} (?:does not exist|(?:is|was|has been) (?:not defined|replaced|renamed|removed))`,
-    'parameter cannot be found|missing (?:required |positional |mandatory )?(?:argument|option|flag|parameter|operand|subcommand)',
-    'too (?:many|few) (?:arguments|parameters|positional)',
-    String.raw`\b(?:accepts|requires|expected|expects) (?:at (?:most|least)|exactly|between|only)? ?\d.{0,12} arg`,
-    'the following (?:required )?arguments (?:are|were|is)|(?:인식할 수 없는|알 수 없는|부적절한|잘못된) (?:옵션|인수|인자|명령)',
-    // Programs and scripts
-    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령(?:어를|을) 찾을 수 없`,
-    String.raw`missing script|script not found|no script named|NO_SCRIPT|couldn't find a script|Command "[^"]+" not found|(?:task|target|recipe|goal|profile|service|workspace|project) ["'\x60]?[\w:./-]+["'\x60]? (?:not found|does not exist|is not defined|is not running)|no rule to make target|don't know how to make|no such (?:task|target|service|remote|recipe)|does not contain (?:a )?(?:recipe|scheme|target|task)|no \S+ ?(?:task|target|recipe)s? (?:named|matching)`,
-    // Shells
-    String.raw`no matches found:|: event not found|bad substitution|unexpected EOF while|syntax error near|unmatched ["'\x60({]`,
-  ].join('|'),
-  'i',
-);
+/** Lines are short and many: one walk along each says which wordings it can have. */
+function says(wordings: Wordings, line: string): boolean {
+  const searched = new SearchedText(line.toLowerCase());
+  for (const [near, wording] of wordings) {
+    if (searched.hasOne(near) && expressionOf(wording).test(line)) return true;
+  }
+  return false;
+}
 
-const LIKELY_INVOCATION = new RegExp(
-  [
-    // Expressions and values
-    String.raw`(?:jq|yq|awk|sed|perl): (?:error|.*expression|\d|-e )|failed to parse jq|parse error|syntax error|unterminated|unbalanced|regex parse error|invalid (?:regular expression|regex|pattern|expression|syntax|format|value|choice|date|number|URL|ref|refspec|path|query)|Unknown JSON field|unknown (?:file extension|encoder|decoder|target|format|filter|reporter|type|project|package|service|environment|profile)|Did you mean`,
-    // Go
-    String.raw`build constraints exclude|no Go files in|cannot write multiple packages|outside (?:main|the main) module|not in (?:std|GOROOT)|updates to go\.mod needed|go\.mod file not found|main module .* does not contain|malformed import path|cannot find (?:main )?module|requires cgo`,
-    // Git
-    String.raw`ignored by one of your \.gitignore|did not match any file|ambiguous argument|unknown revision|bad revision|not a git repository|unrelated histories|src refspec|no upstream branch|has no upstream|No configured push|not a valid (?:ref|object|branch|identifier)|invalid reference|unknown switch|index\.lock|already (?:exists|checked out|used by worktree)|working tree contains|would be overwritten by|not possible to fast-forward|divergent branches|detached HEAD`,
-    // Versions and lock files
-    String.raw`not trusted|untrusted|Unsupported engine|engine "?\w+"? is incompatible|requires? (?:a )?(?:newer |different )?(?:node|python|go|java|ruby|rust|bun|deno)(?:\.js)?\b.{0,30}(?:version|\d)|toolchain|ERESOLVE|peer dep|externally-managed|EBADENGINE|lock ?file\b.{0,60}\b(?:not|out|needs?|frozen|changed|compatible)|\S+[.-]lock\b.{0,60}\b(?:not|out of|in sync)|--legacy-peer-deps|frozen|requires the features?`,
-    // Servers and databases
-    String.raw`HTTP (?:400|404|405|406|409|410|415|422)|\b(?:404|422)\b.{0,20}(?:not found|unprocessable)|GraphQL: |Could not resolve to a|Validation Failed|no such (?:table|column|container|image|volume|network|host|service|object|index|database)|(?:column|relation|table|schema|function|role|database|field|index|context|namespace|cluster|profile|environment|stack|workspace) ["'\x60]?[\w.-]+["'\x60]? (?:does not exist|doesn't exist|not found)|Unknown (?:column|table|database|field)|Cannot query field|ORA-\d+|have a resource type`,
-    String.raw`port \S+ (?:is )?(?:already )?(?:in use|allocated|occupied)|(?:already|still) (?:in use|allocated)|is the server running|(?:cannot|could not|can't|unable to|failed to) connect|daemon (?:is not )?running|ENOTFOUND|getaddrinfo|could not resolve|out of memory|ENOMEM|EMFILE|no space left`,
-    // What is not there, and what is not allowed
-    'must be set|is not set|no value for required|Missing (?:environment|env|required env)',
-    String.raw`is not installed|please (?:install|run)|not installed|try running|\brun ['"\x60][^'"\x60]+['"\x60]|shared librar|(?:no|could not|couldn't|cannot|can't|unable to|failed to) (?:read|find|locate|load) (?:an? |the )?(?:(?:selected |any )?(?:project|package|formula|workspace|cache|dockerfile)\b|["'\x60]?[\w./-]*(?:package\.json|pyproject|Cargo\.toml|Makefile|\.env|config))|no (?:available )?(?:package\.json|Makefile|makefile|pyproject|workspaces|(?:bin )?target|formula|such file or directory.{0,40}package\.json)\b|\bno (?:.{1,60} )?(?:file|files|project|POM|repository definition)\b.{0,24}(?:found|in this directory|for)|can't open (?:file|input)|cannot (?:execute|be loaded|re-use)|Permission denied|허가 거부|권한이 없|Operation not permitted|Read-only file system|Is a directory|Not a directory|is not a directory|EACCES|EPERM|No targets specified|database is locked|could not get lock|another .{0,40} (?:process|instance)|already running|(?:rerun|run again|re-run|running this command again) with`,
-  ].join('|'),
-  'i',
-);
+/** At most one for each wording. */
+const compiled = new Map<string, RegExp>();
+
+function expressionOf(wording: string): RegExp {
+  const expression = compiled.get(wording) ?? new RegExp(wording, 'i');
+  compiled.set(wording, expression);
+  return expression;
+}
 
 const ENVIRONMENT =
   /ECONNREFUSED|connection refused|EADDRINUSE|address already in use|heap out of memory|Executable doesn't exist|did not initialize yet|no required module provides|(?:cannot|can't|could not) (?:find|import) (?:module|package) ['"]?[\w@]|no module named|ModuleNotFound|failed to spawn|(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)/i;

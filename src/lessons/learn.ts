@@ -64,6 +64,7 @@ export function learn(
   root: string,
   isNamed: IsNamed = () => false,
 ): ErrorGroup[] {
+  if (!log.some((entry) => entry.kind === 'call' && entry.outcome.kind === 'failed')) return [];
   const mayTell: MayTell = (command) => isFetchNamed(command, (name) => isNamed(name, command.place));
   const streams = streamsOf(log, root);
   const shells = streams.flatMap((stream) => stream.filter(isShell));

@@ -82,11 +82,21 @@ const HIDDEN_LENGTH_MIN = 5;
 export function quoteMessage(message: string, commands: readonly SimpleCommand[]): string {
   let told = message;
   for (const command of commands) {
-    const hidden = command.words.filter((_word, index) => !isTold(command, index)).flatMap(valuesIn);
+    const said = told;
+    const hidden = command.words
+      .filter((word, index) => sharesPart(unquoted(word), said) && !isTold(command, index))
+      .flatMap(valuesIn);
     for (const value of hidden)
       if (value.length >= HIDDEN_LENGTH_MIN && value !== 'localhost') told = told.replaceAll(value, GAP);
   }
   return told;
+}
+
+/** Mostly a message repeats nothing of a word; then it does not matter what the word is. */
+function sharesPart(value: string, message: string): boolean {
+  for (let at = 0; at + HIDDEN_LENGTH_MIN <= value.length; at++)
+    if (message.includes(value.slice(at, at + HIDDEN_LENGTH_MIN))) return true;
+  return false;
 }
 
 /** What an untold word may hold: all of it, what was assigned, what hangs on a letter (`-psecret`), and the parts. */

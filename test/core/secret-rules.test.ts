@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { redactSecrets } from '../../src/core/redact.ts';
+import { SearchedText } from '../../src/core/searched-text.ts';
 import { DOUBTFUL_WORDS, SECRET_PLACES, SECRET_STEMS, SECRET_WORDS } from '../../src/core/secret-rules.ts';
-import { includesOne } from '../../src/core/secret-value.ts';
 import { Dice, NAMED, plantedOf, tokensOf, VALUES } from '../support/secret-kinds.ts';
 
 /** Another one shows other secrets: `SECRETS_SEED=$RANDOM bun test test/core/secret-rules.test.ts`. */
@@ -58,7 +58,7 @@ for (const [near, place] of SECRET_PLACES) {
     for (const command of commandsOf(place)) {
       const secret = dice.pick(place.includes('~') ? PASSWORDS.slice(0, 1) : PASSWORDS)(dice);
       const text = command.replace('§', () => secret);
-      expect(includesOne(near, text), `${near} in ${text}`).toBe(true);
+      expect(new SearchedText(text).hasOne(near), `${near} in ${text}`).toBe(true);
       expect(redactSecrets(text)).not.toContain(secret);
     }
   });

@@ -16,6 +16,8 @@ function call(tool: string, input: Payload, { remark, cwd }: Besides = {}) {
 }
 
 describe('toolMeta()', () => {
+  const metaOf = (tool: string, input: Payload) =>
+    toolMeta(call(tool, input), callRecord(call(tool, input), APP));
   const key = (value: string) => `API_KEY=${`sk-${'live-'}`}${value}`;
   const rows: [tool: string, input: Payload, meta: Payload][] = [
     ['Bash', { command: 'npm test -- --bail' }, { command: 'npm' }],
@@ -48,7 +50,7 @@ describe('toolMeta()', () => {
   ];
   for (const [tool, input, meta] of rows) {
     test(`keeps ${JSON.stringify(meta)} of ${tool} ${JSON.stringify(input).slice(0, 60)}`, () => {
-      expect(toolMeta(call(tool, input))).toEqual(meta);
+      expect(metaOf(tool, input)).toEqual(meta);
     });
   }
 
@@ -71,7 +73,7 @@ describe('toolMeta()', () => {
   ];
   for (const file of hidden) {
     test(`hides the path ${file}`, () => {
-      expect(toolMeta(call('Read', { file_path: file }))).toEqual({ file: '[SENSITIVE_PATH]' });
+      expect(metaOf('Read', { file_path: file })).toEqual({ file: '[SENSITIVE_PATH]' });
       expect(callRecord(call('Read', { file_path: file }), APP).file).toBeNull();
     });
   }
@@ -82,8 +84,7 @@ describe('toolMeta()', () => {
     'src/key.ts',
     'environment.ts',
   ]) {
-    test(`shows the path ${file}`, () =>
-      expect(toolMeta(call('Read', { file_path: file }))).toEqual({ file }));
+    test(`shows the path ${file}`, () => expect(metaOf('Read', { file_path: file })).toEqual({ file }));
   }
 });
 
@@ -262,7 +263,7 @@ describe('toolError()', () => {
 describe('hiddenError()', () => {
   const printed = 'bash: pnpm: command not found';
   const hidden = (tool: string, command: string, output: string) =>
-    hiddenError({ ...call(tool, { command }), output }, APP);
+    hiddenError({ ...call(tool, { command }), output }, callRecord(call(tool, { command }), APP));
 
   test('reads the failure that a pipe hides', () => {
     expect(hidden('Bash', 'pnpm test | tail -5', printed)).toMatchObject({
