@@ -56,6 +56,14 @@ export type ProcessIdentity = {
   readonly boot: string;
 };
 
+/** The variable that every process of a turn has: the turn's mark. */
+export const RUN_VARIABLE = 'SELF_GENERATION_RUN';
+
+/** The mark of a run's turn. */
+export function turnMark({ runId, number }: Pick<Turn, 'runId' | 'number'>): string {
+  return `${runId}/${number}`;
+}
+
 export type Exit = { readonly code: number | null; readonly signal: string | null };
 
 /** Times are milliseconds since 1970. */
