@@ -35,7 +35,10 @@ export function turnFiles(paths: StatePaths, runId: string, turn: number): TurnF
 }
 
 /** The files of an analysis, which asks one question at a time, by its row in the ledger. */
-export function analysisFiles({ home }: StatePaths, { id, ts }: { id: number; ts: string }): TurnFiles {
+export function analysisFiles(
+  { home }: Pick<StatePaths, 'home'>,
+  { id, ts }: { readonly id: number; readonly ts: string },
+): TurnFiles {
   const directory = `${home}/analysis-${id}`;
   return filesIn(directory, 1, `${directory} ${ts}`);
 }
