@@ -7,7 +7,7 @@ import type { Environment } from '../core/state-paths.ts';
 import { type Ending, endProcesses } from '../sys/end-processes.ts';
 import { findProgram, withAbsolutePath } from '../sys/find-program.ts';
 import { readTail } from '../sys/growing-file.ts';
-import { currentBoot, identityOf, isOtherBoot, isSameProcess, statOf } from '../sys/process-identity.ts';
+import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../sys/process-identity.ts';
 import { type Marker, withMarker } from '../sys/process-tree.ts';
 import type { CommandResult } from '../sys/run-command.ts';
 import { startDetached } from '../sys/start-detached.ts';
@@ -86,8 +86,7 @@ export function launchClient({ command, files, cwd, env, passedOn }: Launch): Ow
     stdout: files.output,
     stderr: files.errors,
   });
-  // One that has ended already is known by its exit alone.
-  return { identity: identityOf(pid) ?? { pid, start: '', boot: currentBoot() }, exited };
+  return { identity: identityNow(pid), exited };
 }
 
 function markerOf({ mark }: TurnFiles): Marker {
@@ -138,9 +137,8 @@ export function endClient(
   polite: Ending['polite'],
 ): ReturnType<typeof endProcesses> {
   const leader = client?.identity ?? null;
-  const group = leader?.pid ?? null;
   const written = [files.output, files.errors];
-  return endProcesses({ leader, group, polite, graceMs: GRACE_MS, marker: markerOf(files), files: written });
+  return endProcesses({ leader, polite, graceMs: GRACE_MS, marker: markerOf(files), files: written });
 }
 
 /** Ends what is left of a client whose own process does not do that any more. Never throws. */

@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../core/runs/turn.ts';
+import { identityIn, identityText, type ProcessIdentity } from '../core/runs/turn.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
@@ -77,7 +77,7 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
       `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model, budget_usd)
        VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)`,
       request.ts,
-      textOf(request.process),
+      identityText(request.process),
       request.trigger,
       request.project,
       request.projectPath,
@@ -142,11 +142,11 @@ export type Abandonment = {
 /** The runs that hold the lock and will not let it go. */
 export function abandonedRuns({ staleBefore, isGone }: Abandonment, db: Db): AbandonedRun[] {
   return db.sqlite
-    .all("SELECT id, ts, pid, client_pid, client_started FROM analysis_runs WHERE status = 'running'")
-    .map(({ id, ts, pid, client_pid: client, client_started: started }) => ({
+    .all("SELECT id, ts, pid, client_started FROM analysis_runs WHERE status = 'running'")
+    .map(({ id, ts, pid, client_started: client }) => ({
       id: Number(id),
       ts: String(ts),
-      process: identityIn(`${client} ${started}`),
+      process: identityIn(String(client)),
       owner: identityIn(String(pid)),
     }))
     .filter(({ ts, owner }) => ts < staleBefore || (owner !== null && isGone(owner)));
@@ -162,25 +162,10 @@ export function endAbandonedRun({ id }: Pick<AbandonedRun, 'id'>, now: string, d
   );
 }
 
-/** An id alone is that of any later process as well, so its start goes with it. */
-function textOf({ pid, ...process }: ProcessIdentity): string {
-  return `${pid} ${startedText(process)}`;
-}
-
-function startedText({ boot, start }: Omit<ProcessIdentity, 'pid'>): string {
-  return `${boot} ${start}`;
-}
-
-/** Null for an id alone, as earlier versions wrote it: of such a process nothing is known. */
-function identityIn(text: string): ProcessIdentity | null {
-  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
-  return pid === undefined ? null : { pid: Number(pid), boot, start };
-}
-
 /** Enters that the run's client was started. */
 export function enterClient(id: number, client: ProcessIdentity, db: Db): void {
   // Where the system does not say when a process started, nobody is to end it by its id.
-  const started = client.start === '' ? null : startedText(client);
+  const started = client.start === '' ? null : identityText(client);
   db.sqlite.run(
     'UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?',
     client.pid,

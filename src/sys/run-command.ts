@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Environment } from '../core/state-paths.ts';
 import { endProcesses } from './end-processes.ts';
-import { identityOf } from './process-identity.ts';
+import { identityNow } from './process-identity.ts';
 
 export type CommandOptions = {
   readonly env: Environment;
@@ -71,11 +71,10 @@ export function runCommand(
 }
 
 function start(file: string, args: readonly string[], options: CommandOptions): ChildProcess | Error {
-  const env = Object.fromEntries(Object.entries(options.env).filter(([, value]) => value !== undefined));
   try {
     return spawn(file, args, {
-      env,
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      env: options.env,
+      cwd: options.cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32', // Its own group, so that the group can be ended.
       windowsHide: true,
@@ -103,6 +102,6 @@ function ended(child: ChildProcess, stdout: string, stderr: string): CommandResu
 
 async function endGroup({ pid }: ChildProcess): Promise<void> {
   if (pid === undefined) return;
-  const leader = identityOf(pid) ?? null;
-  await endProcesses({ leader, group: pid, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
+  const leader = identityNow(pid);
+  await endProcesses({ leader, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
 }

@@ -21,7 +21,7 @@ import {
 import type { Db } from '../../store/connection.ts';
 import { loadSkills, skillPlaces } from '../../store/skill-files.ts';
 import { writeDatabase } from '../../store/use-database.ts';
-import { identityOf } from '../../sys/process-identity.ts';
+import { identityNow } from '../../sys/process-identity.ts';
 import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './analysis-data.ts';
 import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './analysis-prompt.ts';
 import { type Asked, askModel, readGivenAnswer } from './ask-model.ts';
@@ -182,7 +182,7 @@ function requestOf(
 ): RunRequest {
   return {
     ts: now().toISOString(),
-    process: identityOf(process.pid) ?? { pid: process.pid, start: '', boot: '' },
+    process: identityNow(process.pid),
     trigger,
     project: scope.kind === 'project' ? scope.name : 'all',
     projectPath: scope.kind === 'project' ? scope.path : '',

@@ -90,8 +90,8 @@ async function askOnce(client: RunClient, prompt: string, asking: Asking): Promi
     asking.onStart(started);
   };
   const answer = await runClient(client, prompt, { ...asking, onStart })
-    .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
-    .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }));
+    .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
+    .catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
   if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
   return answer.kind === 'answered' ? answer : { ...answer, reason: withoutSecrets(answer.reason) };
 }

@@ -9,7 +9,7 @@ import { getRun } from '../../store/runs/runs.ts';
 import { openRunsDb } from '../../store/runs/runs-db.ts';
 import { endTurn } from '../../store/runs/turns.ts';
 import { sqliteErrorCode } from '../../store/sqlite.ts';
-import { identityOf } from '../../sys/process-identity.ts';
+import { identityNow } from '../../sys/process-identity.ts';
 import { advance } from '../advance.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { markInbox } from '../deliver.ts';
@@ -40,7 +40,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const self = identityOf(process.pid) ?? { pid: process.pid, start: '', boot: '' };
+      const self = identityNow(process.pid);
       const settings = loadRunSettings(world.paths);
       const supervision = { db, world, settings, self, isShuttingDown: () => isShuttingDown };
       checkpoint('before-take', world.env);
