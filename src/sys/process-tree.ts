@@ -20,11 +20,7 @@ export function descendantsOf(...pids: readonly number[]): number[] {
 
 /** The processes that were started with this variable, or whose ancestors were. Empty where the system does not tell. */
 export function withMarker({ name, value }: Marker): number[] {
-  const wanted = Buffer.from(`\0${name}=${value}\0`);
-  return processIds().filter((pid) => {
-    const environment = environmentOf(pid);
-    return environment !== undefined && Buffer.concat([NUL, environment, NUL]).includes(wanted);
-  });
+  return processIds().filter((pid) => environmentOf(pid).includes(`\0${name}=${value}\0`));
 }
 
 /** The processes of a session or a group, as `setsid` makes them. Empty where the system does not tell. */
@@ -84,13 +80,12 @@ function isForWriting(pid: number, name: string): boolean {
 
 const NUL = Buffer.from([0]);
 
-/** As it was when the process began to run its program. */
-function environmentOf(pid: number): Buffer | undefined {
+/** As it was when the process began to run its program: each variable between two NULs. */
+export function environmentOf(pid: number): Buffer {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    return statOf(pid) === undefined ? undefined : environment;
+    return Buffer.concat([NUL, readFileSync(`/proc/${pid}/environ`), NUL]);
   } catch {
-    return undefined; // It has just ended, or it is not ours.
+    return NUL; // It has just ended, or it is not ours.
   }
 }
 

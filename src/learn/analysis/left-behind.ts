@@ -18,7 +18,16 @@ export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> 
   for (const run of writeDatabase(paths, (db) => abandonedRuns({ staleBefore, isGone }, db))) {
     const files = analysisFiles(paths, run);
     await endLeftClient(run, files);
-    rmSync(files.directory, { recursive: true, force: true });
+    removeIfPossible(files.directory);
     writeDatabase(paths, (db) => endAbandonedRun(run, now.toISOString(), db));
+  }
+}
+
+/** What a client has made so that it cannot be removed is not to keep every later analysis from its work. */
+function removeIfPossible(directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // Then it stays, for the user's eyes only.
   }
 }
