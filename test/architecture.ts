@@ -15,6 +15,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   hooks: ['hooks', 'store', 'lessons', 'core', '#runtime'],
   setup: ['setup', 'sys', 'store', 'core', 'node:', 'jsonc-parser'],
   clients: ['clients', 'core'],
+  'clients/client-process.ts': ['clients', 'core', 'sys', 'node:'],
   subagents: ['subagents', 'clients', 'hooks', 'sys', 'store', 'core', 'node:', 'zod'],
   mcp: ['mcp', 'subagents', 'store', 'core', 'sys', 'node:', '@modelcontextprotocol/sdk', 'zod'],
   learn: ['learn', 'lessons', 'clients', 'setup', 'hooks', 'sys', 'store', 'core', 'node:', 'zod', 'diff'],

@@ -14,7 +14,6 @@ import {
   prepareAnalysis,
 } from '../learn/analysis/analyze.ts';
 import { writeDatabase } from '../store/use-database.ts';
-import { runCommand } from '../sys/run-command.ts';
 import {
   type CliContext,
   type CliState,
@@ -101,7 +100,6 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
     trigger: flags.sessionEnd ? 'session-end' : 'command',
     ...(givenAnswer === undefined ? {} : { givenAnswer: givenAnswer.text }),
     now: context.now,
-    run: runCommand,
     signal: interrupt.signal,
     onProgress: (what) => (flags.json ? undefined : context.progress(what)),
   };

@@ -14,6 +14,27 @@ export const PASSED_ON: readonly string[] = [
 ];
 
 /**
+ * What a sub-agent needs besides, which unlike the model alone runs commands: where everything of ours is, so that a
+ * command of ours finds itself refused there, and where tools of ordinary builds are. The agent that holds the user's
+ * keys is not among them: who can ask it is the user on other machines. Named one by one, since what begins like these
+ * may be a token (`CARGO_REGISTRY_TOKEN`, `NPM_CONFIG_…`).
+ */
+export const FOR_COMMANDS: readonly string[] = [
+  ...['SELF_GENERATION_HOME', 'SHELL'],
+  ...['JAVA_HOME', 'JDK_HOME', 'MAVEN_HOME', 'M2_HOME', 'GRADLE_HOME', 'GRADLE_USER_HOME', 'SDKMAN_DIR'],
+  ...['ANDROID_HOME', 'ANDROID_SDK_ROOT', 'ANDROID_NDK_HOME', 'KOTLIN_HOME', 'DOTNET_ROOT', 'DEVELOPER_DIR'],
+  ...['GOPATH', 'GOROOT', 'GOBIN', 'GOCACHE', 'GOMODCACHE', 'GOTOOLCHAIN', 'GOPRIVATE'],
+  ...['CARGO_HOME', 'CARGO_TARGET_DIR', 'RUSTUP_HOME', 'RUSTUP_TOOLCHAIN'],
+  ...['VIRTUAL_ENV', 'CONDA_PREFIX', 'CONDA_DEFAULT_ENV', 'CONDA_EXE', 'PYENV_ROOT', 'PYENV_VERSION'],
+  ...['PIPX_HOME', 'POETRY_HOME', 'UV_CACHE_DIR', 'PIP_CACHE_DIR'],
+  ...['NVM_DIR', 'NVM_BIN', 'FNM_DIR', 'VOLTA_HOME', 'N_PREFIX', 'PNPM_HOME', 'COREPACK_HOME', 'BUN_INSTALL'],
+  ...['DENO_DIR', 'DENO_INSTALL', 'ASDF_DIR', 'ASDF_DATA_DIR', 'MISE_DATA_DIR', 'MISE_CONFIG_DIR'],
+  ...['RBENV_ROOT', 'RBENV_VERSION', 'GEM_HOME', 'GEM_PATH', 'COMPOSER_HOME', 'PUB_CACHE', 'FLUTTER_ROOT'],
+  ...['CC', 'CXX', 'PKG_CONFIG_PATH', 'CMAKE_PREFIX_PATH', 'CCACHE_DIR', 'HOMEBREW_PREFIX', 'NIX_PROFILES'],
+  ...['REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'PIP_CERT', 'NIX_SSL_CERT_FILE', 'CARGO_HTTP_CAINFO'],
+];
+
+/**
  * Set for every client. Hooks of ours end at once when they see the first, so that an analysis never feeds on itself;
  * what the client leaves in its temporary directory, the prompt among it, goes with the private one.
  */

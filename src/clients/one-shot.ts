@@ -1,32 +1,15 @@
 import { ASKS_FIRST } from '../core/runs/permissions.ts';
 import { NO_POLICY } from '../core/runs/tool-policy.ts';
-import { NO_USAGE } from '../core/runs/usage.ts';
-import type { Route } from './routes/route.ts';
-import type { RunClient, TurnCommand, TurnSession } from './runs/run-client.ts';
+import { NO_USAGE, type Usage } from '../core/runs/usage.ts';
+import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './runs/run-client.ts';
 
 /**
  * Asking a model once through a client: a prompt in, a text out. It is a turn without a session and without any tool, in
  * an empty directory; nothing of the project is read.
  */
 
-export type OneShotRequest = {
-  readonly prompt: string;
-  /** As the client names its models; without one the client chooses. */
-  readonly model: string | undefined;
-  readonly route: Route;
-  /** Kept to by clients that can. */
-  readonly budgetUsd: number | undefined;
-  /** An empty private directory: the child's working directory, which also takes `files`. */
-  readonly directory: string;
-};
-
-/** `inputTokens` include what came from a cache, `outputTokens` what the model thought; null: the client does not say. */
-export type Usage = {
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly costUsd: number | null;
-  readonly model: string | null;
-};
+/** A budget is kept to by clients that can. */
+export type OneShotRequest = Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>;
 
 export type OneShotAnswer =
   | { readonly kind: 'answered'; readonly text: string; readonly usage: Usage }
@@ -35,8 +18,6 @@ export type OneShotAnswer =
 
 /** How the client ended. `code` is null when a signal ended it. */
 export type ClientEnd = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
-
-export const NOTHING_SAID: Usage = { inputTokens: null, outputTokens: null, costUsd: null, model: null };
 
 /** The instructions take the place of the client's own, which speak of tools that are not there. */
 const ONCE: TurnSession = {
@@ -47,20 +28,16 @@ const ONCE: TurnSession = {
 };
 
 /** What is to be run for a question. */
-export function oneShotCommand(
-  client: RunClient,
-  { model, budgetUsd, ...rest }: OneShotRequest,
-): TurnCommand {
+export function oneShotCommand(client: RunClient, request: OneShotRequest): TurnCommand {
   return client.command({
-    ...rest,
+    ...request,
     session: ONCE,
-    model: model ?? null,
     thinking: null,
     policy: NO_POLICY,
     permissions: ASKS_FIRST,
     tools: 'none',
-    budgetUsd: client.capabilities.keepsBudget ? (budgetUsd ?? null) : null,
-    cwd: rest.directory,
+    budgetUsd: client.capabilities.keepsBudget ? request.budgetUsd : null,
+    cwd: request.directory,
     mcp: null,
     agentDir: null,
   });
@@ -72,9 +49,7 @@ export function readAnswer(client: RunClient, { code, stdout, stderr }: ClientEn
   // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.
   for (const line of stdout.split('\n')) reader.read(line);
   const said = stderr.trim() === '' ? stdout : stderr;
-  const { outcome, text, error, usage: all } = reader.conclude({ code, signal: null }, said);
-  const { inputTokens, outputTokens, costUsd, model } = all;
-  const usage = { inputTokens, outputTokens, costUsd, model };
+  const { outcome, text, error, usage } = reader.conclude({ code, signal: null }, said);
   if (outcome === 'success' && text !== null) return { kind: 'answered', text, usage };
   return { kind: 'failed', reason: error ?? 'the client gave no reason', usage };
 }

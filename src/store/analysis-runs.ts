@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../core/runs/turn.ts';
+import { identityIn, identityText, type ProcessIdentity } from '../core/runs/turn.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
@@ -36,20 +36,14 @@ export type RunRequest = {
 
 /** When an analysis may start. Dates are ISO times. */
 export type RunLimits = {
-  /** A run that began before this is no longer running, whatever its row says. */
-  readonly staleBefore: string;
   /** No other run of this project may have begun since; null: does not count. */
   readonly notSince: string | null;
   /** From when on costs are added up, and how much they may come to. */
   readonly budgetSince: string;
   readonly budgetUsd: number;
   readonly runsMax: number;
-  /** Whether this very process has certainly ended. */
-  readonly isGone: (process: ProcessIdentity) => boolean;
   /** The most that this run is granted; without it, all that is left of the budget. */
   readonly grantUsdMax?: number;
-  /** Whether this very process lives. Without it, no client outlives its run. */
-  readonly isClientAlive?: (client: ProcessIdentity) => boolean;
 };
 
 export type RunClaim =
@@ -75,8 +69,7 @@ const BUDGET_USD_MIN = 0.0001;
 /** Enters a run in the ledger, which is also the lock: only one runs at a time. */
 export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunClaim {
   return db.sqlite.transaction(() => {
-    endStaleRuns(limits, request.ts, db);
-    const refusal = refusalOf(request, limits, db);
+    const refusal = refusedRun(request, limits, db);
     if (refusal !== undefined) return refusal;
     const budgetLeftUsd = limits.budgetUsd - spentSince(limits.budgetSince, db).spentUsd;
     const grantedUsd = Math.min(limits.grantUsdMax ?? budgetLeftUsd, budgetLeftUsd);
@@ -84,7 +77,7 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
       `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model, budget_usd)
        VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)`,
       request.ts,
-      textOf(request.process),
+      identityText(request.process),
       request.trigger,
       request.project,
       request.projectPath,
@@ -99,13 +92,6 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
 
 /** Why claimRun() would refuse now, for whoever has much to do before the claim. */
 export function refusedRun(request: RunRequest, limits: RunLimits, db: Db): RunRefusal | undefined {
-  return db.sqlite.transaction(() => {
-    endStaleRuns(limits, request.ts, db);
-    return refusalOf(request, limits, db);
-  });
-}
-
-function refusalOf(request: RunRequest, limits: RunLimits, db: Db): RunRefusal | undefined {
   const { runs, spentUsd, assumedUsd } = spentSince(limits.budgetSince, db);
   const refuse = (why: RunRefusal['why']): RunRefusal => ({ kind: 'refused', why, spentUsd, assumedUsd });
   if (db.sqlite.get("SELECT 1 FROM analysis_runs WHERE status = 'running'")) return refuse('running');
@@ -136,63 +122,56 @@ function spentSince(since: string, db: Db): { runs: number; spentUsd: number; as
   };
 }
 
-/** The clients that runs which are no longer running may have left behind; where the start is unknown, none. */
-export function abandonedClients(limits: RunLimits, db: Db): ProcessIdentity[] {
-  return runningRows(db)
-    .filter((row) => isStale(row, limits))
-    .flatMap((row) => clientOf(row) ?? []);
+/** A run whose process did not live to write how it ended. */
+export type AbandonedRun = {
+  readonly id: number;
+  readonly ts: string;
+  /** Its client; null when none was written down. */
+  readonly process: ProcessIdentity | null;
+  /** Who held the lock; null for an earlier version's, of which nothing is known. */
+  readonly owner: ProcessIdentity | null;
+};
+
+export type Abandonment = {
+  /** A run that began before this ISO time is no longer running, whatever its row says. */
+  readonly staleBefore: string;
+  /** Whether this very process has certainly ended. */
+  readonly isGone: (process: ProcessIdentity) => boolean;
+};
+
+/** The runs that hold the lock and will not let it go. */
+export function abandonedRuns({ staleBefore, isGone }: Abandonment, db: Db): AbandonedRun[] {
+  return db.sqlite
+    .all("SELECT id, ts, pid, client_started FROM analysis_runs WHERE status = 'running'")
+    .map(({ id, ts, pid, client_started: client }) => ({
+      id: Number(id),
+      ts: String(ts),
+      process: identityIn(String(client)),
+      owner: identityIn(String(pid)),
+    }))
+    .filter(({ ts, owner }) => ts < staleBefore || (owner !== null && isGone(owner)));
 }
 
-/** A run whose process was killed never wrote how it ended. It goes on as long as its client does. */
-function endStaleRuns(limits: RunLimits, now: string, db: Db): void {
-  for (const row of runningRows(db)) {
-    const client = clientOf(row);
-    if (!isStale(row, limits) || (client && limits.isClientAlive?.(client))) continue;
-    // Without a client it has cost nothing.
-    db.sqlite.run(
-      `UPDATE analysis_runs SET status = 'failed', reason = 'ended without a word', ended_ts = ?,
-         cost_usd = CASE WHEN client_pid IS NULL THEN 0 END WHERE id = ?`,
-      now,
-      Number(row.id),
-    );
-  }
-}
-
-function runningRows(db: Db): Row[] {
-  return db.sqlite.all(
-    "SELECT id, ts, pid, client_pid, client_started FROM analysis_runs WHERE status = 'running'",
+/** Lets the lock of an abandoned run go. Without a client it has cost nothing. */
+export function endAbandonedRun({ id }: Pick<AbandonedRun, 'id'>, now: string, db: Db): void {
+  db.sqlite.run(
+    `UPDATE analysis_runs SET status = 'failed', reason = 'ended without a word', ended_ts = ?,
+       cost_usd = CASE WHEN client_pid IS NULL THEN 0 END WHERE id = ? AND status = 'running'`,
+    now,
+    id,
   );
 }
 
-function isStale(row: Row, { staleBefore, isGone }: RunLimits): boolean {
-  const holder = identityIn(String(row.pid));
-  return String(row.ts) < staleBefore || (holder !== undefined && isGone(holder));
-}
-
-function clientOf({ client_pid: pid, client_started: started }: Row): ProcessIdentity | undefined {
-  return typeof started === 'string' ? identityIn(`${pid} ${started}`) : undefined;
-}
-
-/** An id alone is that of any later process as well, so its start goes with it. */
-function textOf({ pid, ...process }: ProcessIdentity): string {
-  return `${pid} ${startedText(process)}`;
-}
-
-function startedText({ boot, start }: Omit<ProcessIdentity, 'pid'>): string {
-  return `${boot} ${start}`;
-}
-
-/** Undefined for an id alone, as earlier versions wrote it: of such a process nothing is known. */
-function identityIn(text: string): ProcessIdentity | undefined {
-  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
-  return pid === undefined ? undefined : { pid: Number(pid), boot, start };
-}
-
-/** Enters that the run's client was started. `client` is undefined when it has ended already. */
-export function enterClient(id: number, pid: number, client: ProcessIdentity | undefined, db: Db): void {
+/** Enters that the run's client was started. */
+export function enterClient(id: number, client: ProcessIdentity, db: Db): void {
   // Where the system does not say when a process started, nobody is to end it by its id.
-  const started = client === undefined || client.start === '' ? null : startedText(client);
-  db.sqlite.run('UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?', pid, started, id);
+  const started = client.start === '' ? null : identityText(client);
+  db.sqlite.run(
+    'UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?',
+    client.pid,
+    started,
+    id,
+  );
 }
 
 export type RunEnd = {

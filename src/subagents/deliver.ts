@@ -4,12 +4,13 @@ import { deliveryText } from '../core/runs/announce-text.ts';
 import type { Announcement } from '../core/runs/announcement.ts';
 import { inboxMark } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
+import { identityIn, identityText } from '../core/runs/turn.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { leaseOwners, leaseTurn, passOn } from '../store/runs/leases.ts';
 import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
-import { identityOf, isGone } from '../sys/process-identity.ts';
+import { identityNow, isGone } from '../sys/process-identity.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { RunsWorld, TurnName } from './features.ts';
 import { isInsideRun } from './requester.ts';
@@ -87,14 +88,13 @@ export function holdTurn(
 
 /** A name for what this process is handed once: should the process end before it has said it, all can see that it has. */
 export function newHolder(owner: string): string {
-  const { pid, start, boot } = identityOf(process.pid) ?? { pid: '', start: '', boot: '' };
-  return [owner, randomUUID(), pid, start, boot].join('|');
+  return [owner, randomUUID(), identityText(identityNow(process.pid))].join('|');
 }
 
 /** A holder's process that is no more has said nothing: what it had said is its owner's. */
 function hasGone(holder: string): boolean {
-  const [, pid, start = '', boot = ''] = /\|[0-9a-f-]{36}\|(\d+)\|([^|]*)\|([^|]*)$/.exec(holder) ?? [];
-  return pid !== undefined && isGone({ pid: Number(pid), start, boot });
+  const identity = identityIn(holder.slice(holder.lastIndexOf('|') + 1));
+  return identity !== null && isGone(identity);
 }
 
 /** What this reader was handed has been said; whether it arrived, its owner's next call says. */

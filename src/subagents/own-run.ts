@@ -1,11 +1,12 @@
 import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import { RUN_VARIABLE } from '../core/runs/turn.ts';
 import { addRunEvent } from '../store/runs/run-events.ts';
 import { getRun } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunsWorld } from './features.ts';
-import { isInsideRun, RUN_VARIABLE } from './requester.ts';
+import { isInsideRun } from './requester.ts';
 import { logRunFailure } from './runs-log.ts';
 
 const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;

@@ -2,13 +2,11 @@ import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import { requesterKey } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
+import { RUN_VARIABLE } from '../core/runs/turn.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { isSetAbove, programAbove } from '../sys/environment-above.ts';
 import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
 import type { RunsWorld } from './features.ts';
-
-/** The variable that every process of a run has: `<run id>/<turn>`. */
-export const RUN_VARIABLE = 'SELF_GENERATION_RUN';
 
 /** Who asks, seen from this process. */
 export function requesterHere({ env, cwd }: RunsWorld): Requester {

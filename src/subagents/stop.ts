@@ -1,5 +1,5 @@
 import type { Requester } from '../core/runs/run.ts';
-import { isTerminal, type Stop, type Turn } from '../core/runs/turn.ts';
+import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from '../core/runs/turn.ts';
 import { getRun } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
 import { requestStop, requestStopAll, type StopResult } from '../store/runs/turns.ts';
@@ -9,7 +9,6 @@ import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunName, RunsWorld, StopAnswer, StopTarget } from './features.ts';
 import { giveUpUnseen } from './give-up.ts';
 import { ownRun, refusalInside } from './own-run.ts';
-import { RUN_VARIABLE } from './requester.ts';
 import { waitForRuns } from './wait.ts';
 
 /** The supervisor may have to be started again; then asking, SIGTERM and SIGKILL have their grace. */
@@ -109,6 +108,6 @@ function outcomeOf(result: StopResult, turns: readonly Turn[], living: readonly 
 }
 
 /** What still carries the turn's mark in its environment. */
-function processesOf({ runId, number, launchedAtMs }: Turn): number[] {
-  return launchedAtMs === null ? [] : withMarker({ name: RUN_VARIABLE, value: `${runId}/${number}` });
+function processesOf(turn: Turn): number[] {
+  return turn.launchedAtMs === null ? [] : withMarker({ name: RUN_VARIABLE, value: turnMark(turn) });
 }

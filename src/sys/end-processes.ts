@@ -4,10 +4,8 @@ import { identityOf, isSameProcess } from './process-identity.ts';
 import { descendantsOf, inSession, type Marker, withMarker, writersOf } from './process-tree.ts';
 
 export type Ending = {
-  /** The process that the others come from, when it is known. */
+  /** The process that the others come from, which has a group and a session of its own; null when it is not known. */
   readonly leader: ProcessIdentity | null;
-  /** The group and session that were made for it; null when its id may be somebody else's by now. */
-  readonly group: number | null;
   /** What the leader is asked with first; the others are not asked then, so that it can end them itself. */
   readonly polite: 'SIGINT' | 'SIGTERM';
   /** From SIGTERM to SIGKILL. */
@@ -87,10 +85,9 @@ class Known {
 
   /** The group's id is free again when all of it are gone; then it may be that of a process which is none of ours. */
   #group(): number | null {
-    const { group, leader } = this.#ending;
-    const holder = group === null ? undefined : identityOf(group);
-    if (holder === undefined) return group;
-    return leader !== null && holder.pid === leader.pid && holder.start === leader.start ? group : null;
+    const { leader } = this.#ending;
+    const holder = leader === null ? undefined : identityOf(leader.pid);
+    return leader === null || (holder !== undefined && holder.start !== leader.start) ? null : leader.pid;
   }
 
   #add(identity: ProcessIdentity): void {

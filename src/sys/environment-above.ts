@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { statOf } from './process-identity.ts';
+import { environmentOf } from './process-tree.ts';
 
 /** A chain of processes that is longer runs in a circle. */
 const LEVELS_MAX = 64;
@@ -10,7 +11,7 @@ const LEVELS_MAX = 64;
  * the system does not tell.
  */
 export function isSetAbove(name: string, pid: number = process.pid): boolean {
-  return processesAbove(pid).some((parent) => isSetIn(parent, name));
+  return processesAbove(pid).some((parent) => environmentOf(parent).includes(`\0${name}=`));
 }
 
 /**
@@ -46,15 +47,6 @@ function programsOf(pid: number): string[] {
     return script === undefined ? [program] : [program, nameOf(script)];
   } catch {
     return []; // It has just ended.
-  }
-}
-
-function isSetIn(pid: number, name: string): boolean {
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
-    return environment.startsWith(`${name}=`) || environment.includes(`\0${name}=`);
-  } catch {
-    return false; // It has just ended, or is another user's.
   }
 }
 

@@ -28,6 +28,11 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
   return { pid, start: startAsPsSays(pid), boot: currentBoot() };
 }
 
+/** A process that lived a moment ago. Of one that has ended since then, or is hidden, no more is known than its id. */
+export function identityNow(pid: number): ProcessIdentity {
+  return identityOf(pid) ?? { pid, start: '', boot: currentBoot() };
+}
+
 /** Whether this very process is seen to live, and not a later one with its id. */
 export function isSameProcess(identity: ProcessIdentity): boolean {
   const now = identityOf(identity.pid);

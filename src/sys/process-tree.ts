@@ -11,28 +11,21 @@ const ASK_TIMEOUT_MS = 2000;
 /** All processes that come from these, without themselves. What has been given away to init is not among them. */
 export function descendantsOf(...pids: readonly number[]): number[] {
   if (pids.length === 0) return [];
-  const children = Map.groupBy(parents(), ([, parent]) => parent);
+  const children = Map.groupBy(processTable(), ({ parent }) => parent);
   // A table that is read while processes come and go may run in circles.
   const found = new Set(pids);
-  for (const pid of found) for (const [child] of children.get(pid) ?? []) found.add(child);
+  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   return [...found].slice(pids.length);
 }
 
 /** The processes that were started with this variable, or whose ancestors were. Empty where the system does not tell. */
 export function withMarker({ name, value }: Marker): number[] {
-  const wanted = Buffer.from(`\0${name}=${value}\0`);
-  return processIds().filter((pid) => {
-    const environment = environmentOf(pid);
-    return environment !== undefined && Buffer.concat([NUL, environment, NUL]).includes(wanted);
-  });
+  return processIds().filter((pid) => environmentOf(pid).includes(`\0${name}=${value}\0`));
 }
 
 /** The processes of a session or a group, as `setsid` makes them. Empty where the system does not tell. */
 export function inSession(id: number): number[] {
-  return processIds().filter((pid) => {
-    const stat = statOf(pid);
-    return stat !== undefined && (stat.session === id || stat.group === id);
-  });
+  return processTable().flatMap(({ pid, group, session }) => (session === id || group === id ? [pid] : []));
 }
 
 /** The processes that have one of these files open to write to it. Empty where the system does not tell. */
@@ -87,28 +80,32 @@ function isForWriting(pid: number, name: string): boolean {
 
 const NUL = Buffer.from([0]);
 
-/** As it was when the process began to run its program. */
-function environmentOf(pid: number): Buffer | undefined {
+/** As it was when the process began to run its program: each variable between two NULs. */
+export function environmentOf(pid: number): Buffer {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    return statOf(pid) === undefined ? undefined : environment;
+    return Buffer.concat([NUL, readFileSync(`/proc/${pid}/environ`), NUL]);
   } catch {
-    return undefined; // It has just ended, or it is not ours.
+    return NUL; // It has just ended, or it is not ours.
   }
 }
 
-function parents(): [number, number][] {
+type Entry = Pick<ProcessStat, 'parent' | 'group' | 'session'> & { readonly pid: number };
+
+function processTable(): Entry[] {
+  if (process.platform === 'win32') return [];
   if (process.platform === 'linux') {
     return processIds().flatMap((pid) => {
-      const stat: ProcessStat | undefined = statOf(pid);
-      return stat === undefined ? [] : [[pid, stat.parent] as [number, number]];
+      const stat = statOf(pid);
+      return stat === undefined ? [] : [{ pid, ...stat }];
     });
   }
-  if (process.platform === 'win32') return [];
-  const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8', timeout: ASK_TIMEOUT_MS });
-  return (stdout ?? '').split('\n').flatMap((line) => {
-    const [pid, parent] = line.trim().split(/\s+/).map(Number);
-    return pid === undefined || parent === undefined || pid === 0 ? [] : [[pid, parent] as [number, number]];
+  const asked = spawnSync('ps', ['-axo', 'pid=,ppid=,pgid='], {
+    encoding: 'utf8',
+    timeout: ASK_TIMEOUT_MS,
+  });
+  return (asked.stdout ?? '').split('\n').flatMap((line) => {
+    const [pid = 0, parent = 0, group = 0] = line.trim().split(/\s+/).map(Number);
+    return pid > 0 ? [{ pid, parent, group, session: group }] : [];
   });
 }
 

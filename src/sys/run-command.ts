@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Environment } from '../core/state-paths.ts';
+import { endProcesses } from './end-processes.ts';
+import { identityNow } from './process-identity.ts';
 
 export type CommandOptions = {
   readonly env: Environment;
@@ -7,10 +9,6 @@ export type CommandOptions = {
   readonly cwd?: string;
   /** Given to the program, which then sees the end of its input; without it the input is empty. */
   readonly stdin?: string;
-  /** Ends the program early, as the time limit does. */
-  readonly signal?: AbortSignal;
-  /** Told the program's process id, which is also that of its group; when this throws, the program is ended again. */
-  readonly onStart?: (pid: number) => void;
 };
 
 /** How a program ended. `failed` means that it could not be started or that a signal from elsewhere ended it. */
@@ -46,45 +44,37 @@ export function runCommand(
     }
     const stdout = collect(child.stdout);
     const stderr = collect(child.stderr);
-    const timers: NodeJS.Timeout[] = [];
-    let ending: Extract<CommandResult, { kind: 'timed-out' | 'failed' }> | undefined;
+    let drained: NodeJS.Timeout | undefined;
+    let isEnding = false;
     const settle = (result: CommandResult) => {
-      for (const timer of timers) clearTimeout(timer);
-      options.signal?.removeEventListener('abort', abort);
-      if (ending !== undefined) signalGroup(child, 'SIGKILL'); // Descendants that outlived the program.
+      clearTimeout(limit);
+      clearTimeout(drained);
       child.stdout?.destroy();
       child.stderr?.destroy();
-      resolve(ending ?? result);
+      resolve(result);
     };
-    const finish = () => settle(ended(child, stdout(), stderr()));
+    const finish = () => isEnding || settle(ended(child, stdout(), stderr()));
+    const limit = setTimeout(async () => {
+      isEnding = true;
+      await endGroup(child);
+      settle({ kind: 'timed-out' });
+    }, options.timeoutMs);
     child.once('error', (error) => settle({ kind: 'failed', reason: error.message }));
-    child.once('exit', () => timers.push(setTimeout(finish, ending === undefined ? DRAIN_MS : 0)));
+    child.once('exit', () => {
+      clearTimeout(limit); // Its id may be somebody else's from now on.
+      drained = setTimeout(finish, DRAIN_MS);
+    });
     child.once('close', finish);
-    const stop = (why: NonNullable<typeof ending>) => {
-      ending ??= why;
-      signalGroup(child, 'SIGTERM');
-      timers.push(setTimeout(finish, KILL_DELAY_MS));
-    };
-    const abort = () => stop({ kind: 'failed', reason: 'it was interrupted' });
-    timers.push(setTimeout(() => stop({ kind: 'timed-out' }), options.timeoutMs));
-    options.signal?.addEventListener('abort', abort);
-    if (options.signal?.aborted) abort();
-    try {
-      if (child.pid !== undefined) options.onStart?.(child.pid);
-    } catch (error) {
-      stop({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) });
-    }
     child.stdin?.on('error', () => {}); // A program need not read its input.
     child.stdin?.end(options.stdin ?? '');
   });
 }
 
 function start(file: string, args: readonly string[], options: CommandOptions): ChildProcess | Error {
-  const env = Object.fromEntries(Object.entries(options.env).filter(([, value]) => value !== undefined));
   try {
     return spawn(file, args, {
-      env,
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      env: options.env,
+      cwd: options.cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32', // Its own group, so that the group can be ended.
       windowsHide: true,
@@ -110,12 +100,8 @@ function ended(child: ChildProcess, stdout: string, stderr: string): CommandResu
   return { kind: 'failed', reason: `ended by ${child.signalCode ?? 'an unknown cause'}` };
 }
 
-function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
-  if (child.pid === undefined) return;
-  try {
-    if (process.platform === 'win32') child.kill(signal);
-    else process.kill(-child.pid, signal);
-  } catch {
-    // The group is gone already, which is what was wanted.
-  }
+async function endGroup({ pid }: ChildProcess): Promise<void> {
+  if (pid === undefined) return;
+  const leader = identityNow(pid);
+  await endProcesses({ leader, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
 }

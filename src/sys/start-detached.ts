@@ -34,7 +34,7 @@ export function startDetached(file: string, args: readonly string[], options: De
   };
   try {
     const child = spawn(file, args, {
-      env: Object.fromEntries(Object.entries(options.env).filter(([, value]) => value !== undefined)),
+      env: options.env,
       cwd: options.cwd,
       stdio: [open(options.stdin, 'r'), open(options.stdout, 'w'), open(options.stderr, 'w')],
       detached: true,

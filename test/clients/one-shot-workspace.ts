@@ -2,12 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { variablesNamed } from '../../src/clients/environment.ts';
+import { runClientToEnd, writeClientFiles } from '../../src/clients/client-process.ts';
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
 import type { ClientUser, Route } from '../../src/clients/routes/route.ts';
 import type { TurnCommand } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
 import type { ClientName } from '../../src/core/client-name.ts';
+import { analysisFiles } from '../../src/core/runs/run-files.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { removeDirectory } from '../../src/setup/live-check.ts';
 import { readRegularFile } from '../../src/sys/read-regular-file.ts';
@@ -98,19 +99,21 @@ export async function makeWorkspace(name: ClientName): Promise<Workspace> {
 /** Asks as the product does: files first, then the program, in a new directory, with what the adapter passes on. */
 export async function ask(workspace: Workspace, call: Call): Promise<Run> {
   const client = runClient(workspace.name);
-  const directory = await mkdtemp(join(workspace.root, 'run-'));
-  const { prompt = 'What is the answer?', budgetUsd, withArgs = (args) => args } = call;
-  const model = 'model' in call ? call.model : USERS[workspace.name].model;
-  const route = routeIn(workspace, model ?? null);
-  const command = oneShotCommand(client, { prompt, model, route, budgetUsd, directory });
-  await writeFiles(directory, command.files);
-  const run = await start(workspace, call, {
-    file: command.program,
-    args: withArgs(command.args),
-    env: { ...variablesNamed(workspace.env, command.passedOn), ...command.env },
-    stdin: command.stdin,
-    directory,
-  });
+  const { prompt = 'What is the answer?', budgetUsd = null, withArgs = (args) => args } = call;
+  const model = ('model' in call ? call.model : USERS[workspace.name].model) ?? null;
+  const route = routeIn(workspace, model);
+  const files = analysisFiles({ home: workspace.root }, { id: 1, ts: new Date().toISOString() });
+  const question = { prompt, model, route, budgetUsd, directory: files.home };
+  const command = oneShotCommand(client, question);
+  writeClientFiles(files, command);
+  const launch = {
+    command: { ...command, args: withArgs(command.args) },
+    ...{ files, cwd: files.home, env: workspace.env, passedOn: [] },
+  };
+  const polite = client.capabilities.politeSignal;
+  const { script, timeoutMs = RUN_TIMEOUT_MS, signal } = call;
+  const waiting = { polite, timeoutMs, ...(signal === undefined ? {} : { signal }) };
+  const run = await answering(workspace, script, () => runClientToEnd(launch, waiting));
   const answer = run.end.kind === 'exited' ? readAnswer(client, run.end) : undefined;
   return { ...run, answer, command };
 }
@@ -120,39 +123,18 @@ export async function askPlainly(
   workspace: Workspace,
   script: Script,
 ): Promise<Omit<Run, 'command' | 'answer'>> {
-  const directory = await mkdtemp(join(workspace.root, 'plain-'));
+  const cwd = await mkdtemp(join(workspace.root, 'plain-'));
   const { NODE_OPTIONS: _options, GEMINI_SANDBOX: _sandbox, ...env } = workspace.env;
-  const args = USERS[workspace.name].plainArgs;
-  return start(
-    workspace,
-    { script },
-    { file: workspace.name, args, env, stdin: `@${workspace.secret}`, directory },
-  );
+  const options = { cwd, env, stdin: `@${workspace.secret}`, timeoutMs: RUN_TIMEOUT_MS };
+  const { plainArgs } = USERS[workspace.name];
+  return answering(workspace, script, () => runCommand(workspace.name, plainArgs, options));
 }
 
-type Start = {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly env: Environment;
-  readonly stdin: string;
-  readonly directory: string;
-};
-
-async function start(
-  { board }: Workspace,
-  { script, signal, timeoutMs = RUN_TIMEOUT_MS }: Call,
-  { file, args, env, stdin, directory }: Start,
-) {
+async function answering({ board }: Workspace, script: Script, run: () => Promise<CommandResult>) {
   const before = board.model.requests.length;
   let asked = 0;
   board.script = (request) => script(request, asked++);
-  const end = await runCommand(file, args, {
-    cwd: directory,
-    env,
-    stdin,
-    timeoutMs,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const end = await run();
   const requests = board.model.requests.slice(before);
   const isQuestion = ({ api }: ModelRequest) => api !== 'other';
   return {

@@ -10,9 +10,9 @@ import { recordedTurn } from './runs-recorded.ts';
 
 const REQUEST = {
   prompt: 'the-prompt of @types/node',
-  model: undefined,
+  model: null as string | null,
   route: NO_ROUTE,
-  budgetUsd: undefined,
+  budgetUsd: null,
   directory: '/home/dev/private',
 };
 const PASSED_ON = [

@@ -39,7 +39,6 @@ export type Turn = Partial<TurnRequest> & {
   readonly kept?: string;
   readonly env?: Environment;
   readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
 };
 
 const TURN_TIMEOUT_MS = 60_000;
@@ -47,7 +46,7 @@ const TURN_TIMEOUT_MS = 60_000;
 /** Runs one turn: files first, then the program in the project's directory, then the reader. */
 export async function runTurn(workspace: Workspace, client: RunClient, turn: Turn): Promise<TurnRun> {
   const { script, before: used = NO_USAGE, env = workspace.env, timeoutMs = TURN_TIMEOUT_MS, ...more } = turn;
-  const { signal, kept = join(workspace.root, 'kept'), ...changes } = more;
+  const { kept = join(workspace.root, 'kept'), ...changes } = more;
   const directory = changes.directory ?? (await mkdtemp(join(workspace.root, 'turn-')));
   const cwd = changes.cwd ?? join(workspace.root, 'project');
   await mkdir(cwd, { recursive: true });
@@ -84,7 +83,6 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     env: { ...variablesNamed(user.env, command.passedOn), ...command.env },
     stdin: command.stdin,
     timeoutMs,
-    ...(signal === undefined ? {} : { signal }),
   });
   const requests = workspace.board.model.requests.slice(before);
   const stdout = end.kind === 'exited' ? end.stdout : '';

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { ProcessIdentity } from '../../src/core/runs/turn.ts';
 import {
-  abandonedClients,
+  type Abandonment,
+  abandonedRuns,
   claimRun,
+  endAbandonedRun,
   endRun,
   enterClient,
   listRuns,
@@ -27,12 +29,10 @@ const REQUEST = {
   model: 'sonnet',
 } as const;
 const LIMITS: RunLimits = {
-  staleBefore: '2026-11-20T11:45:00.000Z',
   notSince: null,
   budgetSince: '2026-11-19T12:00:00.000Z',
   budgetUsd: 1,
   runsMax: 24,
-  isGone: () => false,
 };
 const DONE: RunEnd = {
   ts: NOW,
@@ -57,7 +57,14 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
+const STALE_BEFORE = '2026-11-20T11:45:00.000Z';
 const GONE = { isGone: () => true };
+
+/** As whoever comes next does it, once nothing of the run is left. */
+function endAbandoned(changes: Partial<Abandonment>): void {
+  const abandonment = { staleBefore: STALE_BEFORE, isGone: () => false, ...changes };
+  for (const run of abandonedRuns(abandonment, db)) endAbandonedRun(run, NOW, db);
+}
 
 function claim(request: Partial<RunRequest> = {}, limits: Partial<RunLimits> = {}) {
   return claimRun({ ...REQUEST, ...request }, { ...LIMITS, ...limits }, db);
@@ -75,41 +82,6 @@ describe('claimRun()', () => {
     expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
     endRun(id, DONE, db);
     expect(claim()).toMatchObject({ kind: 'claimed', budgetLeftUsd: 0.75 });
-  });
-
-  test('takes a run whose process is gone, or that began too long ago, for ended', () => {
-    claimed();
-    expect(claim({}, GONE).kind).toBe('claimed');
-    expect(claim({ ts: '2026-11-20T13:00:00.000Z' }, { staleBefore: '2026-11-20T12:45:00.000Z' }).kind).toBe(
-      'claimed',
-    );
-    expect(listRuns(9, db).map(({ status, reason }) => [status, reason])).toEqual([
-      ['running', null],
-      ['failed', 'ended without a word'],
-      ['failed', 'ended without a word'],
-    ]);
-  });
-
-  test('takes a run for ended when its process, by its start too, is gone, whoever has its id now', () => {
-    const holders: ProcessIdentity[] = [];
-    const isGone = (holder: ProcessIdentity) => {
-      holders.push(holder);
-      return holder.start !== 'now';
-    };
-    claimed({ process: { pid: process.pid, start: 'now', boot: '' } });
-    expect(claim({}, { isGone })).toMatchObject({ kind: 'refused', why: 'running' });
-    db.sqlite.run("UPDATE analysis_runs SET pid = replace(pid, 'now', 'an hour ago')");
-    expect(claim({}, { isGone }).kind).toBe('claimed');
-    expect(holders).toEqual(['now', 'an hour ago'].map((start) => ({ pid: process.pid, start, boot: '' })));
-  });
-
-  test('takes a run of an earlier version, which has nothing but an id, for running until it is too old', () => {
-    claimed();
-    db.sqlite.run('UPDATE analysis_runs SET pid = 42');
-    expect(claim({}, GONE)).toMatchObject({ kind: 'refused', why: 'running' });
-    expect(claim({ ts: '2026-11-20T13:00:00.000Z' }, { staleBefore: '2026-11-20T12:45:00.000Z' }).kind).toBe(
-      'claimed',
-    );
   });
 
   test('refuses another analysis of the same project too soon, failed ones counted, and not of another one', () => {
@@ -142,22 +114,75 @@ describe('claimRun()', () => {
     for (let run = 0; run < 8; run++) endRun(claimed({}, limits), { ...DONE, costUsd: null }, db);
     expect(claim({}, limits)).toMatchObject({ kind: 'refused', why: 'budget' });
   });
+});
 
-  test('counts a run that ended without a word as nothing before its client was started, as its grant after', () => {
-    claimed({}, { grantUsdMax: 0.4 });
-    expect(claim({}, { ...GONE, grantUsdMax: 0.4 })).toMatchObject({ budgetLeftUsd: 1 });
-    enterClient(2, 4242, undefined, db);
-    expect(claim({}, GONE)).toMatchObject({ budgetLeftUsd: 0.6 });
+describe('abandonedRuns() and endAbandonedRun()', () => {
+  test('let the lock go of a run whose process is gone, or that began too long ago, and of no other', () => {
+    claimed();
+    endAbandoned({});
+    expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
+    endAbandoned(GONE);
+    claimed();
+    endAbandoned({ staleBefore: '2026-11-20T12:45:00.000Z' });
+    claimed();
+    expect(listRuns(9, db).map(({ status, reason }) => [status, reason])).toEqual([
+      ['running', null],
+      ['failed', 'ended without a word'],
+      ['failed', 'ended without a word'],
+    ]);
   });
 
-  test('takes a run for running as long as its client lives, though its own process is gone', () => {
-    const limits = { ...GONE, isClientAlive: () => true };
+  test('know the process by its start too, whoever has its id now', () => {
+    const holders: ProcessIdentity[] = [];
+    const isGone = (holder: ProcessIdentity) => {
+      holders.push(holder);
+      return holder.start !== 'now';
+    };
+    claimed({ process: { pid: process.pid, start: 'now', boot: '' } });
+    endAbandoned({ isGone });
+    expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
+    db.sqlite.run("UPDATE analysis_runs SET pid = replace(pid, 'now', 'an hour ago')");
+    endAbandoned({ isGone });
+    expect(claim().kind).toBe('claimed');
+    expect(holders).toEqual(['now', 'an hour ago'].map((start) => ({ pid: process.pid, start, boot: '' })));
+  });
+
+  test('take a run of an earlier version, which has nothing but an id, for running until it is too old', () => {
+    claimed();
+    db.sqlite.run('UPDATE analysis_runs SET pid = 42');
+    endAbandoned(GONE);
+    expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
+    endAbandoned({ staleBefore: '2026-11-20T12:45:00.000Z' });
+    expect(claim().kind).toBe('claimed');
+  });
+
+  test('count such a run as nothing before its client was started, as its grant after', () => {
     const client = { pid: 4242, start: '77', boot: 'boot' };
-    enterClient(claimed({}, { grantUsdMax: 0.1 }), 4242, client, db);
-    expect(abandonedClients(LIMITS, db)).toEqual([]);
-    expect(abandonedClients({ ...LIMITS, ...limits }, db)).toEqual([client]);
-    expect(claim({}, limits)).toMatchObject({ kind: 'refused', why: 'running' });
-    expect(claim({}, { ...limits, isClientAlive: () => false }).kind).toBe('claimed');
+    claimed({}, { grantUsdMax: 0.4 });
+    endAbandoned(GONE);
+    const id = claimed({}, { grantUsdMax: 0.4 });
+    expect(listRuns(9, db)[1]?.costUsd).toBe(0);
+    enterClient(id, client, db);
+    endAbandoned(GONE);
+    expect(claim()).toMatchObject({ budgetLeftUsd: 0.6 });
+  });
+
+  test('name the client by which it is ended, but not where nobody knows when it started', () => {
+    const abandoned = () => abandonedRuns({ staleBefore: STALE_BEFORE, ...GONE }, db);
+    const id = claimed();
+    expect(abandoned()).toEqual([{ id, ts: NOW, process: null, owner: REQUEST.process }]);
+    enterClient(id, { pid: 4242, start: '', boot: 'boot' }, db);
+    expect(abandoned()).toMatchObject([{ process: null }]);
+    const client = { pid: 4242, start: '77', boot: 'boot/7' };
+    enterClient(id, client, db);
+    expect(abandoned()).toMatchObject([{ process: client }]);
+  });
+
+  test('leave a run alone that has ended in the meantime', () => {
+    const id = claimed();
+    endRun(id, DONE, db);
+    endAbandonedRun({ id }, NOW, db);
+    expect(listRuns(1, db)).toMatchObject([{ status: 'done', costUsd: 0.25 }]);
   });
 });
 
@@ -167,7 +192,6 @@ describe('refusedRun()', () => {
     expect(listRuns(9, db)).toEqual([]);
     claimed();
     expect(refusedRun(REQUEST, LIMITS, db)).toMatchObject({ why: 'running' });
-    expect(refusedRun(REQUEST, { ...LIMITS, ...GONE }, db)).toBeUndefined();
   });
 });
 

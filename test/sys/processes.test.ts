@@ -127,9 +127,7 @@ describe('descendantsOf() and withMarker()', () => {
     expect(descendants).toHaveLength(5);
     expect(withMarker(MARKER).sort()).toEqual([pid, ...descendants].sort());
     expect(withMarker({ ...MARKER, value: MARKER.value.slice(0, -1) })).toEqual([]);
-    expect(
-      await endProcesses({ leader: null, group: null, polite: 'SIGTERM', graceMs: 2000, marker: MARKER }),
-    ).toEqual({
+    expect(await endProcesses({ leader: null, polite: 'SIGTERM', graceMs: 2000, marker: MARKER })).toEqual({
       survivors: [],
     });
     expect(withMarker(MARKER)).toEqual([]);
@@ -152,7 +150,7 @@ describe('endProcesses()', () => {
         const leader = identityOf(pid) ?? null;
         const ended = await endProcesses({
           leader,
-          group: pid,
+
           polite: 'SIGINT',
           graceMs: 300,
           marker: null,
@@ -171,7 +169,7 @@ describe('endProcesses()', () => {
       'trap "echo asked; exit 7" INT; echo ready; while :; do sleep 0.05; done',
     );
     const leader = identityOf(pid) ?? null;
-    await endProcesses({ leader, group: pid, polite: 'SIGINT', graceMs: 5000, marker: MARKER });
+    await endProcesses({ leader, polite: 'SIGINT', graceMs: 5000, marker: MARKER });
     expect(await exited).toEqual({ code: 7, signal: null });
     expect(readFileSync(`${home.path}/out`, 'utf8')).toContain('asked');
     home[Symbol.dispose]();
@@ -181,9 +179,7 @@ describe('endProcesses()', () => {
     const { pid, exited, home } = await script('sleep 100 & echo ready; exit 0', { [MARKER.name]: 'other' });
     const leader = { pid, start: '', boot: '' };
     await exited;
-    expect(
-      await endProcesses({ leader, group: pid, polite: 'SIGTERM', graceMs: 2000, marker: null }),
-    ).toEqual({
+    expect(await endProcesses({ leader, polite: 'SIGTERM', graceMs: 2000, marker: null })).toEqual({
       survivors: [],
     });
     expect(withMarker({ ...MARKER, value: 'other' })).toEqual([]);
@@ -195,7 +191,7 @@ describe('endProcesses()', () => {
     const stranger = identityOf(pid);
     if (stranger === undefined) throw new Error('It has not begun');
     const leader = { ...stranger, start: '1' };
-    const ended = await endProcesses({ leader, group: pid, polite: 'SIGTERM', graceMs: 100, marker: null });
+    const ended = await endProcesses({ leader, polite: 'SIGTERM', graceMs: 100, marker: null });
     expect(ended).toEqual({ survivors: [] });
     expect(isSameProcess(stranger)).toBe(true);
     process.kill(pid, 'SIGKILL');
@@ -210,7 +206,7 @@ describe('endProcesses()', () => {
       if (!hasProgram(canRun))
         return void console.warn('NOT TESTED HERE: survivors: only root can become nobody');
       const { pid, exited, home } = await script('echo ready; exec sleep 100');
-      const ending = { leader: identityOf(pid), group: pid, polite: 'SIGTERM', graceMs: 100, marker: null };
+      const ending = { leader: identityOf(pid), polite: 'SIGTERM', graceMs: 100, marker: null };
       const program = `import { endProcesses } from '${import.meta.dir}/../../src/sys/end-processes.ts';
         console.log(JSON.stringify(await endProcesses(${JSON.stringify(ending)})));`;
       const child = Bun.spawn([...nobody, process.execPath, '-e', program], { stdout: 'pipe', cwd: '/' });
@@ -224,7 +220,7 @@ describe('endProcesses()', () => {
 
   test('resolves at once when nothing is there', async () => {
     const startMs = performance.now();
-    await endProcesses({ leader: null, group: null, polite: 'SIGTERM', graceMs: 5000, marker: MARKER });
+    await endProcesses({ leader: null, polite: 'SIGTERM', graceMs: 5000, marker: MARKER });
     expect(performance.now() - startMs).toBeLessThan(3000);
   });
 });

@@ -72,31 +72,6 @@ describe('runCommand()', () => {
     rmSync(directory, { recursive: true });
   });
 
-  test('tells the process id at the start, and none when there is no start', async () => {
-    const pids: number[] = [];
-    const onStart = (pid: number) => void pids.push(pid);
-    expect(await shell('echo $$; ps -o pgid= -p $$', { onStart })).toMatchObject({
-      stdout: expect.stringMatching(new RegExp(`^${pids[0]}\\n\\s*${pids[0]}\\n$`)),
-    });
-    await runCommand('/no/such/program', [], { ...OPTIONS, onStart });
-    expect(pids).toHaveLength(1);
-  });
-
-  test('ends the program again when whoever is told of it throws', async () => {
-    let started = 0;
-    const onStart = (pid: number) => {
-      started = pid;
-      throw new Error('the database is locked');
-    };
-    expect(await shell('sleep 60', { onStart })).toEqual({
-      kind: 'failed',
-      reason: 'the database is locked',
-    });
-    let running = true;
-    for (let tries = 0; tries < 100 && running; tries++) running = await isRunning(started);
-    expect(running).toBe(false);
-  });
-
   test('does not wait for a descendant that keeps the output open', async () => {
     const result = await shell('sleep 5 & echo started; exit 0');
     expect(result).toMatchObject({ kind: 'exited', code: 0, stdout: 'started\n' });

@@ -1,6 +1,7 @@
 import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
+import { RUN_VARIABLE } from '../../core/runs/turn.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { codexPermissions } from '../permissions/codex-permissions.ts';
 import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
@@ -178,7 +179,7 @@ function serverSettings({ command: program, args, env }: McpServer, shown: Serve
   const settings = {
     command: program,
     args,
-    env_vars: [...Object.keys(env), 'SELF_GENERATION_RUN'],
+    env_vars: [...Object.keys(env), RUN_VARIABLE],
     default_tools_approval_mode: 'approve', // Nobody can be asked.
     required: true, // Otherwise a child whose server does not start would work without it, and say nothing.
     disabled_tools: shown.except,

@@ -1,8 +1,9 @@
 import type { StatePaths } from '../state-paths.ts';
+import { turnMark } from './turn.ts';
 
-/** Where the files of one turn are. */
+/** What one turn has of its own: where its files are, and by what its processes are known. */
 export type TurnFiles = {
-  /** Of the run, 0700. */
+  /** Of the run or the analysis, 0700. */
   readonly directory: string;
   /** What the client reads from its standard input. */
   readonly prompt: string;
@@ -13,6 +14,8 @@ export type TurnFiles = {
   readonly home: string;
   /** Those that all turns share: the home of no turn, which goes with the others when the run is archived. */
   readonly kept: string;
+  /** In the environment of all its processes; no other turn on this machine has the same. */
+  readonly mark: string;
 };
 
 const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -28,10 +31,23 @@ export function turnFiles(paths: StatePaths, runId: string, turn: number): TurnF
   if (!Number.isSafeInteger(turn) || turn < 1) {
     throw new Error(`Cannot name the files of turn "${turn}" of run "${runId}": turns count from 1`);
   }
-  const directory = runDirectory(paths, runId);
+  return filesIn(runDirectory(paths, runId), turn, turnMark({ runId, number: turn }));
+}
+
+/** The files of an analysis, which asks one question at a time, by its row in the ledger. */
+export function analysisFiles(
+  { home }: Pick<StatePaths, 'home'>,
+  { id, ts }: { readonly id: number; readonly ts: string },
+): TurnFiles {
+  const directory = `${home}/analysis-${id}`;
+  return filesIn(directory, 1, `${directory} ${ts}`);
+}
+
+function filesIn(directory: string, turn: number, mark: string): TurnFiles {
   const stem = `${directory}/turn-${turn}`;
   return {
     directory,
+    mark,
     prompt: `${stem}.prompt`,
     output: `${stem}.jsonl`,
     errors: `${stem}.stderr`,

@@ -57,6 +57,25 @@ export type ProcessIdentity = {
   readonly boot: string;
 };
 
+/** A process in one text, for where it is written down. */
+export function identityText({ pid, boot, start }: ProcessIdentity): string {
+  return `${pid} ${boot} ${start}`;
+}
+
+/** The process in such a text; null for an id alone, since that is any later process's as well. */
+export function identityIn(text: string): ProcessIdentity | null {
+  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
+  return pid === undefined ? null : { pid: Number(pid), boot, start };
+}
+
+/** The variable that every process of a turn has: the turn's mark. */
+export const RUN_VARIABLE = 'SELF_GENERATION_RUN';
+
+/** The mark of a run's turn. */
+export function turnMark({ runId, number }: Pick<Turn, 'runId' | 'number'>): string {
+  return `${runId}/${number}`;
+}
+
 export type Exit = { readonly code: number | null; readonly signal: string | null };
 
 /** Times are milliseconds since 1970. */

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
-import { NOTHING_SAID, type Usage } from '../../clients/one-shot.ts';
 import type { RunClient } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
 import type { ClientName } from '../../core/client-name.ts';
 import { type Config, readConfig } from '../../core/config.ts';
+import { analysisFiles } from '../../core/runs/run-files.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
 import { type AnalysisKey, findAnalysis } from '../../store/analysis-cache.ts';
 import {
   type AnalysisRun,
-  abandonedClients,
   claimRun,
   endRun,
   enterClient,
-  type RunClaim,
   type RunLimits,
   type RunRefusal,
   type RunRequest,
@@ -22,13 +21,12 @@ import {
 import type { Db } from '../../store/connection.ts';
 import { loadSkills, skillPlaces } from '../../store/skill-files.ts';
 import { writeDatabase } from '../../store/use-database.ts';
-import { identityOf, isGone, isSameProcess } from '../../sys/process-identity.ts';
-import type { RunCommand } from '../../sys/run-command.ts';
+import { identityNow } from '../../sys/process-identity.ts';
 import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './analysis-data.ts';
 import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './analysis-prompt.ts';
 import { type Asked, askModel, readGivenAnswer } from './ask-model.ts';
 import { doubtLessons } from './keep-lessons.ts';
-import { endClients, removeOldDirectories } from './left-behind.ts';
+import { endAbandoned } from './left-behind.ts';
 import { keepAnswer, reuseAnswer, type StoredAnswer } from './stored-answer.ts';
 
 export type AnalyzeOptions = {
@@ -45,7 +43,6 @@ export type AnalyzeOptions = {
   /** An answer to use instead of asking: nothing is sent. */
   readonly givenAnswer?: string;
   readonly now: () => Date;
-  readonly run: RunCommand;
   /** Ends the analysis early. */
   readonly signal?: AbortSignal;
   readonly onProgress: (what: string) => void;
@@ -70,7 +67,6 @@ export type AnalyzeOutcome =
 
 /** So many are needed where no call has failed. */
 export const PROMPTS_MIN = 5;
-const STALE_MS = 15 * 60_000;
 const RUNS_PER_DAY_MAX = 24;
 /**
  * What part of the day's budget a run is granted that names no budget itself, so that one whose cost stays unknown,
@@ -118,8 +114,11 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   const client = runClient(cli);
   const model = modelFor(options);
   const request = requestOf(options, model);
+  const limits = limitsOf(client, options);
+  await endAbandoned(paths, options.now());
   // At the end of a session the answer is mostly no, and that is cheap to know.
-  const refusal = trigger === 'session-end' ? await refusalOf(request, client, options) : undefined;
+  const refusal =
+    trigger === 'session-end' ? writeDatabase(paths, (db) => refusedRun(request, limits, db)) : undefined;
   if (refusal !== undefined) return refused(refusal, options);
   const prepared = writeDatabase(paths, (db) =>
     db.sqlite.transaction(() => {
@@ -134,17 +133,18 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   const key = keyOf(prepared, model, options);
   const known = writeDatabase(paths, (db) => findAnalysis(key, db));
   if (known !== undefined) return reuse(known, { key, prompt }, options);
-  const claim = await claimFor(request, client, options);
+  const claim = writeDatabase(paths, (db) => claimRun(request, limits, db));
   if (claim.kind === 'refused') return refused(claim, options);
   options.onProgress(`asking ${cli} …`);
   const { grantedUsd, budgetLeftUsd } = claim;
   const asked = await askModel(client, prompt, {
     ...options,
-    model,
+    files: analysisFiles(paths, { id: claim.id, ts: request.ts }),
+    model: model ?? null,
     budgetUsd: client.capabilities.keepsBudget
       ? grantedUsd
       : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
-    onStart: (pid) => writeDatabase(paths, (db) => enterClient(claim.id, pid, identityOf(pid), db)),
+    onStart: (started) => writeDatabase(paths, (db) => enterClient(claim.id, started, db)),
   });
   return finish(asked, { id: claim.id, key, prompt }, options);
 }
@@ -182,7 +182,7 @@ function requestOf(
 ): RunRequest {
   return {
     ts: now().toISOString(),
-    process: identityOf(process.pid) ?? { pid: process.pid, start: '', boot: '' },
+    process: identityNow(process.pid),
     trigger,
     project: scope.kind === 'project' ? scope.name : 'all',
     projectPath: scope.kind === 'project' ? scope.path : '',
@@ -198,14 +198,11 @@ function limitsOf(client: RunClient, { now, trigger, config, budgetUsd }: Analyz
   const isAutomatic = trigger === 'session-end';
   const day = config.analysisDailyBudgetUsd;
   return {
-    staleBefore: iso(nowMs - STALE_MS),
     notSince: isAutomatic ? iso(nowMs - intervalMs(config)) : null,
     budgetSince: iso(nowMs - MS_PER_DAY),
     budgetUsd: day,
     runsMax: RUNS_PER_DAY_MAX,
-    isGone,
     grantUsdMax: client.capabilities.keepsBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
-    isClientAlive: isSameProcess,
   };
 }
 
@@ -213,25 +210,6 @@ function limitsOf(client: RunClient, { now, trigger, config, budgetUsd }: Analyz
 function intervalMs({ analysisOnSessionEnd, analysisMinIntervalMinutes }: Config): number {
   const ms = analysisMinIntervalMinutes * MS_PER_MINUTE;
   return analysisOnSessionEnd ? ms : Math.max(ms, MS_PER_DAY);
-}
-
-/** Ends what a killed analysis left running, so that at most one runs, and says why this one may not. */
-async function refusalOf(
-  request: RunRequest,
-  client: RunClient,
-  options: AnalyzeOptions,
-): Promise<RunRefusal | undefined> {
-  const limits = limitsOf(client, options);
-  await endClients(writeDatabase(options.paths, (db) => abandonedClients(limits, db)));
-  return writeDatabase(options.paths, (db) => refusedRun(request, limits, db));
-}
-
-async function claimFor(request: RunRequest, client: RunClient, options: AnalyzeOptions): Promise<RunClaim> {
-  const limits = limitsOf(client, options);
-  await endClients(writeDatabase(options.paths, (db) => abandonedClients(limits, db)));
-  const claim = writeDatabase(options.paths, (db) => claimRun(request, limits, db));
-  if (claim.kind === 'claimed') removeOldDirectories(options.paths.home, new Date(limits.staleBefore));
-  return claim;
 }
 
 function refused(refusal: RunRefusal, { config }: AnalyzeOptions): AnalyzeOutcome {
@@ -297,5 +275,5 @@ function reuse(
   const stored = writeDatabase(paths, (db) =>
     db.sqlite.transaction(() => reuseAnswer(known, { key, prompt, ts }, db)),
   );
-  return { kind: 'done', ...stored, isCached: true, usage: NOTHING_SAID };
+  return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
 }

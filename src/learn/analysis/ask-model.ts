@@ -1,27 +1,27 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { variablesNamed } from '../../clients/environment.ts';
-import { NOTHING_SAID, oneShotCommand, readAnswer, type Usage } from '../../clients/one-shot.ts';
+import { rmSync } from 'node:fs';
+import { runClientToEnd, type Waiting, writeClientFiles } from '../../clients/client-process.ts';
+import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../clients/one-shot.ts';
+import { addUsage } from '../../clients/runs/reading.ts';
 import type { RunClient } from '../../clients/runs/run-client.ts';
 import { redactSecrets } from '../../core/redact.ts';
-import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import type { TurnFiles } from '../../core/runs/run-files.ts';
+import type { ProcessIdentity } from '../../core/runs/turn.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import type { Environment } from '../../core/state-paths.ts';
 import { readRegularFile } from '../../sys/read-regular-file.ts';
-import type { CommandResult, RunCommand } from '../../sys/run-command.ts';
 import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './analysis-prompt.ts';
-import { DIRECTORY_PREFIX } from './left-behind.ts';
 
-export type Asking = {
+export type Asking = Pick<Waiting, 'signal'> & {
   readonly env: Environment;
-  readonly paths: StatePaths;
-  readonly model: string | undefined;
+  /** Of each turn in its time; they go with it. */
+  readonly files: TurnFiles;
+  readonly model: string | null;
   /** Of all turns together; a client that can be told is told what is left of it. */
   readonly budgetUsd: number;
-  readonly run: RunCommand;
-  /** Told the client's process id, at each turn. */
-  readonly onStart: (pid: number) => void;
+  /** Told of the client, at each turn. */
+  readonly onStart: (client: ProcessIdentity) => void;
   readonly onProgress: (what: string) => void;
-  readonly signal?: AbortSignal;
 };
 
 /** Reasons and what was dropped hold no secrets, and `usage.costUsd` is null unless the whole cost is known. */
@@ -40,7 +40,7 @@ const REASON_LENGTH_MAX = 500;
 /** Messages of clients are cut at 300; see clients/answer.ts. */
 const CUT_REASON_LENGTH_MIN = 299;
 /** Of a run whose client was never started. */
-const NOTHING_SPENT: Usage = { ...NOTHING_SAID, costUsd: 0 };
+const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };
 
 /** One question, and one more when the answer cannot be used. Never throws. */
 export async function askModel(client: RunClient, prompt: AnalysisPrompt, asking: Asking): Promise<Asked> {
@@ -82,66 +82,37 @@ function answered(answer: AnalysisAnswer, dropped: readonly string[], usage: Usa
   return { kind: 'answered', answer, dropped: [...dropped, ...answer.refused.map(redactSecrets)], usage };
 }
 
-type Reply =
-  | { readonly kind: 'answered'; readonly text: string; readonly usage: Usage }
-  | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
-
-/** One run of the client in a new, empty, private directory. */
-async function askOnce(client: RunClient, prompt: string, asking: Asking): Promise<Reply> {
-  let isStarted = false;
-  const onStart = (pid: number) => {
-    isStarted = true;
-    asking.onStart(pid);
+/** One run of the client in a new, empty, private directory. What was never started has cost nothing. */
+async function askOnce(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer> {
+  let usage = NOTHING_SPENT;
+  const onStart = (started: ProcessIdentity) => {
+    usage = NO_USAGE;
+    asking.onStart(started);
   };
-  const reply = await runClient(client, prompt, { ...asking, onStart }).catch(
-    (error: unknown): Reply => ({
-      kind: 'failed',
-      reason: error instanceof Error ? error.message : String(error),
-      usage: NOTHING_SAID,
-    }),
-  );
-  if (reply.kind === 'answered') return reply;
-  return {
-    kind: 'failed',
-    reason: withoutSecrets(reply.reason),
-    usage: isStarted ? reply.usage : NOTHING_SPENT,
-  };
+  const answer = await runClient(client, prompt, { ...asking, onStart })
+    .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
+    .catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+  if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
+  return answer.kind === 'answered' ? answer : { ...answer, reason: withoutSecrets(answer.reason) };
 }
 
-async function runClient(client: RunClient, prompt: string, asking: Asking): Promise<Reply> {
-  const { env, paths, model, budgetUsd, run, signal, onStart } = asking;
+/** The answer, or why there is none. @throws Error when the client cannot be started. */
+async function runClient(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
+  const { env, files, model, budgetUsd, ...waiting } = asking;
   const user = { env, agentDir: null, cwd: null, read: readRegularFile };
-  const routed = client.route(user, model ?? null);
-  if (routed.kind === 'refused') return { kind: 'failed', reason: routed.reason, usage: NOTHING_SAID };
-  mkdirSync(paths.home, { recursive: true, mode: 0o700 });
-  const directory = mkdtempSync(join(paths.home, DIRECTORY_PREFIX));
-  try {
-    const command = oneShotCommand(client, { prompt, model, route: routed.route, budgetUsd, directory });
-    for (const [name, text] of Object.entries(command.files)) {
-      mkdirSync(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
-      writeFileSync(join(directory, name), text, { mode: 0o600 });
-    }
-    const end = await run(command.program, command.args, {
-      cwd: directory,
-      env: { ...variablesNamed(env, command.passedOn), ...command.env },
-      stdin: command.stdin,
-      timeoutMs: ANSWER_TIMEOUT_MS,
-      onStart,
-      ...(signal === undefined ? {} : { signal }),
-    });
-    return readEnd(client, end);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-function readEnd(client: RunClient, end: CommandResult): Reply {
+  const routed = client.route(user, model);
+  if (routed.kind === 'refused') return routed.reason;
+  const question = { prompt, model, route: routed.route, budgetUsd, directory: files.home };
+  const command = oneShotCommand(client, question);
+  writeClientFiles(files, command);
+  const end = await runClientToEnd(
+    { command, files, cwd: files.home, env, passedOn: [] },
+    { ...waiting, polite: client.capabilities.politeSignal, timeoutMs: ANSWER_TIMEOUT_MS },
+  );
   if (end.kind === 'exited') return readAnswer(client, end);
-  const reason =
-    end.kind === 'timed-out'
-      ? `${client.program} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
-      : `${client.program} could not be run: ${end.reason}`;
-  return { kind: 'failed', reason, usage: NOTHING_SAID };
+  return end.kind === 'timed-out'
+    ? `${client.program} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
+    : `${client.program} gave no answer: ${end.reason}`;
 }
 
 /** A message may have been cut within a secret, of which the rest has no known shape: then its last word goes. */
@@ -150,13 +121,8 @@ function withoutSecrets(reason: string): string {
 }
 
 /** Of the tokens what is known; a cost of which a part is not known is not known. */
-function added(left: Usage, right: Usage): Usage {
-  const sum = (one: number | null, other: number | null) =>
-    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
-  return {
-    inputTokens: sum(left.inputTokens, right.inputTokens),
-    outputTokens: sum(left.outputTokens, right.outputTokens),
-    costUsd: left.costUsd === null || right.costUsd === null ? null : left.costUsd + right.costUsd,
-    model: right.model ?? left.model,
-  };
+function added(first: Usage, second: Usage): Usage {
+  const isKnown = first.costUsd !== null && second.costUsd !== null;
+  const sum = addUsage(first, second);
+  return isKnown ? sum : { ...sum, costUsd: null };
 }

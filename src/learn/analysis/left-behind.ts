@@ -1,38 +1,33 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProcessIdentity } from '../../core/runs/turn.ts';
-import { isSameProcess } from '../../sys/process-identity.ts';
+import { rmSync } from 'node:fs';
+import { endLeftClient } from '../../clients/client-process.ts';
+import { analysisFiles } from '../../core/runs/run-files.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { abandonedRuns, endAbandonedRun } from '../../store/analysis-runs.ts';
+import { writeDatabase } from '../../store/use-database.ts';
+import { isGone } from '../../sys/process-identity.ts';
 
-/** What an analysis that was killed leaves behind: the process of its client, and its directory. */
+/** Longer than an analysis may take: one that began before is not waited for. */
+const STALE_MS = 15 * 60_000;
 
-export const DIRECTORY_PREFIX = 'analysis-';
-const END_TIMEOUT_MS = 1000;
-const POLL_MS = 20;
-/** Ends the process groups of clients that still live; one that does not end in time is killed. Never throws. */
-export async function endClients(clients: readonly ProcessIdentity[]): Promise<void> {
-  for (const client of clients) {
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      if (!isSameProcess(client)) break;
-      try {
-        process.kill(-client.pid, signal);
-      } catch {
-        break; // It has just ended, or it is not ours to end: then it counts as running.
-      }
-      for (let ms = 0; ms < END_TIMEOUT_MS && isSameProcess(client); ms += POLL_MS) await sleep(POLL_MS);
-    }
+/**
+ * Ends what an analysis that was killed left behind: its client, its directory, its row in the ledger, in this order, so
+ * that whoever is killed in between leaves the rest to the next.
+ */
+export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> {
+  const staleBefore = new Date(now.getTime() - STALE_MS).toISOString();
+  for (const run of writeDatabase(paths, (db) => abandonedRuns({ staleBefore, isGone }, db))) {
+    const files = analysisFiles(paths, run);
+    await endLeftClient(run, files);
+    removeIfPossible(files.directory);
+    writeDatabase(paths, (db) => endAbandonedRun(run, now.toISOString(), db));
   }
 }
 
-/** Removes directories of analyses that nothing has been put into since a time. Never throws. */
-export function removeOldDirectories(home: string, before: Date): void {
+/** What a client has made so that it cannot be removed is not to keep every later analysis from its work. */
+function removeIfPossible(directory: string): void {
   try {
-    for (const entry of readdirSync(home, { withFileTypes: true })) {
-      if (!entry.isDirectory() || !entry.name.startsWith(DIRECTORY_PREFIX)) continue;
-      const directory = join(home, entry.name);
-      if (statSync(directory).mtimeMs < before.getTime()) rmSync(directory, { recursive: true, force: true });
-    }
+    rmSync(directory, { recursive: true, force: true });
   } catch {
-    // What cannot be removed now is tried again by the next analysis.
+    // Then it stays, for the user's eyes only.
   }
 }

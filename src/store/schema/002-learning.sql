@@ -23,8 +23,8 @@ CREATE TABLE IF NOT EXISTS suggestions (
 CREATE INDEX IF NOT EXISTS idx_suggestions_project ON suggestions(project_path, status);
 
 -- One row for each attempt to analyse: what it cost, or why it failed. `running` is the lock. `budget_usd` is what it was
--- granted, which an unknown cost counts as; `client_pid` and `client_started` name the process of the client. `pid` is text: id, boot and
--- start of the process that holds the lock.
+-- granted, which an unknown cost counts as. `pid` and `client_started` are text, id, boot and start: of the process that holds the
+-- lock, and of its client.
 CREATE TABLE IF NOT EXISTS analysis_runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   ts TEXT NOT NULL,

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
+import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
 import type { RunClient, TurnSession } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
@@ -8,15 +10,12 @@ import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
-import { findProgram, withAbsolutePath } from '../../sys/find-program.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { bringLogin, userOf } from '../workplace/agent-login.ts';
 import { firstPrompt } from '../workplace/first-prompt.ts';
 import { preparePlace } from './supervise-place.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
 import { budgetShares, usdLeft } from './turn-budget.ts';
-import { type LiveClient, launchClient } from './turn-client.ts';
-import { clientEnvironment, writeTurnFiles } from './turn-command.ts';
 import type { TurnRow } from './turn-row.ts';
 
 export type Launched =
@@ -68,10 +67,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
     mcp: null, // Of our own tools there is none that a sub-agent may have.
     agentDir: run.agentDir,
   });
-  // By the name alone, it would be looked for in the directory where it is to work too.
-  const program = findProgram(command.program, world.env, world.platform);
-  if (program === undefined) return { kind: 'failed', reason: notFound(command.program) };
-  writeTurnFiles(files, command);
+  writeClientFiles(files, command);
   bringLogin(run.client, user, files.home);
   checkpoint('before-launch-mark', world.env);
   const atMs = world.now().getTime();
@@ -81,37 +77,17 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
   );
   if (marked.stop !== null) return { kind: 'stopped' };
   checkpoint('after-launch-mark', world.env);
-  const started = tryLaunch(() =>
-    launchClient({
-      program,
-      args: command.args,
-      cwd: run.cwd,
-      env: withAbsolutePath(clientEnvironment(turn, command, user.env), world.platform),
-      stdin: files.prompt,
-      stdout: files.output,
-      stderr: files.errors,
-    }),
-  );
-  if (started instanceof Error) {
+  let started: LiveClient;
+  try {
+    started = launchClient({ command, files, cwd: run.cwd, env: user.env, passedOn: FOR_COMMANDS });
+  } catch (error) {
     row.change({ launchedAtMs: null });
-    return { kind: 'failed', reason: started.message };
+    throw error;
   }
   checkpoint('after-start', world.env);
   enterStart(row, run, started, supervision);
   checkpoint('after-process-stored', world.env);
   return { kind: 'launched', client: started, run };
-}
-
-function notFound(program: string): string {
-  return `Cannot start "${program}": there is no such program on the PATH`;
-}
-
-function tryLaunch(launch: () => LiveClient): LiveClient | Error {
-  try {
-    return launch();
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import type { TurnReader } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
 import { redactSecrets } from '../../core/redact.ts';
@@ -9,21 +10,17 @@ import { NO_USAGE } from '../../core/runs/usage.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { changeRun, getRun } from '../../store/runs/runs.ts';
 import { readerState } from '../../store/runs/turns.ts';
-import { endProcesses } from '../../sys/end-processes.ts';
 import { GrowingFile, readTail } from '../../sys/growing-file.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './supervise-launch.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
-import { findClient, type LiveClient, markerOf } from './turn-client.ts';
 import { TurnEffects } from './turn-effects.ts';
 import { endingOf, endingWithout } from './turn-ending.ts';
 import { readMemory } from './turn-memory.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
-const GRACE_MS = 5000;
-const STDERR_BYTES_MAX = 16 * 1024;
 /** How long the end of a client that was killed may take to be told. */
 const EXIT_WAIT_MS = 2000;
 /** The model that was asked for, and then the client's own. Never a third. */
@@ -112,7 +109,7 @@ class TurnSupervisor {
   }
 
   async #goOn(before: Turn): Promise<Try> {
-    const found = findClient(before);
+    const found = findClient(before, this.#files);
     noteEvent(before, 'taken over', found.kind, this.#supervision);
     checkpoint('after-find', this.#supervision.world.env);
     if (found.kind === 'alive') {
@@ -236,14 +233,8 @@ class TurnSupervisor {
 
   async #sweep(client: LiveClient | null): Promise<void> {
     const { turn } = this.#row;
-    const { survivors } = await endProcesses({
-      leader: client?.identity ?? null,
-      group: client?.identity.pid ?? null,
-      polite: runClient(this.#run.client).capabilities.politeSignal,
-      graceMs: GRACE_MS,
-      marker: markerOf(turn),
-      files: [this.#files.output, this.#files.errors],
-    });
+    const { politeSignal } = runClient(this.#run.client).capabilities;
+    const { survivors } = await endClient(client, this.#files, politeSignal);
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
     this.#notes.push(words);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endLeftClient } from '../../clients/client-process.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import type { Ending, Turn } from '../../core/runs/turn.ts';
@@ -8,8 +9,7 @@ import { getRun } from '../../store/runs/runs.ts';
 import { openRunsDb } from '../../store/runs/runs-db.ts';
 import { endTurn } from '../../store/runs/turns.ts';
 import { sqliteErrorCode } from '../../store/sqlite.ts';
-import { endProcesses } from '../../sys/end-processes.ts';
-import { identityOf } from '../../sys/process-identity.ts';
+import { identityNow } from '../../sys/process-identity.ts';
 import { advance } from '../advance.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { markInbox } from '../deliver.ts';
@@ -19,11 +19,9 @@ import { leaveWorktree } from '../workplace/worktree.ts';
 import { addAnnounceTurn, announcingOf, rewordingOf } from './supervise-announce.ts';
 import { superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
-import { markerOf } from './turn-client.ts';
 import { endingWithout } from './turn-ending.ts';
 import { NotOurs, TurnRow } from './turn-row.ts';
 
-const GRACE_MS = 5000;
 /** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
@@ -42,7 +40,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const self = identityOf(process.pid) ?? { pid: process.pid, start: '', boot: '' };
+      const self = identityNow(process.pid);
       const settings = loadRunSettings(world.paths);
       const supervision = { db, world, settings, self, isShuttingDown: () => isShuttingDown };
       checkpoint('before-take', world.env);
@@ -94,15 +92,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
     if (error instanceof NotOurs) throw error;
     const { world } = supervision;
     logRunFailure(row.turn.runId, error, world.paths, world.now());
-    const files = turnFiles(world.paths, row.turn.runId, row.turn.number);
-    await endProcesses({
-      leader: row.turn.process,
-      group: null,
-      polite: 'SIGTERM',
-      graceMs: GRACE_MS,
-      marker: markerOf(row.turn),
-      files: [files.output, files.errors],
-    });
+    await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
     const words = `the supervisor failed: ${error instanceof Error ? error.message : String(error)}`;
     const { stop, usage } = row.turn;
     const ending = endingWithout(

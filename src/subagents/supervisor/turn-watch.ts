@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
+import type { LiveClient } from '../../clients/client-process.ts';
 import type { AgentEvent, TurnReader } from '../../clients/runs/run-client.ts';
 import type { Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { GrowingFile } from '../../sys/growing-file.ts';
 import { bootClockMs, isSameProcess } from '../../sys/process-identity.ts';
-import type { LiveClient } from './turn-client.ts';
 import {
   judgeTime,
   passTime,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { runDirectory, turnFiles } from '../../../src/core/runs/run-files.ts';
+import { analysisFiles, runDirectory, turnFiles } from '../../../src/core/runs/run-files.ts';
 import { statePaths } from '../../../src/core/state-paths.ts';
 
 const paths = statePaths({ HOME: '/home/dev' }, 'linux');
@@ -16,7 +16,17 @@ test('turnFiles() names the files of a turn in the directory of its run', () => 
     errors: `${directory}/turn-12.stderr`,
     home: `${directory}/turn-12.home`,
     kept: `${directory}/turn-0.home`,
+    mark: `${ID}/12`,
   });
+});
+
+test('analysisFiles() names a directory and a mark that no run and no other analysis has', () => {
+  const of = (id: number, ts: string) => analysisFiles(paths, { id, ts });
+  const { directory, mark, home } = of(3, '2026-11-20T12:00:00.000Z');
+  expect(directory).toBe('/home/dev/.self-generation/analysis-3');
+  expect(home).toStartWith(`${directory}/`);
+  const others = [of(4, '2026-11-20T12:00:00.000Z'), of(3, '2026-11-20T12:00:00.001Z')];
+  for (const other of others) expect(other.mark).not.toBe(mark);
 });
 
 for (const id of ['', '..', 'a/b', 'a\\b', 'a.b', 'a\n', 'x'.repeat(65)]) {

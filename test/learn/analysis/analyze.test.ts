@@ -1,19 +1,23 @@
 import { describe, expect, test } from 'bun:test';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { parseConfig } from '../../../src/core/config-fields.ts';
+import { analysisFiles } from '../../../src/core/runs/run-files.ts';
+import { RUN_VARIABLE } from '../../../src/core/runs/turn.ts';
 import { type AnalyzeOptions, analyze } from '../../../src/learn/analysis/analyze.ts';
 import { claimRun, enterClient } from '../../../src/store/analysis-runs.ts';
 import { insertEvent } from '../../../src/store/events.ts';
 import { decideSuggestion, findSuggestions } from '../../../src/store/suggestions.ts';
 import { writeDatabase } from '../../../src/store/use-database.ts';
-import { currentBoot, identityOf } from '../../../src/sys/process-identity.ts';
-import { runCommand } from '../../../src/sys/run-command.ts';
+import { currentBoot, identityOf, isSameProcess } from '../../../src/sys/process-identity.ts';
+import { withMarker } from '../../../src/sys/process-tree.ts';
 import { type Home, readRows, temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';
 import { isoBeforeNow, withDatabase } from '../../support/seed.ts';
 import { type FakeTurn, makeFakeClient } from './fake-client.ts';
 
+const TIMEOUT_MS = 30_000;
 const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', groups: [1] };
 const GOOD: FakeTurn = { text: JSON.stringify({ suggestions: [RULE] }) };
 
@@ -56,7 +60,6 @@ function setting(
     budgetUsd: undefined,
     trigger: 'command',
     now: () => new Date(),
-    run: runCommand,
     onProgress: () => {},
     ...changes,
   };
@@ -381,31 +384,67 @@ describe('analyze()', () => {
     });
   }
 
-  test('ends the client that a killed analysis left behind, and removes old directories', async () => {
-    using home = temporaryHome();
-    record(home, 5);
-    const left = spawn('sh', ['-c', 'trap "" TERM; while :; do sleep 600; done'], { detached: true });
-    const { pid = 0 } = left;
-    const { client, options } = setting(home, [GOOD]);
-    writeDatabase(home.paths, (db) => {
-      const ts = isoBeforeNow(60);
+  /** A row of an analysis whose process is gone, and the files of its client. */
+  function leaveBehind(home: Home, ts = isoBeforeNow(60)) {
+    return writeDatabase(home.paths, (db) => {
       const where = { project: 'app', projectPath: PROJECT, days: 7, cli: 'claude', model: null };
-      const limits = { staleBefore: '', notSince: null, budgetSince: '', budgetUsd: 1, runsMax: 9 };
+      const limits = { notSince: null, budgetSince: '', budgetUsd: 1, runsMax: 9, grantUsdMax: 0.1 };
       // Another process has its id by now.
       const holder = { pid: process.pid, start: '0', boot: currentBoot() };
-      const request = { ...where, ts, process: holder, trigger: 'command' } as const;
-      const claim = claimRun(request, { ...limits, isGone: () => false, grantUsdMax: 0.1 }, db);
-      if (claim.kind === 'claimed') enterClient(claim.id, pid, identityOf(pid), db);
+      const claim = claimRun({ ...where, ts, process: holder, trigger: 'command' }, limits, db);
+      if (claim.kind === 'refused') throw new Error(claim.why);
+      const files = analysisFiles(home.paths, { id: claim.id, ts });
+      mkdirSync(files.home, { recursive: true });
+      return { id: claim.id, files };
     });
-    for (const name of ['analysis-old', 'analysis-new', 'backups']) mkdirSync(`${home.paths.home}/${name}`);
-    for (const name of ['analysis-old', 'backups']) utimesSync(`${home.paths.home}/${name}`, 1, 1);
-    expect(await analyze(options)).toMatchObject({ kind: 'done' });
-    expect(identityOf(pid)).toBeUndefined();
-    expect(client.calls()).toHaveLength(1);
-    const kept = ['analysis-old', 'analysis-new', 'backups'].map((name) =>
-      existsSync(`${home.paths.home}/${name}`),
+  }
+
+  for (const isEntered of [true, false]) {
+    const when = isEntered ? 'also what has left its session' : 'also before it was written down';
+    test(
+      `ends the client that a killed analysis left behind, ${when}, and removes its directory`,
+      async () => {
+        using home = temporaryHome();
+        record(home, 5);
+        const { client, options } = setting(home, [GOOD], { trigger: 'session-end' });
+        const { id, files } = leaveBehind(home);
+        const script = 'trap "" TERM; setsid sleep 600 & echo ready; while :; do sleep 600; done';
+        const env = { PATH: process.env.PATH, [RUN_VARIABLE]: files.mark };
+        const left = spawn('sh', ['-c', script], {
+          detached: true,
+          env,
+          stdio: ['ignore', 'pipe', 'ignore'],
+        });
+        await once(left.stdout, 'data');
+        const identity = identityOf(left.pid ?? 0);
+        if (identity === undefined) throw new Error('It has not begun');
+        if (isEntered) writeDatabase(home.paths, (db) => enterClient(id, identity, db));
+        mkdirSync(`${home.paths.home}/backups`);
+        // Whatever becomes of this analysis itself: here it is too soon for it.
+        expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'too-soon' });
+        expect(withMarker({ name: RUN_VARIABLE, value: files.mark })).toEqual([]);
+        expect(isSameProcess(identity)).toBe(false);
+        expect([files.directory, `${home.paths.home}/backups`].map(existsSync)).toEqual([false, true]);
+        expect(runs(home)).toMatchObject([{ status: 'failed', cost_usd: isEntered ? null : 0 }]);
+        expect(await analyze({ ...options, trigger: 'command' })).toMatchObject({ kind: 'done' });
+        expect(client.calls()).toHaveLength(1);
+      },
+      TIMEOUT_MS,
     );
-    expect(kept).toEqual([false, true, true]);
+  }
+
+  test('leaves the client alone of an analysis that is running', async () => {
+    using home = temporaryHome();
+    record(home, 5);
+    const interrupt = new AbortController();
+    const { client, options } = setting(home, ['hang'], { signal: interrupt.signal });
+    const analysis = analyze(options);
+    while (client.calls().length === 0) await Bun.sleep(5);
+    await analyze({ ...options, model: 'opus' });
+    const pid = readRows(home.paths, 'SELECT client_pid FROM analysis_runs')[0]?.client_pid;
+    expect(identityOf(Number(pid))).toBeDefined();
+    interrupt.abort();
+    await analysis;
   });
 
   test('of a session that ended is refused before the log is read', async () => {

@@ -16,7 +16,7 @@ export type FakeCall = {
   readonly where: string;
 };
 
-/** `text`: an answer as Claude Code wraps it. `raw`: what else it may print. `hang`: it ignores the request to end. */
+/** `text`: an answer as Claude Code wraps it. `raw`: what else it may print. `hang`: it has to be ended, with what it has started, also in another session. */
 export type FakeTurn =
   | { readonly text: string; readonly costUsd?: number }
   | { readonly raw: string; readonly exitCode: number }
@@ -46,7 +46,7 @@ printf '%s\\n' "$@" > "$S/args-$n"
 env > "$S/env-$n"
 { pwd; ls -A; stat -c %a .; } > "$S/where-$n"
 t=$n; [ -e "$S/turn-$t" ] || t=last
-if grep -q '^hang$' "$S/turn-$t"; then trap '' TERM INT; echo $$ > "$S/pid"; sleep 600 & wait; wait; fi
+if grep -q '^hang$' "$S/turn-$t"; then sleep 600 & setsid sleep 600 & wait; fi
 cat "$S/turn-$t"
 exit "$(cat "$S/code-$t")"
 `,

@@ -13,7 +13,6 @@ import { recordPersonsFix } from '../../../src/store/error-kb.ts';
 import { saveLearnt } from '../../../src/store/lessons.ts';
 import { lessonState, listModelLessons, withdrawLesson } from '../../../src/store/lessons-by-model.ts';
 import { decideSuggestion, listSuggestions } from '../../../src/store/suggestions.ts';
-import { runCommand } from '../../../src/sys/run-command.ts';
 import { type Home, readRows, temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';
 import { withDatabase } from '../../support/seed.ts';
@@ -43,7 +42,6 @@ function options(home: Home, model: string, now = NOW): AnalyzeOptions {
     budgetUsd: undefined,
     trigger: 'command',
     now: () => new Date(now),
-    run: runCommand,
     onProgress: () => {},
   };
 }

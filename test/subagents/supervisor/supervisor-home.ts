@@ -5,6 +5,7 @@ import { ASKS_NEVER } from '../../../src/core/runs/permissions.ts';
 import type { Run } from '../../../src/core/runs/run.ts';
 import { turnFiles } from '../../../src/core/runs/run-files.ts';
 import type { Stop, Turn } from '../../../src/core/runs/turn.ts';
+import { RUN_VARIABLE } from '../../../src/core/runs/turn.ts';
 import { claimTurns } from '../../../src/store/runs/lane.ts';
 import { takeAnnouncements } from '../../../src/store/runs/outbox.ts';
 import { type RunEvent, runEvents } from '../../../src/store/runs/run-events.ts';
@@ -12,7 +13,6 @@ import { getRun, insertRun, type NewRun } from '../../../src/store/runs/runs.ts'
 import { withRuns } from '../../../src/store/runs/runs-db.ts';
 import { requestStop, turnsOf } from '../../../src/store/runs/turns.ts';
 import { CHECKPOINT_VARIABLE } from '../../../src/subagents/checkpoint.ts';
-import { RUN_VARIABLE } from '../../../src/subagents/requester.ts';
 import { withMarker } from '../../../src/sys/process-tree.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 
