@@ -19,7 +19,7 @@ import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
 /** What the server is made of, and what it says when something goes wrong. */
 export type Serving = {
   readonly world: RunsWorld;
-  readonly callerNow: () => Caller;
+  readonly caller: Caller;
   /** The client has gone: nobody waits for an answer any more. */
   readonly gone: AbortSignal;
   readonly complain: (what: string, error: unknown) => void;
@@ -39,8 +39,8 @@ const PROGRESS_EVERY_MS = 5000;
 
 /** The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it calls. */
 export function newServer(serving: Serving): Server {
-  const { world, callerNow, complain, watch } = serving;
-  const isMain = callerNow().kind === 'main';
+  const { world, caller, complain, watch } = serving;
+  const isMain = caller.kind === 'main';
   const server = new Server(
     { name: 'self-generation', version: VERSION },
     { capabilities: { tools: {} }, ...(isMain ? { instructions: INSTRUCTIONS } : {}) },
@@ -52,12 +52,10 @@ export function newServer(serving: Serving): Server {
     return connection;
   };
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    if (callerNow().kind !== 'main') return { tools: [] };
-    return { tools: listTools(agentIdsFor(connected())) };
+    return { tools: isMain ? listTools(agentIdsFor(connected())) : [] };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
     if (!isTool(name)) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
-    const caller = callerNow();
     if (caller.kind !== 'main') return refusal(name, caller, serving);
     const token = _meta?.progressToken;
     const pulse = startPulse((progress, message) => {

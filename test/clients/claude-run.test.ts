@@ -36,7 +36,7 @@ const offered = (policy: Partial<ToolPolicy>) =>
   flagValue('--tools', { policy: { ...NO_POLICY, ...policy } });
 const read = (name: string) => readTurn(claudeRun, recordedTurn(name));
 const RECORDINGS = [
-  ...['work', 'resumed', 'forked', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
+  ...['work', 'resumed', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
   ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
   ...['over-budget', 'retried'],
 ].map((name) => `claude-${name}`);
@@ -48,12 +48,11 @@ describe('command()', () => {
     expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
   });
 
-  test('names the session to begin, to resume or to fork', () => {
-    const sessionArgs = (kind: 'new' | 'resume' | 'fork') =>
+  test('names the session to begin or to resume', () => {
+    const sessionArgs = (kind: 'new' | 'resume') =>
       command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|resume/.test(arg));
     expect(sessionArgs('new')).toEqual([`--session-id=${SESSION}`]);
     expect(sessionArgs('resume')).toEqual([`--resume=${SESSION}`]);
-    expect(sessionArgs('fork')).toEqual([`--resume=${SESSION}`, '--fork-session']);
   });
 
   test('passes on model, budget and effort where they are given', () => {
@@ -247,7 +246,7 @@ describe('reader()', () => {
 
   test('counts what the turn took, not what the session has taken', () => {
     const before = { ...NO_USAGE, costUsd: 0.0001 };
-    for (const name of ['claude-resumed', 'claude-forked', 'claude-announce']) {
+    for (const name of ['claude-resumed', 'claude-announce']) {
       const turn = recordedTurn(name);
       expect(readTurn(claudeRun, turn, before).conclusion.usage).toMatchObject({
         inputTokens: 100,
@@ -306,7 +305,6 @@ describe('reader()', () => {
 
   const rows: [string, object, string][] = [
     ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-    ['forked', { outcome: 'success', text: 'another way' }, 'a forked session'],
     ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
     ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
     ['retried', { outcome: 'success', text: 'after all' }, 'a service that had to be asked again'],
@@ -394,11 +392,6 @@ describe('reader()', () => {
     expect(other.conclusion).toMatchObject({
       outcome: 'error',
       error: expect.stringContaining('did not resume'),
-    });
-    const same = readTurn(claudeRun, { ...resumed, session: { kind: 'fork', id: resumed.session.id } });
-    expect(same.conclusion).toMatchObject({
-      outcome: 'error',
-      error: expect.stringContaining('was to fork'),
     });
   });
 

@@ -19,17 +19,12 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  * Files are written in the working directory and in directories for temporary files, and not in `.git`: a child cannot
  * commit, and the client refuses commands like `rm -f`. Denied writing holds for commands too, and so does a denied
  * `web_fetch` for their way into the network. Where the system lets the client have no sandbox, no command runs.
- *
- * A forked session goes on counting from what the first one had used: `before` has to be that.
  */
 export const codexRun: RunClient = {
   name: 'codex',
   program: 'codex',
   capabilities: {
-    choosesSessionId: false,
-    canFork: true,
     keepsBudget: false,
-    usageArrives: 'at the end',
     politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
     thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   },
@@ -108,7 +103,7 @@ function command(request: TurnRequest): TurnCommand {
       ...settings.flatMap((setting) => ['-c', setting]),
       ...routeArgs(route),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...('id' in session && session.kind !== 'new' ? ['--', session.id] : []),
+      ...(session.kind === 'resume' ? ['--', session.id] : []),
       '-',
     ],
     stdin: prompt,
@@ -129,8 +124,8 @@ function sessionArgs(session: TurnSession): string[] {
       return [];
     case 'once':
       return ['--ephemeral'];
-    default:
-      return [session.kind];
+    case 'resume':
+      return ['resume'];
   }
 }
 

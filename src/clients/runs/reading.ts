@@ -171,22 +171,14 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
   return { ...rest, outcome: 'success', error: null, isModelRefused: false };
 }
 
-/** What is wrong with the session that answered; a fork has to be a new one. Undefined while none is known. */
-export function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
-  if (answered === null) return undefined;
-  switch (asked.kind) {
-    case 'fork':
-      return answered === asked.id ? 'the client went on in the session that it was to fork' : undefined;
-    case 'resume':
-      return answered === asked.id ? undefined : 'the client did not resume the session: it began another';
-    case 'new':
-    case 'once':
-      return undefined;
-  }
+/** What is wrong with the session that answered. Undefined while none is known. */
+function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
+  if (asked.kind !== 'resume' || answered === null || answered === asked.id) return undefined;
+  return 'the client did not resume the session: it began another';
 }
 
 /** How a client ended that came to no result. */
-export function withoutResult(exit: Exit | null): string {
+function withoutResult(exit: Exit | null): string {
   return `${endOf(exit)}, without a result`;
 }
 

@@ -31,14 +31,9 @@ export type RunClient = {
   readonly reader: (start: ReaderStart) => TurnReader;
 };
 
-export type Capabilities = {
-  /** The session's id can be chosen before the start. */
-  readonly choosesSessionId: boolean;
-  readonly canFork: boolean;
+type Capabilities = {
   /** The client itself keeps to a budget in USD. */
   readonly keepsBudget: boolean;
-  /** When tokens become known: with each message, or at the end of the turn. */
-  readonly usageArrives: 'per message' | 'at the end';
   /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
   readonly politeSignal: 'SIGINT' | 'SIGTERM';
   readonly thinking: readonly Thinking[];
@@ -48,7 +43,6 @@ export type TurnSession =
   /** `id` where the client takes one. */
   | { readonly kind: 'new'; readonly id: string }
   | { readonly kind: 'resume'; readonly id: string }
-  | { readonly kind: 'fork'; readonly id: string }
   /** A question without tools that is not saved; `instructions` take the place of the client's own. */
   | { readonly kind: 'once'; readonly instructions: string };
 

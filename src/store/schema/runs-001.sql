@@ -147,7 +147,7 @@ CREATE TABLE run_events (
 
 CREATE INDEX run_events_of ON run_events (run_id, id);
 
--- Who may speak to the MCP server, and as what. The token itself is not stored.
+-- Of earlier releases: nothing reads or writes it.
 CREATE TABLE tokens (
   hash TEXT PRIMARY KEY,
   role TEXT NOT NULL CHECK (role IN ('main', 'subagent')),

@@ -5,7 +5,6 @@ import { claimTurns, queuePosition } from '../../../src/store/runs/lane.ts';
 import { takeAnnouncements, undelivered } from '../../../src/store/runs/outbox.ts';
 import { getRun, listRuns } from '../../../src/store/runs/runs.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/store/runs/runs-db.ts';
-import { issueToken, readToken } from '../../../src/store/runs/tokens.ts';
 import { changeTurn, endTurn, readerState, requestStop } from '../../../src/store/runs/turns.ts';
 import { accepted, announcement, ending, LANE, NOW_MS, spawn, usageOf } from '../runs/made-up.ts';
 import type { Case } from './context.ts';
@@ -80,11 +79,6 @@ export const RUNS_CASES: readonly Case[] = [
         assert.equal(dataVersion(db), before);
         accepted(other);
         assert.notEqual(dataVersion(db), before);
-        const token = issueToken(
-          { role: 'main', runId: null, client: null, nowMs: 1, expiresAtMs: null },
-          db,
-        );
-        assert.deepEqual(readToken(token, 2, other), { role: 'main', runId: null, client: null });
       } finally {
         db.close();
         other.close();
