@@ -124,10 +124,6 @@ export type ReaderStart = {
 export type TurnReader = {
   /** Events of one line without its line feed. Never throws; a line that is no JSON gives none. */
   readonly read: (line: string) => readonly AgentEvent[];
-  /** What has been read so far, to go on in another process; plain JSON. */
-  readonly state: () => Json;
-  /** Continues from the state of another reader of the same turn. */
-  readonly restore: (state: Json) => void;
   /** The turn's conclusion. `exit` is null when nobody saw the end of the process. */
   readonly conclude: (exit: Exit | null, stderr: string) => Conclusion;
 };

@@ -69,8 +69,9 @@ CREATE TABLE turns (
   pid INTEGER,
   pid_start TEXT,
   pid_boot TEXT,
+  -- These two are of earlier releases: nothing reads or writes them.
   offset_bytes INTEGER NOT NULL DEFAULT 0,
-  reader TEXT,              -- JSON: what the reader knew at that offset
+  reader TEXT,
   tokens_in INTEGER,
   tokens_out INTEGER,
   tokens_cache_read INTEGER,

@@ -8,7 +8,6 @@ import type { Ending, Stop, Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE } from '../../core/runs/usage.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { changeRun, getRun } from '../../store/runs/runs.ts';
-import { readerState } from '../../store/runs/turns.ts';
 import { endProcesses } from '../../sys/end-processes.ts';
 import { GrowingFile, readTail } from '../../sys/growing-file.ts';
 import { checkpoint } from '../checkpoint.ts';
@@ -18,7 +17,6 @@ import { noteEvent, type Supervision } from './supervision.ts';
 import { findClient, type LiveClient, markerOf } from './turn-client.ts';
 import { TurnEffects } from './turn-effects.ts';
 import { endingOf, endingWithout } from './turn-ending.ts';
-import { readMemory } from './turn-memory.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
@@ -62,7 +60,7 @@ function isRetried({ end, isModelRefused }: Try, row: TurnRow, supervision: Supe
   const warning = cutText(safe, WARNING_LENGTH_MAX);
   db.transaction(() => {
     changeRun(run.id, { modelResolved: null, warning }, db);
-    row.change({ launchedAtMs: null, process: null, offsetBytes: 0, reader: {}, usage: NO_USAGE });
+    row.change({ launchedAtMs: null, process: null, usage: NO_USAGE });
   });
   noteEvent(row.turn, 'model refused', words, supervision);
   checkpoint('after-model-refused', supervision.world.env);
@@ -124,13 +122,13 @@ class TurnSupervisor {
   }
 
   async #watch(client: LiveClient): Promise<Try> {
-    const { reader, output, memory } = this.#openOutput();
+    const { reader, output } = this.#openOutput();
     const { turn } = this.#row;
     const { settings } = this.#supervision;
     const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
     const limits = { runMs: timeoutOf(turn, this.#run, this.#supervision), idleMs };
     const watch = new TurnWatch({
-      ...{ client, reader, output, errors: this.#files.errors, limits, turn, memory },
+      ...{ client, reader, output, errors: this.#files.errors, limits, turn },
       effects: this.#effects,
     });
     try {
@@ -219,17 +217,14 @@ class TurnSupervisor {
 
   #openOutput() {
     const { turn } = this.#row;
-    const { db } = this.#supervision;
     const session = sessionOf(turn, this.#run) ?? { kind: 'new' as const, id: '' };
     const reader: TurnReader = runClient(this.#run.client).reader({
       session,
       before: usageBefore(turn, this.#supervision),
       model: this.#run.model.resolved,
     });
-    const memory = readMemory(readerState(turn.runId, turn.number, db));
-    if (memory !== undefined) reader.restore(memory.reader);
     closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.
-    return { reader, memory, output: new GrowingFile(this.#files.output, { from: turn.offsetBytes }) };
+    return { reader, output: new GrowingFile(this.#files.output) };
   }
 
   async #sweep(client: LiveClient | null): Promise<void> {

@@ -28,9 +28,10 @@ export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): Budge
       const max = limit[unit];
       if (max === null) continue;
       const taken = others[unit] + takenBy(usage, unit);
-      const words = `${show(taken, unit)} of ${show(max, unit)} for the ${name}`;
-      if (taken >= max) return { kind: 'exceeded', words: `budget exceeded: ${words}` };
-      if (taken >= max * WARNING_SHARE) near = { kind: 'near', words: `near the budget: ${words}` };
+      const limited = `${show(max, unit)} for the ${name}`;
+      if (taken >= max)
+        return { kind: 'exceeded', words: `budget exceeded: ${show(taken, unit)} of ${limited}` };
+      if (taken >= max * WARNING_SHARE) near = { kind: 'near', words: `near the budget of ${limited}` };
     }
   }
   return near;

@@ -5,7 +5,7 @@ import { claimTurns, queuePosition } from '../../../src/store/runs/lane.ts';
 import { takeAnnouncements, undelivered } from '../../../src/store/runs/outbox.ts';
 import { getRun, listRuns } from '../../../src/store/runs/runs.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/store/runs/runs-db.ts';
-import { changeTurn, endTurn, readerState, requestStop } from '../../../src/store/runs/turns.ts';
+import { changeTurn, endTurn, requestStop } from '../../../src/store/runs/turns.ts';
 import { accepted, announcement, ending, LANE, NOW_MS, spawn, usageOf } from '../runs/made-up.ts';
 import type { Case } from './context.ts';
 
@@ -23,10 +23,9 @@ export const RUNS_CASES: readonly Case[] = [
         const [claimed] = claimTurns(LANE, NOW_MS, db);
         assert.ok(claimed);
         const owner = { pid: 7, start: '70', boot: 'b' };
-        const running = changeTurn(claimed, { state: 'running', owner, reader: { at: 1 } }, db);
+        const running = changeTurn(claimed, { state: 'running', owner }, db);
         assert.ok(running);
-        assert.equal(changeTurn(claimed, { offsetBytes: 9 }, db), undefined);
-        assert.deepEqual(readerState(runId, 1, db), { at: 1 });
+        assert.equal(changeTurn(claimed, { notes: ['late'] }, db), undefined);
         const end = endTurn(running, ending({ usage: usageOf(10, 0.25) }), announcement({ id: 'one' }), db);
         assert.deepEqual([end?.state, end?.usage.costUsd, end?.version], ['success', 0.25, 4]);
         assert.deepEqual(spent({ runId }, db), { tokens: 10, usd: 0.25, unknownUsd: 0 });

@@ -136,7 +136,7 @@ function doAll(db: Sqlite): void {
   runsIn('/home/dev/shop', 'queued', db);
   runsIn('/home/dev/shop', 'started', db);
   claimOrphans(activeWatches(db).slice(-1), NOW_MS, db);
-  changeTurn(turn, { offsetBytes: 1 }, db);
+  changeTurn(turn, { notes: [] }, db);
   changeRun(turn.runId, { warning: 'w' }, db);
   endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);
   appendTurn(
