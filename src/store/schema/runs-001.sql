@@ -127,7 +127,7 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_waiting ON outbox (requester, position) WHERE state IN ('pending', 'leased');
 CREATE INDEX outbox_leases ON outbox (lease_owner) WHERE state = 'leased';
 
--- When each session of a requester was last seen asking: what is meant for one that is gone, others may have.
+-- Of earlier releases: nothing reads or writes it.
 CREATE TABLE listeners (
   requester TEXT NOT NULL,
   session TEXT NOT NULL,

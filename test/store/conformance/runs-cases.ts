@@ -30,7 +30,7 @@ export const RUNS_CASES: readonly Case[] = [
         assert.deepEqual([end?.state, end?.usage.costUsd, end?.version], ['success', 0.25, 4]);
         assert.deepEqual(spent({ runId }, db), { tokens: 10, usd: 0.25, unknownUsd: 0 });
         const listener = { requester: A, session: 's1', owner: 'o', isPerson: false };
-        const options = { nowMs: NOW_MS + 2000, leaseMs: 1000, limit: 9, quietMs: 1000 };
+        const options = { nowMs: NOW_MS + 2000, leaseMs: 1000, limit: 9 };
         assert.deepEqual(
           takeAnnouncements(listener, options, db).map(({ id, isRedelivery }) => [id, isRedelivery]),
           [['one', false]],

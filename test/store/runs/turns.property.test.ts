@@ -84,7 +84,7 @@ function take(one: Step, seen: Seen, nowMs: number): Turn | undefined {
     default:
       takeAnnouncements(
         { requester: A, session: null, owner: `${one.who}`, isPerson: false },
-        { nowMs, leaseMs: 3, limit: 9, quietMs: 1 },
+        { nowMs, leaseMs: 3, limit: 9 },
         db,
       );
       return undefined;

@@ -169,7 +169,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       withRuns(paths, (db) =>
         takeAnnouncements(
           { requester: REQUESTER, session: null, owner, isPerson: true },
-          { nowMs, leaseMs: 600_000, limit: 100, quietMs: 600_000 },
+          { nowMs, leaseMs: 600_000, limit: 100 },
           db,
         ),
       ),
