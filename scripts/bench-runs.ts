@@ -151,7 +151,6 @@ function accept({ root, paths }: Place): Turn {
       {
         ...{
           maxQueued: 10,
-          maxPerSession: 10,
           undeliveredMax: 10,
           undeliveredWarning: 10,
           dedupeMs: 0,
@@ -161,7 +160,7 @@ function accept({ root, paths }: Place): Turn {
       },
       db,
     );
-    const [turn] = claimTurns({ maxConcurrent: 8, maxPerRequester: 8, maxPerClient: {} }, nowMs, db);
+    const [turn] = claimTurns({ maxConcurrent: 8 }, nowMs, db);
     if (turn === undefined) throw new Error('Cannot measure: there is no slot');
     return turn;
   });

@@ -27,14 +27,13 @@ const MINUTE_MS = 60_000;
 const NO_LIMIT = { tokens: null, usd: null };
 const LIMITS = {
   maxQueued: 100_000,
-  maxPerSession: 100_000,
   undeliveredMax: 100_000,
   undeliveredWarning: 100_000,
   dedupeMs: 0,
   dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
 };
-const LANE = { maxConcurrent: 100_000, maxPerRequester: 100_000, maxPerClient: {} };
+const LANE = { maxConcurrent: 100_000 };
 
 /** `stdin`: what is piped in. */
 export type Changes = Partial<CliContext> & { readonly stdin?: string };

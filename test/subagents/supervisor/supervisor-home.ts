@@ -92,7 +92,6 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
     const limits = {
       ...{
         maxQueued: 1000,
-        maxPerSession: 10_000,
         undeliveredMax: 1000,
         undeliveredWarning: 1000,
         dedupeMs: 0,
@@ -104,7 +103,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       const inserted = insertRun(fresh, uuid, limits, db);
       if (inserted.kind !== 'inserted') throw new Error(`Cannot accept the run: ${inserted.kind}`);
       runIds.push(fresh.id);
-      const lane = { maxConcurrent: 1000, maxPerRequester: 1000, maxPerClient: {} };
+      const lane = { maxConcurrent: 1000 };
       const turn = claimTurns(lane, nowMs, db).find(({ runId }) => runId === fresh.id);
       if (turn === undefined) throw new Error('Cannot give the run a slot');
       return { run: inserted.run, turn };
