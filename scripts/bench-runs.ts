@@ -152,7 +152,6 @@ function accept({ root, paths }: Place): Turn {
         ...{
           maxQueued: 10,
           undeliveredMax: 10,
-          undeliveredWarning: 10,
           dedupeMs: 0,
           dedupesFailed: false,
         },

@@ -139,7 +139,6 @@ function limitsOf({ maxQueued, budget }: RunSettings, repetition: Repetition): S
   return {
     maxQueued,
     undeliveredMax: UNDELIVERED_MAX,
-    undeliveredWarning: UNDELIVERED_WARNING,
     ...repetition,
     budget,
   };

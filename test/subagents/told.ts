@@ -12,7 +12,6 @@ const LIMITS = {
   ...{
     maxQueued: 1000,
     undeliveredMax: 1000,
-    undeliveredWarning: 1000,
     dedupeMs: 0,
     dedupesFailed: true,
   },

@@ -64,3 +64,6 @@ export type ModelPrice = {
   readonly cacheRead: number | null;
   readonly cacheWrite: number | null;
 };
+
+/** At this share of a limit it is said that it comes near. */
+export const WARNING_SHARE = 0.8;

@@ -11,8 +11,6 @@ export type SpawnLimits = {
   readonly maxQueued: number;
   /** Results that have not been taken in: from so many on, no run begins. */
   readonly undeliveredMax: number;
-  /** From so many on, the caller should say so. */
-  readonly undeliveredWarning: number;
   /** How long the same call is the same run. */
   readonly dedupeMs: number;
   /** Whether it is so too when that run came to no good: a caller that names its calls means one run by one name. */

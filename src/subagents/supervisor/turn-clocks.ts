@@ -47,8 +47,6 @@ export type TimeVerdict = 'go on' | 'timeout' | 'idle' | 'ended but for its proc
 
 /** How long a client may take to end after its last word. */
 export const AFTER_RESULT_MS = 10_000;
-/** At this share of a limit it is noted that it comes near. */
-export const WARNING_SHARE = 0.8;
 
 /** Whether the time of a client is over. One that has said its result has kept the limits, whatever follows. */
 export function judgeTime({ runMs, idleMs }: TimeLimits, watched: Watched): TimeVerdict {

@@ -1,18 +1,12 @@
 import { statSync } from 'node:fs';
 import type { AgentEvent, TurnReader } from '../../clients/runs/run-client.ts';
+import { WARNING_SHARE } from '../../core/runs/settings.ts';
 import type { Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { GrowingFile } from '../../sys/growing-file.ts';
 import { isSameProcess } from '../../sys/process-identity.ts';
 import type { LiveClient } from './turn-client.ts';
-import {
-  judgeTime,
-  passTime,
-  type RunningTime,
-  startTime,
-  type TimeLimits,
-  WARNING_SHARE,
-} from './turn-clocks.ts';
+import { judgeTime, passTime, type RunningTime, startTime, type TimeLimits } from './turn-clocks.ts';
 
 /** What is done about what a client says and does. */
 export type WatchEffects = {
@@ -91,16 +85,6 @@ export class TurnWatch {
     });
   }
 
-  /** What was used, as far as the client has said it. */
-  get usage(): Usage {
-    return this.#usage;
-  }
-
-  /** Whether the client has said its last word. */
-  get hasResult(): boolean {
-    return this.#resultAtMs !== null;
-  }
-
   /** Until the client is gone, or has to be ended. */
   async follow(): Promise<Watched> {
     for (;;) {
@@ -154,7 +138,7 @@ export class TurnWatch {
     const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
     if (!this.#isUpToDate) return undefined; // It may have said its result already.
-    if (this.#problem !== undefined && !this.hasResult)
+    if (this.#problem !== undefined && this.#resultAtMs === null)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
     const bytes = output.bytes() + bytesOf(errors);
     if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();

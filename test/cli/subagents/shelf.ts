@@ -27,7 +27,6 @@ const NO_LIMIT = { tokens: null, usd: null };
 const LIMITS = {
   maxQueued: 100_000,
   undeliveredMax: 100_000,
-  undeliveredWarning: 100_000,
   dedupeMs: 0,
   dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },

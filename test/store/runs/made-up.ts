@@ -21,7 +21,6 @@ const NO_LIMIT = { tokens: null, usd: null };
 export const LIMITS: SpawnLimits = {
   maxQueued: 1000,
   undeliveredMax: 1000,
-  undeliveredWarning: 25,
   dedupeMs: 60_000,
   dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },

@@ -93,7 +93,6 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       ...{
         maxQueued: 1000,
         undeliveredMax: 1000,
-        undeliveredWarning: 1000,
         dedupeMs: 0,
         dedupesFailed: false,
       },
