@@ -1,10 +1,10 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
-import type { TurnReader } from '../../clients/runs/run-client.ts';
+import type { Conclusion, TurnReader } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { type TurnFiles, turnFiles } from '../../core/runs/run-files.ts';
-import type { Ending, Stop, Turn } from '../../core/runs/turn.ts';
+import type { Ending, Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE } from '../../core/runs/usage.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { changeRun, getRun } from '../../store/runs/runs.ts';
@@ -16,7 +16,7 @@ import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './sup
 import { noteEvent, type Supervision } from './supervision.ts';
 import { findClient, type LiveClient, markerOf } from './turn-client.ts';
 import { TurnEffects } from './turn-effects.ts';
-import { endingOf, endingWithout } from './turn-ending.ts';
+import { type ClientEnd, endingOf, endingWithout } from './turn-ending.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
@@ -141,14 +141,8 @@ class TurnSupervisor {
       await this.#sweep(client);
       checkpoint('after-signals', this.#supervision.world.env);
       const exit = await watch.drain(EXIT_WAIT_MS);
-      const conclusion = reader.conclude(watched.kind === 'lingers' ? null : exit, this.#stderr());
-      this.#effects.enterConclusion(conclusion);
-      this.#run = this.#effects.run;
-      const end = { conclusion, exit, stop, notes: this.#notes, endedAtMs: this.#nowMs() };
-      return {
-        end: { ending: endingOf(end, settings.prices), run: this.#run, wasWatched: true },
-        isModelRefused: stop === null && conclusion.isModelRefused,
-      };
+      const conclusion = this.#conclude(reader, watched.kind === 'lingers' ? null : exit);
+      return this.#ended({ conclusion, exit, stop }, true);
     } finally {
       output.close();
     }
@@ -178,31 +172,26 @@ class TurnSupervisor {
     } finally {
       output.close();
     }
-    const conclusion = reader.conclude(null, this.#stderr());
+    const said = this.#conclude(reader, null);
+    const error = 'the system was started anew while the client ran';
+    const conclusion: Conclusion =
+      found === 'gone' ? said : { ...said, outcome: 'unknown', error, isModelRefused: false };
+    if (conclusion.outcome !== 'success') this.#notes.push(this.#lastActivity());
+    return this.#ended({ conclusion, exit: null, stop: this.#row.turn.stop }, false);
+  }
+
+  #conclude(reader: TurnReader, exit: Exit | null): Conclusion {
+    const conclusion = reader.conclude(exit, readTail(this.#files.errors, STDERR_BYTES_MAX));
     this.#effects.enterConclusion(conclusion);
     this.#run = this.#effects.run;
-    const isSuccess = found === 'gone' && conclusion.outcome === 'success';
-    if (!isSuccess) this.#notes.push(this.#lastActivity());
-    const ending = endingOf(
-      {
-        conclusion:
-          found === 'gone'
-            ? conclusion
-            : {
-                ...conclusion,
-                outcome: 'unknown',
-                error: 'the system was started anew while the client ran',
-              },
-        exit: null,
-        stop: this.#row.turn.stop,
-        notes: this.#notes,
-        endedAtMs: this.#nowMs(),
-      },
-      this.#supervision.settings.prices,
-    );
+    return conclusion;
+  }
+
+  #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): Try {
+    const end = { ...seen, notes: this.#notes, endedAtMs: this.#nowMs() };
     return {
-      end: { ending, run: this.#run, wasWatched: false },
-      isModelRefused: found === 'gone' && conclusion.isModelRefused,
+      end: { ending: endingOf(end, this.#supervision.settings.prices), run: this.#run, wasWatched },
+      isModelRefused: seen.stop === null && seen.conclusion.isModelRefused,
     };
   }
 
@@ -241,10 +230,6 @@ class TurnSupervisor {
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
     this.#notes.push(words);
     noteEvent(turn, 'survivors', words, this.#supervision);
-  }
-
-  #stderr(): string {
-    return readTail(this.#files.errors, STDERR_BYTES_MAX);
   }
 
   #lastActivity(): string {
