@@ -220,6 +220,37 @@ describe('a supervisor that is killed', () => {
   );
 
   test(
+    'is followed by one that knows the result which came in time, however much stands before it',
+    async () => {
+      await using sup = supervisorHome({ announce: { mode: 'raw' } });
+      const [go, end] = ['go', 'end'].map((name) => `${sup.home.path}/${name}`);
+      const { turn } = sup.accept(`[[stream 24]] [[until ${go}]] [[close-stdout ${end}]]`, {
+        runTimeoutMs: 3000,
+      });
+      const first = sup.supervise(turn);
+      await sup.until('the client works', () => sup.story(turn.runId).run.sessionId !== null);
+      first.kill('SIGKILL');
+      await first.exited;
+      sup.home.put('go', '');
+      const deadlineMs = sup.story(turn.runId).turns[0]?.deadlineAtMs ?? Number.NaN;
+      await sup.until('the deadline is over', () => Date.now() > deadlineMs);
+      const second = sup.supervise(turn);
+      await sup.until('all of it is read', () => {
+        const { state, usage } = onlyTurn(sup.story(turn.runId));
+        return usage.costUsd !== null || isTerminal(state);
+      });
+      sup.home.put('end', '');
+      await second.exited;
+      expect(onlyTurn(sup.story(turn.runId))).toMatchObject({
+        state: 'success',
+        result: 'closed',
+        stop: null,
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'just after the start of its client is followed by one that finds it by its marker, and knows its deadline',
     async () => {
       await using sup = supervisorHome({ announce: { mode: 'raw' } });
