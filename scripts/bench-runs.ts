@@ -153,9 +153,7 @@ function accept({ root, paths }: Place): Turn {
       {
         ...{
           maxQueued: 10,
-          maxPerSession: 10,
           undeliveredMax: 10,
-          undeliveredWarning: 10,
           dedupeMs: 0,
           dedupesFailed: false,
         },
@@ -163,7 +161,7 @@ function accept({ root, paths }: Place): Turn {
       },
       db,
     );
-    const [turn] = claimTurns({ maxConcurrent: 8, maxPerRequester: 8, maxPerClient: {} }, nowMs, db);
+    const [turn] = claimTurns({ maxConcurrent: 8 }, nowMs, db);
     if (turn === undefined) throw new Error('Cannot measure: there is no slot');
     return turn;
   });
@@ -266,14 +264,13 @@ async function main(): Promise<number> {
       ['of a core while nothing is said', `${idlePercent.toFixed(2)} %`, `≤ ${IDLE_PERCENT_MAX * slack} %`],
     );
     console.log(table.toString());
-    const { state, result, usage, offsetBytes } = read.turn;
+    const { state, result, usage } = read.turn;
     const broken = [
       ...(state === 'success' ? [] : [`the turn ended in ${state}: ${read.turn.error}`]),
       ...(result === 'the end of it\u2028 끝' ? [] : ['its result is another']),
       ...(usage.inputTokens === messages * 10
         ? []
         : [`${usage.inputTokens} tokens, ${messages * 10} were said`]),
-      ...(offsetBytes === bytes ? [] : [`${offsetBytes} bytes were read`]),
       ...(speed >= SPEED_MB_MIN / slack ? [] : ['too slow']),
       ...(read.peakMib <= MEMORY_MIB_MAX * slack ? [] : ['too much memory']),
       ...(idlePercent <= IDLE_PERCENT_MAX * slack ? [] : ['not idle']),

@@ -40,7 +40,7 @@ function makePlace(): Place {
   for (const name of ['bin', 'project', '.self-generation']) mkdirSync(join(root, name), { recursive: true });
   writeFileSync(join(root, 'bin', 'claude'), CLIENT);
   chmodSync(join(root, 'bin', 'claude'), 0o755);
-  const subagents = { maxQueued: 100_000, maxPerSession: 1_000_000, archiveAfterMinutes: 0 };
+  const subagents = { maxQueued: 100_000, archiveAfterMinutes: 0 };
   writeFileSync(
     paths.config,
     JSON.stringify({ agents: { defaults: { subagents } }, announce: { mode: 'raw' } }),

@@ -24,7 +24,7 @@ for (;;) {
   requester ??= readRuns(paths, (db) => listRuns({ limit: 1 }, db))?.[0]?.run.requester.key;
   if (requester !== undefined) {
     const from = { requester, session: null, owner, isPerson: true };
-    const options = { nowMs: Date.now(), leaseMs: LEASE_MS, limit: LIMIT, quietMs: 0 };
+    const options = { nowMs: Date.now(), leaseMs: LEASE_MS, limit: LIMIT };
     const taken = withRuns(paths, (db) => takeAnnouncements(from, options, db));
     for (const { id, runId, isRedelivery } of taken) {
       appendFileSync(file, `${JSON.stringify({ id, runId, isRedelivery })}\n`);

@@ -66,7 +66,6 @@ function makePlace(): Place {
   const subagents = {
     maxConcurrent: CONCURRENT,
     maxQueued: 10_000,
-    maxPerSession: 1_000_000,
     archiveAfterMinutes: 0,
   };
   writeFileSync(

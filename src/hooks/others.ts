@@ -175,18 +175,16 @@ function analysisArguments({ projectPath }: Launch): string[] {
 const IN_BETWEEN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'SessionEnd']);
 
 /**
- * What a main session's hook has to do about background runs: nothing, mostly. Then it costs one look, because the
- * directory of the marks is there only while somebody has one. What happens at the pace of a person also looks after
- * runs whose supervisor died.
+ * What a main session's hook has to do about background runs: nothing, mostly. Where there are none it costs one look.
+ * What happens at the pace of a person also looks after runs whose supervisor died.
  */
 function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | undefined {
   if (event.agentId !== null || project.path === null) return undefined;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
   if (!isAtHumanPace && !IN_BETWEEN.has(event.name)) return undefined;
-  const isMarkedAtAll = pathExists(paths.inboxMarks);
-  if (!isMarkedAtAll && !(isAtHumanPace && pathExists(paths.runsDatabase))) return undefined;
+  if (!pathExists(paths.runsDatabase)) return undefined;
   const requester = requesterKey(project.path, { readTextFile, pathExists });
-  const isMarked = isMarkedAtAll && pathExists(inboxMark(requester, paths));
+  const isMarked = pathExists(inboxMark(requester, paths));
   return isMarked || isAtHumanPace ? { requester, isMarked } : undefined;
 }
 

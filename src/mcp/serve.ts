@@ -1,10 +1,10 @@
 import type { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { advance } from '../subagents/advance.ts';
 import type { RunsWorld } from '../subagents/features.ts';
-import { runFeatures } from '../subagents/run-features.ts';
+import { isInsideRun } from '../subagents/requester.ts';
 import { runsWorld } from '../subagents/world.ts';
 import { boundedLines } from './bounded-lines.ts';
-import { watchCaller } from './caller.ts';
 import { newServer } from './server.ts';
 
 /** The process that the server runs in; where the state lies follows from its environment. */
@@ -33,14 +33,13 @@ export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
     calls.add(call);
     call.catch(() => {}).finally(() => calls.delete(call)); // The client is told what went wrong.
   };
-  const callerNow = watchCaller(world);
-  const server = newServer({ world, callerNow, gone: gone.signal, complain, watch });
+  const isInside = isInsideRun(world); // It stays so when the processes above have gone.
+  const server = newServer({ world, isInside, gone: gone.signal, complain, watch });
   const lines = boundedLines((line) => process.stdout.write(line));
   const ended = connectionEnded(lines);
   await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
   // Only for a main session: what is started from inside a run would be part of it.
-  const timer =
-    callerNow().kind === 'main' ? setInterval(() => runFeatures.kick(world), KICK_EVERY_MS) : undefined;
+  const timer = isInside ? undefined : setInterval(() => advance(world), KICK_EVERY_MS);
   await ended;
   clearInterval(timer);
   gone.abort();

@@ -8,18 +8,19 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { VERSION } from '../core/version.ts';
+import { advance } from '../subagents/advance.ts';
+import { agentsFor } from '../subagents/agents.ts';
 import type { RunsWorld, TurnName } from '../subagents/features.ts';
-import { runFeatures } from '../subagents/run-features.ts';
+import { refuseInside } from '../subagents/own-run.ts';
 import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
 import { callTool } from './call-tool.ts';
-import { type Caller, refuse } from './caller.ts';
 import { Connection } from './connection.ts';
 import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
 
 /** What the server is made of, and what it says when something goes wrong. */
 export type Serving = {
   readonly world: RunsWorld;
-  readonly callerNow: () => Caller;
+  readonly isInside: boolean;
   /** The client has gone: nobody waits for an answer any more. */
   readonly gone: AbortSignal;
   readonly complain: (what: string, error: unknown) => void;
@@ -39,11 +40,10 @@ const PROGRESS_EVERY_MS = 5000;
 
 /** The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it calls. */
 export function newServer(serving: Serving): Server {
-  const { world, callerNow, complain, watch } = serving;
-  const isMain = callerNow().kind === 'main';
+  const { world, isInside, complain, watch } = serving;
   const server = new Server(
     { name: 'self-generation', version: VERSION },
-    { capabilities: { tools: {} }, ...(isMain ? { instructions: INSTRUCTIONS } : {}) },
+    { capabilities: { tools: {} }, ...(isInside ? {} : { instructions: INSTRUCTIONS }) },
   );
   server.onerror = (error) => complain('understand the client', error);
   let connection: Connection | undefined;
@@ -52,13 +52,11 @@ export function newServer(serving: Serving): Server {
     return connection;
   };
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    if (callerNow().kind !== 'main') return { tools: [] };
-    return { tools: listTools(agentIdsFor(connected())) };
+    return { tools: isInside ? [] : listTools(agentIdsFor(connected())) };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
     if (!isTool(name)) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
-    const caller = callerNow();
-    if (caller.kind !== 'main') return refusal(name, caller, serving);
+    if (isInside) return toolResult({ kind: 'refused', ...refuseInside(name, 'mcp', world) }, undefined);
     const token = _meta?.progressToken;
     const pulse = startPulse((progress, message) => {
       if (token === undefined) return;
@@ -75,17 +73,8 @@ export function newServer(serving: Serving): Server {
 }
 
 function agentIdsFor({ requester, world }: Connection): string[] {
-  const { agents, allowAny } = runFeatures.agentsFor(agentOfKey(requester.key), world);
+  const { agents, allowAny } = agentsFor(agentOfKey(requester.key), world);
   return allowAny ? [] : agents.map(({ id }) => id);
-}
-
-function refusal(
-  tool: Tool,
-  caller: Extract<Caller, { kind: 'subagent' }>,
-  { world, complain }: Serving,
-): CallToolResult {
-  const error = refuse(tool, caller, world, (problem) => complain('write a refusal down', problem));
-  return toolResult({ kind: 'refused', status: 'forbidden', error }, undefined);
 }
 
 type Asked = Extra & { readonly connection: () => Connection; readonly serving: Serving };
@@ -100,7 +89,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   } catch (error) {
     return toolResult(failed(wordsOf(error)), undefined);
   }
-  runFeatures.kick(world);
+  advance(world);
   const { requester } = connection;
   const holdTurn = (turn: TurnName) => {
     try {

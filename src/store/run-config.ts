@@ -14,8 +14,11 @@ export type RunConfig =
 
 /** What keeps a run within bounds: a mistake there must not mean that there are none. */
 const BOUNDS = ['tools.subagents', 'agents.list', 'budget'];
-/** Settings of another implementation, which are none here and bound nothing. */
-const OF_OTHERS = ['dbPath', 'embedding'];
+/** Settings of another implementation and of earlier releases, which are none any more and bind nothing. */
+const FORMER = [
+  ...['dbPath', 'embedding'],
+  ...['maxPerRequester', 'maxPerClient', 'maxPerSession'].map((name) => `agents.defaults.subagents.${name}`),
+];
 /** Where the settings of runs stand. */
 const SECTIONS = ['agents', 'tools', 'announce', 'budget', 'models'];
 /** A single tool that is denied or allowed. */
@@ -51,7 +54,7 @@ export function loadRunConfig(paths: StatePaths): RunConfig {
 
 /** A name that is no setting, wherever it stands, may be a bound that is misspelt or in the wrong place. */
 function mayBeBound({ key, message }: ConfigProblem): boolean {
-  return message === NO_SUCH_SETTING && !isIn(key, OF_OTHERS);
+  return message === NO_SUCH_SETTING && !isIn(key, FORMER);
 }
 
 function usable(document: unknown, problems: readonly ConfigProblem[]): RunConfig {

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Deliveries, Errand, HookNews, HookRun } from '../hooks/invocation.ts';
 import { lookAfterRuns } from './advance.ts';
-import { acknowledgeDelivery, newHolder, noteSaid, returnDelivery, takeDelivery } from './deliver.ts';
+import { acknowledgeDelivery, noteSaid, returnDelivery, takeDelivery } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
 import { thisProcess } from './world.ts';
 
@@ -32,7 +33,7 @@ export function deliverToHook(
   if (event.name === 'SessionStart' && event.source !== 'compact') returnDelivery(owner, world);
   const session = event.sessionId === 'unknown' ? null : event.sessionId;
   const requester = { key, session, client: 'claude', cwd: world.cwd } as const;
-  const holder = newHolder(owner);
+  const holder = `${owner}:${randomUUID()}`;
   const reader = { owner, holder, isPerson: false, lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
   const delivery = takeDelivery(requester, reader, world);
   if (delivery === undefined) return undefined;

@@ -1,16 +1,20 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { deliveryText } from '../core/runs/announce-text.ts';
 import type { Announcement } from '../core/runs/announcement.ts';
 import { inboxMark } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
-import { identityIn, identityText } from '../core/runs/turn.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { leaseOwners, leaseTurn, passOn } from '../store/runs/leases.ts';
-import { acknowledge, hasWaiting, returnAnnouncements, takeAnnouncements } from '../store/runs/outbox.ts';
+import {
+  acknowledge,
+  hasWaiting,
+  leaseTurn,
+  passOn,
+  returnAnnouncements,
+  takeAnnouncements,
+} from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
-import { identityNow, isGone } from '../sys/process-identity.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { RunsWorld, TurnName } from './features.ts';
 import { isInsideRun } from './requester.ts';
@@ -21,7 +25,7 @@ export type Delivery = { readonly text: string; readonly announcements: readonly
 export type Reader = {
   /** Who holds what is handed out, until it says that it arrived by asking again: `hook:<session>`, `mcp:<connection>`. */
   readonly owner: string;
-  /** Who holds it until it has been said, where asking again does not mean that: see newHolder(). */
+  /** Who holds it until noteSaid(), where the owner may ask again before that: several hooks of a session at once. */
   readonly holder?: string;
   /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
@@ -34,14 +38,11 @@ export type Reader = {
 /** How long something is held that nobody said anything about. */
 const LEASE_MS = 600_000;
 /** How long a process may take from being handed something to having said it. */
-const UNSAID_LEASE_MS = 60_000;
-/** A session that has not been seen for so long may never come back: then others of its project are told. */
-const QUIET_MS = 600_000;
+const UNSAID_LEASE_MS = 10_000;
 const LENGTH_MAX = 9500;
 /** What each takes at least, with its label and its stats: more than fit are given the next time. */
 const ONE_LENGTH_MIN = 1500;
 const NONCE_BYTES = 16;
-const MARK_TRIES_MAX = 5;
 
 /**
  * Hands out what waits for the requester, after taking note that what this owner held has arrived. Undefined when
@@ -56,10 +57,9 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
     waitAsLongAs(reader, db);
-    for (const other of leaseOwners(key, db)) if (hasGone(other)) returnAnnouncements(other, db);
     const listener = { requester: key, session, owner, isPerson };
     const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
-    const options = { nowMs, leaseMs, limit, quietMs: QUIET_MS, ...(holder !== undefined && { holder }) };
+    const options = { nowMs, leaseMs, limit, ...(holder !== undefined && { holder }) };
     const announcements = takeAnnouncements(listener, options, db);
     return { announcements, isOver: announcements.length === 0 && !hasWaiting(key, nowMs, db) };
   });
@@ -84,17 +84,6 @@ export function holdTurn(
 ): boolean {
   const untilMs = now().getTime() + LEASE_MS;
   return withRuns(paths, (db) => leaseTurn(turn, { owner, untilMs, session }, db));
-}
-
-/** A name for what this process is handed once: should the process end before it has said it, all can see that it has. */
-export function newHolder(owner: string): string {
-  return [owner, randomUUID(), identityText(identityNow(process.pid))].join('|');
-}
-
-/** A holder's process that is no more has said nothing: what it had said is its owner's. */
-function hasGone(holder: string): boolean {
-  const identity = identityIn(holder.slice(holder.lastIndexOf('|') + 1));
-  return identity !== null && isGone(identity);
 }
 
 /** What this reader was handed has been said; whether it arrived, its owner's next call says. */
@@ -129,18 +118,15 @@ export function returnDelivery(owner: string, { paths }: RunsWorld): void {
 }
 
 /**
- * Leaves the sign by which hooks see that something waits; where there is no sign for anybody, there is no directory
- * either. `requester`: the key. Never throws: what is not delivered by a hook is still delivered.
+ * Leaves the sign by which hooks see that something waits. `requester`: the key. Never throws: what is not delivered by a
+ * hook is still delivered.
  */
 export function markInbox(requester: string, paths: StatePaths): void {
-  for (let tries = 0; tries < MARK_TRIES_MAX; tries++) {
-    try {
-      mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
-      writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });
-      return;
-    } catch {
-      // Another process has just taken the last sign away, and the directory with it.
-    }
+  try {
+    mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
+    writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });
+  } catch {
+    // Whoever looks after runs next tries it again.
   }
 }
 
@@ -155,8 +141,7 @@ export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number)
     if (!existsSync(mark) || isNeeded()) return;
     rmSync(mark, { force: true });
     if (isNeeded()) markInbox(requester, paths);
-    else rmdirSync(paths.inboxMarks);
   } catch {
-    // A sign that stays costs a look; the directory stays while it has others.
+    // A sign that stays costs a look.
   }
 }

@@ -13,16 +13,18 @@ const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;
 
 /** What is refused inside a run, and written down; undefined outside of one. `action`: as a caller knows it. */
 export function refusalInside(action: string, world: RunsWorld): Refusal | undefined {
-  if (!isInsideRun(world)) return undefined;
-  noteRefusal(action, world);
+  return isInsideRun(world) ? refuseInside(action, 'command', world) : undefined;
+}
+
+/** Refuses what a sub-agent asked for; it stays refused where that cannot be written down. `actor`: who refuses. */
+export function refuseInside(action: string, actor: string, world: RunsWorld): Refusal {
+  if (pathExists(world.paths.runsDatabase)) noteRefusal(action, actor, world); // Without one there is no run.
   return { status: 'forbidden', error: `${action} is not allowed from sub-agent sessions` };
 }
 
-/** Whether it can be written down or not, it stays refused. Where there is no database, there is no run. */
-function noteRefusal(action: string, { env, paths, now }: RunsWorld): void {
-  if (!pathExists(paths.runsDatabase)) return;
+function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWorld): void {
   const runId = RUN_ID.exec(env[RUN_VARIABLE] ?? '')?.[0] ?? null;
-  const event = { runId, turn: null, atMs: now().getTime(), actor: 'command', type: 'refused' };
+  const event = { runId, turn: null, atMs: now().getTime(), actor, type: 'refused' };
   try {
     withRuns(paths, (db) => addRunEvent({ ...event, detail: `${action}: inside a run` }, db));
   } catch (error) {

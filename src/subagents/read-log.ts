@@ -71,10 +71,8 @@ function readTurn(path: string, run: Run, keep: (entry: LogEntry) => void): void
       before: NO_USAGE,
     });
     const onLine = (line: string) => batch.push(reader.read(line));
-    while (file.read(onLine, READ_BYTES)) {
-      // As much as there is by now; what is being written while this reads is of another call.
-      if (file.offset >= file.bytes()) break;
-    }
+    // As much as there is by now; what is being written while this reads is of another call.
+    for (let left = file.bytes(); left > 0; left -= READ_BYTES) file.read(onLine, READ_BYTES);
     file.readRest(onLine);
   } finally {
     file.close();

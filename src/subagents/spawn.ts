@@ -146,12 +146,10 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   };
 }
 
-function limitsOf({ maxQueued, maxPerSession, budget }: RunSettings, repetition: Repetition): SpawnLimits {
+function limitsOf({ maxQueued, budget }: RunSettings, repetition: Repetition): SpawnLimits {
   return {
     maxQueued,
-    maxPerSession,
     undeliveredMax: UNDELIVERED_MAX,
-    undeliveredWarning: UNDELIVERED_WARNING,
     ...repetition,
     budget,
   };

@@ -3,8 +3,6 @@ import { collectGarbage } from '#runtime';
 import { LongJson } from '../core/long-json.ts';
 
 export type GrowingFileOptions = {
-  /** Where the first line begins. */
-  readonly from?: number;
   /** How much is read at once. */
   readonly chunkBytes?: number;
   /** A longer line is shortened while it is read, as a document of JSON. */
@@ -32,24 +30,16 @@ export class GrowingFile {
   #line: Buffer = Buffer.alloc(0);
   #lineLength = 0;
   #long: LongJson | undefined;
-  #readUntil: number;
-  #offset: number;
+  #readUntil = 0;
   #sinceCollected = 0;
 
   constructor(
     path: string,
-    { from = 0, chunkBytes = CHUNK_BYTES, lineBytesMax = LINE_BYTES_MAX }: GrowingFileOptions = {},
+    { chunkBytes = CHUNK_BYTES, lineBytesMax = LINE_BYTES_MAX }: GrowingFileOptions = {},
   ) {
     this.#file = openSync(path, 'r');
     this.#chunk = Buffer.allocUnsafe(chunkBytes);
     this.#lineBytesMax = lineBytesMax;
-    this.#readUntil = from;
-    this.#offset = from;
-  }
-
-  /** Behind the last whole line that was handed over: where another reader would go on. */
-  get offset(): number {
-    return this.#offset;
   }
 
   /** How long the file is now. */
@@ -72,7 +62,7 @@ export class GrowingFile {
 
   /** Hands over the last line, which nothing has ended; for when nobody writes any more. */
   readRest(onLine: (line: string) => void): void {
-    if (this.#readUntil > this.#offset) this.#endLine(onLine, this.#readUntil);
+    if (!this.#isBetweenLines()) this.#endLine(onLine);
   }
 
   /**
@@ -92,22 +82,22 @@ export class GrowingFile {
   }
 
   #split(chunk: Buffer, onLine: (line: string) => void): void {
-    const chunkStart = this.#readUntil - chunk.length;
     let start = 0;
     for (;;) {
       const end = chunk.indexOf(LINE_END, start);
       if (end < 0) break;
-      const isWhole = this.#lineLength === 0 && this.#long === undefined;
-      if (isWhole) {
-        this.#offset = chunkStart + end + 1;
-        onLine(chunk.toString('utf8', start, end));
-      } else {
+      if (this.#isBetweenLines()) onLine(chunk.toString('utf8', start, end));
+      else {
         this.#append(chunk.subarray(start, end));
-        this.#endLine(onLine, chunkStart + end + 1);
+        this.#endLine(onLine);
       }
       start = end + 1;
     }
     this.#append(chunk.subarray(start));
+  }
+
+  #isBetweenLines(): boolean {
+    return this.#lineLength === 0 && this.#long === undefined;
   }
 
   #append(bytes: Buffer): void {
@@ -132,12 +122,10 @@ export class GrowingFile {
     this.#lineLength = length;
   }
 
-  /** The offset moves first: whoever stores it while the line is handed over has stored what the line led to. */
-  #endLine(onLine: (line: string) => void, end: number): void {
+  #endLine(onLine: (line: string) => void): void {
     const bytes = this.#long === undefined ? this.#line.subarray(0, this.#lineLength) : this.#long.take();
     this.#long = undefined;
     this.#lineLength = 0;
-    this.#offset = end;
     if (bytes !== undefined)
       onLine(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
   }

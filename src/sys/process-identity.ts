@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { uptime } from 'node:os';
 import type { ProcessIdentity } from '../core/runs/turn.ts';
 import { isAlive } from './process.ts';
 
@@ -96,16 +95,6 @@ function currentNamespace(): string {
   } catch {
     return ''; // A system that does not say has one for all.
   }
-}
-
-/** How long the system has been up, in milliseconds: a clock that nobody sets, and that outlives a process. */
-export function bootClockMs(): number {
-  try {
-    if (process.platform === 'linux') return Number.parseFloat(readFileSync('/proc/uptime', 'utf8')) * 1000;
-  } catch {
-    // Then the coarser clock has to do.
-  }
-  return uptime() * 1000;
 }
 
 /** What Linux says of a living process; undefined when there is none. */

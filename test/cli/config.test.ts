@@ -37,9 +37,11 @@ describe('config list', () => {
 
   test('tells of bad fields beside the table, and inside of the JSON', async () => {
     using home = temporaryHome();
-    home.writeConfig({ language: 'fr', colour: 1 });
+    const subagents = { maxPerClient: { codex: 2 } }; // A setting of an earlier release.
+    home.writeConfig({ language: 'fr', colour: 1, agents: { defaults: { subagents } } });
     expect((await config(home)).stderr).toBe(
-      'warning: language: expected "ko" or "en"; "ko" is used\nwarning: colour: no such setting; it has no effect\n',
+      'warning: language: expected "ko" or "en"; "ko" is used\nwarning: colour: no such setting; it has no effect\n' +
+        'warning: agents.defaults.subagents.maxPerClient: no such setting; it has no effect\n',
     );
     const { stdout, stderr } = await config(home, '--json');
     expect(stderr).toBe('');
@@ -48,6 +50,7 @@ describe('config list', () => {
       problems: [
         { key: 'language', found: 'fr' },
         { key: 'colour', found: 1 },
+        { key: 'agents.defaults.subagents.maxPerClient' },
       ],
     });
   });
@@ -58,7 +61,6 @@ describe('settings of background runs', () => {
     ['agents.defaults.subagents.maxConcurrent', '3', 3],
     ['agents.defaults.subagents.model', 'haiku', 'haiku'],
     ['agents.defaults.subagents.thinking', 'high', 'high'],
-    ['agents.defaults.subagents.maxPerClient', '{"codex": 2}', { codex: 2 }],
     [
       'agents.list',
       '[{"id": "reviewer", "subagents": {"client": "codex"}}]',

@@ -50,7 +50,7 @@ function sandbox(changes: Partial<TurnRequest>): string | undefined {
 
 const read = (name: string) => readTurn(codexRun, recordedTurn(`codex-${name}`));
 const RECORDINGS = [
-  ...['work', 'resumed', 'forked', 'announce', 'denied', 'code-mode', 'other-model', 'model-unknown'],
+  ...['work', 'resumed', 'announce', 'denied', 'code-mode', 'other-model', 'model-unknown'],
   ...['model-refused', 'refused', 'refused-later', 'unknown-session', 'other-session', 'empty', 'killed'],
   ...['interrupted', 'terminated', 'unknown-flag', 'bad-server', 'not-logged-in'],
 ].map((name) => `codex-${name}`);
@@ -63,14 +63,11 @@ describe('command()', () => {
     expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
   });
 
-  test('names the session to resume or to fork, and lets the client name a new one', () => {
-    const args = (kind: 'new' | 'resume' | 'fork') => command({ session: { kind, id: SESSION } }).args;
+  test('names the session to resume, and lets the client name a new one', () => {
+    const args = (kind: 'new' | 'resume') => command({ session: { kind, id: SESSION } }).args;
     expect(args('new')).not.toContain(SESSION);
-    for (const kind of ['resume', 'fork'] as const) {
-      expect(args(kind).filter((arg) => arg === 'resume' || arg === 'fork')).toEqual([kind]);
-      expect(args(kind).slice(-3)).toEqual(['--', SESSION, '-']);
-      expect(args(kind).indexOf('--sandbox')).toBeLessThan(args(kind).indexOf(kind)); // Not an option of these.
-    }
+    expect(args('resume').slice(-3)).toEqual(['--', SESSION, '-']);
+    expect(args('resume').indexOf('--sandbox')).toBeLessThan(args('resume').indexOf('resume')); // Not an option of it.
   });
 
   test('passes on model and effort where they are given, the effort as the models know it', () => {
@@ -251,13 +248,11 @@ describe('reader()', () => {
     });
   });
 
-  test('takes off what the session had used before, also of a session that was forked', () => {
+  test('takes off what the session had used before', () => {
     const before = { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0 };
     const after = (name: string, used = before) =>
       readTurn(codexRun, recordedTurn(`codex-${name}`), used).conclusion.usage;
     expect(after('resumed')).toMatchObject({ inputTokens: 100, outputTokens: 20, cacheReadTokens: 0 });
-    const resumed = { ...before, inputTokens: 700, outputTokens: 140 };
-    expect(after('forked', resumed)).toMatchObject({ inputTokens: 100, outputTokens: 20 });
     // A session that has begun to count anew.
     expect(after('resumed', { ...before, inputTokens: 10_000 })).toMatchObject({ inputTokens: 700 });
   });
@@ -313,7 +308,6 @@ describe('reader()', () => {
 
   const rows: [string, object, string][] = [
     ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-    ['forked', { outcome: 'success', text: 'another way' }, 'a forked session'],
     ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
     ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
     ['code-mode', { outcome: 'success' }, 'a model that calls its tools from JavaScript'],
@@ -376,15 +370,6 @@ describe('reader()', () => {
       expect(read(name).conclusion).toMatchObject(expected);
     });
   }
-
-  test('is not taken in by a fork that goes on in the session', () => {
-    const resumed = recordedTurn('codex-resumed');
-    const same = readTurn(codexRun, { ...resumed, session: { kind: 'fork', id: resumed.session.id } });
-    expect(same.conclusion).toMatchObject({
-      outcome: 'error',
-      error: expect.stringContaining('was to fork'),
-    });
-  });
 
   testReader(codexRun, RECORDINGS, 'codex-work');
 });

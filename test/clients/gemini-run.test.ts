@@ -56,13 +56,11 @@ describe('command()', () => {
     expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
   });
 
-  test('names the session to begin or to resume, and cannot fork one', () => {
-    const sessionArgs = (kind: 'new' | 'resume' | 'fork') =>
+  test('names the session to begin or to resume', () => {
+    const sessionArgs = (kind: 'new' | 'resume') =>
       command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|resume/.test(arg));
     expect(sessionArgs('new')).toEqual([`--session-id=${SESSION}`]);
     expect(sessionArgs('resume')).toEqual([`--resume=${SESSION}`]);
-    expect(geminiRun.capabilities.canFork).toBe(false);
-    expect(() => sessionArgs('fork')).toThrow(/Cannot fork/);
   });
 
   test('has a home of its own, of which the sessions stay', () => {

@@ -43,7 +43,7 @@ function allowed(policy: Partial<ToolPolicy>, changes: Partial<TurnRequest> = {}
 
 const read = (name: string) => readTurn(opencodeRun, recordedTurn(`opencode-${name}`));
 const RECORDINGS = [
-  ...['work', 'resumed', 'forked', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
+  ...['work', 'resumed', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
   ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
 ].map((name) => `opencode-${name}`);
 
@@ -54,13 +54,11 @@ describe('command()', () => {
     expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
   });
 
-  test('names the session to resume or to fork; a new one is named by the client', () => {
-    const sessionArgs = (kind: 'new' | 'resume' | 'fork') =>
-      command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|fork/.test(arg));
+  test('names the session to resume; a new one is named by the client', () => {
+    const sessionArgs = (kind: 'new' | 'resume') =>
+      command({ session: { kind, id: SESSION } }).args.filter((arg) => /session/.test(arg));
     expect(sessionArgs('new')).toEqual([]);
     expect(sessionArgs('resume')).toEqual([`--session=${SESSION}`]);
-    expect(sessionArgs('fork')).toEqual([`--session=${SESSION}`, '--fork']);
-    expect(opencodeRun.capabilities.choosesSessionId).toBe(false);
   });
 
   test('passes on model and variant where they are given', () => {
@@ -251,7 +249,6 @@ describe('reader()', () => {
 
   const rows: [string, object, string][] = [
     ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-    ['forked', { outcome: 'success', text: 'another way' }, 'a forked session'],
     ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
     ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
     ['empty', { outcome: 'error', error: 'the answer is empty', text: null }, 'a model that says nothing'],
@@ -305,8 +302,6 @@ describe('reader()', () => {
     const resumed = recordedTurn('opencode-resumed');
     const other = readTurn(opencodeRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
     expect(other.conclusion).toMatchObject({ error: expect.stringContaining('did not resume') });
-    const same = readTurn(opencodeRun, { ...resumed, session: { kind: 'fork', id: resumed.session.id } });
-    expect(same.conclusion).toMatchObject({ error: expect.stringContaining('was to fork') });
   });
 
   const part = (changes: object) => ({ id: 'prt_1', messageID: 'msg_1', ...changes });
@@ -423,10 +418,10 @@ describe('reader()', () => {
     ]);
   });
 
-  test('keeps of a text of megabytes no more than its beginning in its state', () => {
+  test('keeps of a text of megabytes no more than its beginning', () => {
     const long = '긴 답 👍 '.repeat(100_000);
     const reader = opencodeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
     for (let index = 0; index < 20; index++) reader.read(JSON.stringify(text(long, `msg_${index % 2}`)));
-    expect(JSON.stringify(reader.state()).length).toBeLessThan(200_000);
+    expect(reader.conclude(null, '').text?.length).toBe(64 * 1024);
   });
 });

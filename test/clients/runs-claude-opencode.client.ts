@@ -158,19 +158,18 @@ for (const name of NAMES) {
       ]);
     });
 
-    test('forks a session for a step without any tool, and leaves the session as it was', async () => {
+    test('goes on in a session for a step without any tool', async () => {
       const id = first.conclusion.sessionId ?? '';
-      const fork = await run({
-        session: { kind: 'fork', id },
+      const step = await run({
+        session: { kind: 'resume', id },
         tools: 'none',
         mcp: mcp(),
         prompt: 'Sum it up.',
         script: answers(),
       });
-      expect(fork.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
-      expect(fork.conclusion.sessionId).not.toBe(id);
-      expect(texts(fork.questions[0])).toContain('find-me-nowhere');
-      expect(fork.questions.map(toolNames)).toEqual([[]]);
+      expect(step.conclusion).toMatchObject({ outcome: 'success', text: ANSWER, sessionId: id });
+      expect(texts(step.questions[0])).toContain('find-me-nowhere');
+      expect(step.questions.map(toolNames)).toEqual([[]]);
     });
 
     test('does not offer what is denied, and gets nowhere by calling it all the same', async () => {

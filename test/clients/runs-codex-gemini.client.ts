@@ -311,17 +311,6 @@ suite('codex', () => {
   });
   afterAll(() => workspace.remove());
 
-  test('forks a session, which leaves the session as it was', async () => {
-    const one = await run({ prompt: 'find-me-nowhere', script: answers() });
-    const id = one.conclusion.sessionId ?? '';
-    const before = one.conclusion.usage;
-    const two = await run({ session: { kind: 'fork', id }, before, script: answers() });
-    expect(two.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
-    expect(two.conclusion.sessionId).not.toBe(id);
-    expect(two.conclusion.usage).toMatchObject({ inputTokens: 100, outputTokens: 20 });
-    expect(texts(two.questions[0])).toContain('find-me-nowhere');
-  });
-
   const models = { 'gpt-6.1-sol': ['exec', 'wait'], 'gpt-5.6-luna': ['exec', 'wait'] };
   for (const [model, tools] of Object.entries(models)) {
     test(`offers ${model} JavaScript from which no more can be reached`, async () => {

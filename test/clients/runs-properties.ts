@@ -2,31 +2,13 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { RunClient, TurnSession } from '../../src/clients/runs/run-client.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
-import {
-  cutTurn,
-  linesOf,
-  readInParts,
-  readTurn,
-  recordedTurn,
-  saidTurn,
-  strangeLines,
-} from './runs-recorded.ts';
+import { cutTurn, linesOf, readTurn, recordedTurn, saidTurn, strangeLines } from './runs-recorded.ts';
 
 const SESSION: TurnSession = { kind: 'resume', id: '11111111-1111-4111-8111-111111111111' };
-const STATE_LENGTH_MAX = 200_000;
 
 /** What has to hold for the reader of every client, whatever it reads. `whole`: a recording of a turn with a good end. */
 export function testReader(client: RunClient, recordings: readonly string[], whole: string): void {
   const start = () => client.reader({ session: SESSION, before: NO_USAGE });
-
-  test('comes to the same conclusion when other readers go on from its state', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...recordings), fc.array(fc.nat(30), { maxLength: 5 }), (name, cuts) => {
-        const turn = recordedTurn(name);
-        expect(readInParts(client, turn, cuts)).toEqual(readTurn(client, turn));
-      }),
-    );
-  });
 
   test('never succeeds without the result, wherever the turn is cut off', () => {
     const turn = recordedTurn(whole);
@@ -72,32 +54,18 @@ export function testReader(client: RunClient, recordings: readonly string[], who
     );
   });
 
-  test('never throws, whatever the lines are, and keeps a state that can be stored', () => {
+  test('never throws, whatever the lines are', () => {
     const known = recordings.flatMap((name) => linesOf(recordedTurn(name)));
     fc.assert(
       fc.property(fc.array(strangeLines(known), { maxLength: 30 }), (lines) => {
         const reader = start();
         for (const line of lines) reader.read(line);
-        const stored = JSON.stringify(reader.state());
-        expect(stored.length).toBeLessThan(STATE_LENGTH_MAX);
-        reader.restore(JSON.parse(stored));
-        expect(JSON.stringify(reader.state())).toBe(stored);
         const conclusion = reader.conclude({ code: 0, signal: null }, lines.join('\n'));
         expect(['success', 'error', 'unknown']).toContain(conclusion.outcome);
         expect((conclusion.error === null) === (conclusion.outcome === 'success')).toBe(true);
       }),
       { numRuns: 300 },
     );
-  });
-
-  test('restores what it can of a state that is not its own', () => {
-    const reader = start();
-    reader.restore({ text: 7, usage: [], verdict: 'won', open: 'x', stopped: {}, isSaying: 1 });
-    expect(reader.conclude({ code: 0, signal: null }, '')).toMatchObject({
-      outcome: 'error',
-      text: null,
-      sessionId: null,
-    });
   });
 
   test('counts lines of types that it does not know', () => {

@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type {
-  AgentEvent,
-  Conclusion,
-  RunClient,
-  TurnReader,
-  TurnSession,
-} from '../../src/clients/runs/run-client.ts';
+import type { AgentEvent, Conclusion, RunClient, TurnSession } from '../../src/clients/runs/run-client.ts';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
 import type { Exit } from '../../src/core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../src/core/runs/usage.ts';
@@ -46,21 +40,6 @@ export function linesOf({ stdout }: RecordedTurn): Json[] {
 export function readTurn(client: RunClient, turn: RecordedTurn, before: Usage = NO_USAGE): ReadTurn {
   const reader = client.reader({ session: turn.session, before });
   const events = turn.stdout.split('\n').flatMap((line) => [...reader.read(line)]);
-  return { events, conclusion: reader.conclude(turn.exit, turn.stderr) };
-}
-
-/** What a chain of readers makes of it: each goes on from the stored state of the one before, at these lines. */
-export function readInParts(client: RunClient, turn: RecordedTurn, cuts: readonly number[]): ReadTurn {
-  const start = () => client.reader({ session: turn.session, before: NO_USAGE });
-  let reader: TurnReader = start();
-  const events = turn.stdout.split('\n').flatMap((line, index) => {
-    if (cuts.includes(index)) {
-      const stored = JSON.parse(JSON.stringify(reader.state()));
-      reader = start();
-      reader.restore(stored);
-    }
-    return [...reader.read(line)];
-  });
   return { events, conclusion: reader.conclude(turn.exit, turn.stderr) };
 }
 

@@ -178,4 +178,13 @@ describe('a list that should keep sub-agents from the shell', () => {
     const config = load({ dbPath: '~/x.db', embedding: { enabled: true, server: { socketPath: '/s' } } });
     expect(config).toMatchObject({ kind: 'usable', warnings: [] });
   });
+
+  test('is not looked for in settings of an earlier release, which are only warned of', () => {
+    const config = load({
+      agents: { defaults: { subagents: { maxPerClient: { codex: 2 }, maxPerSession: 5 } } },
+    });
+    const words = (name: string) =>
+      `settings: agents.defaults.subagents.${name}: no such setting; it has no effect`;
+    expect(config).toMatchObject({ kind: 'usable', warnings: ['maxPerClient', 'maxPerSession'].map(words) });
+  });
 });

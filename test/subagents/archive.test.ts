@@ -40,7 +40,7 @@ function runOf(runId: string, db: Sqlite): Run {
 /** Everything that waits is handed out and settled. */
 function deliver(db: Sqlite, nowMs: number): void {
   const listener = { requester: A, session: null, owner: 'o', isPerson: true };
-  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 999, quietMs: 1 }, db);
+  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 999 }, db);
   acknowledge('o', nowMs, db);
 }
 

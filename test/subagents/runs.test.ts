@@ -46,7 +46,7 @@ test(
     expect(runs.waiting()).toMatchObject([{ state: 'leased' }]);
     expect(await runs.hook(toolUse)).toBeUndefined();
     expect(runs.waiting()).toEqual([]);
-    expect(existsSync(runs.home.paths.inboxMarks)).toBe(false);
+    expect(existsSync(mark)).toBe(false);
   },
   TIMEOUT_MS,
 );

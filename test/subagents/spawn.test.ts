@@ -82,14 +82,6 @@ describe('spawnRun()', () => {
     expect(withRuns(made.runs.home.paths, activeTurns)).toHaveLength(3);
   });
 
-  test('refuses a session more runs than it may have, and not the next session', async () => {
-    await using made = await bench({ maxPerSession: 2 });
-    const spawnIn = (session: string, task: string) => made.spawn({ task }, { session });
-    expect([spawnIn('a', '1').status, spawnIn('a', '2').status]).toEqual(['accepted', 'accepted']);
-    expect(spawnIn('a', '3')).toMatchObject({ status: 'error', limit: true });
-    expect(spawnIn('b', '3').status).toBe('accepted');
-  });
-
   test('warns from 25 results on that nobody has taken in, and refuses from 50 on, with their ids', async () => {
     await using made = await bench();
     const first = made.spawn({ task: 'first', worktree: 'always' });

@@ -11,9 +11,7 @@ import { madeEnding, madeRun } from '../support/made-run.ts';
 const LIMITS = {
   ...{
     maxQueued: 1000,
-    maxPerSession: 1000,
     undeliveredMax: 1000,
-    undeliveredWarning: 1000,
     dedupeMs: 0,
     dedupesFailed: true,
   },
@@ -44,7 +42,7 @@ export function tell(
     const run = { ...madeRun({ id: uuid.replaceAll('-', '') }), requester, createdAtMs: endedAtMs };
     const { number: _, sessionId: _s, worktree: _w, archiveAtMs: _a, archivedAtMs: _d, ...fresh } = run;
     insertRun({ ...fresh, childKey: `agent:main:subagent:${uuid}` }, uuid, LIMITS, db);
-    const lane = { maxConcurrent: 1000, maxPerRequester: 1000, maxPerClient: {} };
+    const lane = { maxConcurrent: 1000 };
     for (const turn of claimTurns(lane, endedAtMs, db)) {
       endTurn(turn, madeEnding({ outcome: 'success', endedAtMs }), announcement, db);
     }

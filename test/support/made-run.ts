@@ -64,7 +64,6 @@ export function madeTurn(changes: Partial<Turn> = {}): Turn {
     owner: null,
     launchedAtMs: STARTED_AT_MS,
     process: null,
-    offsetBytes: 0,
     usage: NO_USAGE,
     result: null,
     error: null,

@@ -13,21 +13,18 @@ function linesOf(file: GrowingFile): string[] {
 }
 
 describe('GrowingFile', () => {
-  test('hands over whole lines as they come, and the offset behind each', () => {
+  test('hands over whole lines as they come, and the rest once', () => {
     using home = temporaryHome();
     const path = home.put('out', 'one\ntw');
     const file = new GrowingFile(path);
     expect(linesOf(file)).toEqual(['one']);
-    expect(file.offset).toBe(4);
     expect(linesOf(file)).toEqual([]);
     appendFileSync(path, 'o\n\nfour');
     expect(linesOf(file)).toEqual(['two', '']);
-    expect(file.offset).toBe(9);
     const rest: string[] = [];
     file.readRest((line) => rest.push(line));
     file.readRest((line) => rest.push(line));
     expect(rest).toEqual(['four']);
-    expect(file.offset).toBe(13);
     file.close();
   });
 
@@ -74,24 +71,11 @@ describe('GrowingFile', () => {
             lines.push(...linesOf(file));
           }
           expect(lines).toEqual(texts);
-          expect(file.offset).toBe(bytes.length);
           file.close();
         },
       ),
       { numRuns: 50 },
     );
-  });
-
-  test('goes on at the offset of another', () => {
-    using home = temporaryHome();
-    const path = home.put('out', 'one\ntwo\nthree\n');
-    const first = new GrowingFile(path, { chunkBytes: 4 });
-    const lines: string[] = [];
-    first.read((line) => lines.push(line), 1);
-    const second = new GrowingFile(path, { from: first.offset });
-    expect([...lines, ...linesOf(second)]).toEqual(['one', 'two', 'three']);
-    first.close();
-    second.close();
   });
 
   test('shortens a line that is too long, and knows where it ends', () => {
@@ -104,7 +88,6 @@ describe('GrowingFile', () => {
     expect(first?.length).toBeLessThan(500_000);
     expect(second).toBe('next');
     file.readRest((line) => expect(JSON.parse(line)).toMatchObject({ id: 'x' }));
-    expect(file.offset).toBe(Buffer.byteLength(long) * 2 + 6);
     file.close();
   });
 

@@ -10,8 +10,6 @@ import {
   NO_PROGRESS,
   type Progress,
   type ReaderRules,
-  restoreProgress,
-  restoreUsage,
   type Step,
   textLengthMax,
   turnReader,
@@ -45,13 +43,6 @@ export function claudeReader(start: ReaderStart): TurnReader {
   const rules: ReaderRules<State> = {
     initial: INITIAL,
     step: (state, line) => step(start, state, line),
-    restore: (stored) => ({
-      ...restoreProgress(stored),
-      messageId: readString(stored, 'messageId') ?? null,
-      settled: restoreUsage(readRecord(stored, 'settled')),
-      reported: restoreUsage(readRecord(stored, 'reported')),
-      resultId: readString(stored, 'resultId') ?? null,
-    }),
     conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session: start.session }),
   };
   return turnReader(rules);

@@ -28,10 +28,7 @@ export const claudeRun: RunClient = {
   name: 'claude',
   program: 'claude',
   capabilities: {
-    choosesSessionId: true,
-    canFork: true,
     keepsBudget: true,
-    usageArrives: 'per message', // What a message's output took is known with the result only.
     politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
@@ -130,8 +127,6 @@ function sessionArgs(session: TurnSession): string[] {
       return [`--session-id=${session.id}`];
     case 'resume':
       return [`--resume=${session.id}`];
-    case 'fork':
-      return [`--resume=${session.id}`, '--fork-session'];
     case 'once':
       return ['--no-session-persistence', '--system-prompt', session.instructions];
   }

@@ -7,7 +7,6 @@ import {
   joinText,
   NO_PROGRESS,
   type Progress,
-  restoreProgress,
   type Step,
   sinceBefore,
   textLengthMax,
@@ -34,7 +33,6 @@ export function codexReader(start: ReaderStart): TurnReader {
   return turnReader<State>({
     initial: INITIAL,
     step: (state, line) => step(start, state, line),
-    restore: (stored) => ({ ...restoreProgress(stored), open: restoreOpen(stored) }),
     conclude: (state, exit, stderr) =>
       concludeProgress(state, { exit, stderr: withoutLog(stderr), session: start.session }),
   });
@@ -44,10 +42,6 @@ export function codexReader(start: ReaderStart): TurnReader {
 function withoutLog(stderr: string): string {
   const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
   return lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line)).join('\n');
-}
-
-function restoreOpen({ open }: Json): readonly string[] {
-  return Array.isArray(open) ? open.filter((id) => typeof id === 'string').slice(-OPEN_MAX) : [];
 }
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {

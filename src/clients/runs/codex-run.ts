@@ -22,18 +22,14 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  * What a turn may do is a matter of the sandbox, in which any command runs: it looks at everything, or also writes files in
  * the working directory and in directories for temporary files, and not in `.git`: a child cannot commit, and the client
  * refuses commands like `rm -f`. The network is open to commands only when a rule says so, and the policy does not deny
- * `web_fetch`. What the sandbox refuses a command, nobody else is told. Where the system lets the client have no sandbox, no command runs.
- *
- * A forked session goes on counting from what the first one had used: `before` has to be that.
+ * `web_fetch`. What the sandbox refuses a command, nobody else is told. Where the system lets the client have
+ * no sandbox, no command runs.
  */
 export const codexRun: RunClient = {
   name: 'codex',
   program: 'codex',
   capabilities: {
-    choosesSessionId: false,
-    canFork: true,
     keepsBudget: false,
-    usageArrives: 'at the end',
     politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
     thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   },
@@ -125,7 +121,7 @@ function command(request: TurnRequest): TurnCommand {
       ...settings.flatMap((setting) => ['-c', setting]),
       ...routeArgs(route),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...('id' in session && session.kind !== 'new' ? ['--', session.id] : []),
+      ...(session.kind === 'resume' ? ['--', session.id] : []),
       '-',
     ],
     stdin: prompt,
@@ -146,8 +142,8 @@ function sessionArgs(session: TurnSession): string[] {
       return [];
     case 'once':
       return ['--ephemeral'];
-    default:
-      return [session.kind];
+    case 'resume':
+      return ['resume'];
   }
 }
 

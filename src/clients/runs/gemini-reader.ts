@@ -7,7 +7,6 @@ import {
   joinText,
   NO_PROGRESS,
   type Progress,
-  restoreProgress,
   type Step,
   textLengthMax,
   turnReader,
@@ -52,11 +51,6 @@ export function geminiReader(start: ReaderStart): TurnReader {
   return turnReader<State>({
     initial: INITIAL,
     step: (state, line) => step(start, state, line),
-    restore: (stored) => ({
-      ...restoreProgress(stored),
-      isSaying: stored.isSaying === true,
-      stopped: readString(stored, 'stopped') ?? null,
-    }),
     conclude: (state, exit, stderr) => {
       const problem = state.problem ?? complaintOf(stderr);
       const isModelRefused =

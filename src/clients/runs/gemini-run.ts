@@ -33,10 +33,7 @@ export const geminiRun: RunClient = {
   name: 'gemini',
   program: 'gemini',
   capabilities: {
-    choosesSessionId: true,
-    canFork: false,
     keepsBudget: false,
-    usageArrives: 'at the end',
     politeSignal: 'SIGTERM',
     thinking: ['low', 'medium', 'high'],
   },
@@ -160,8 +157,6 @@ function sessionArgs(session: Exclude<TurnSession, { kind: 'once' }>): string[] 
       return [`--session-id=${session.id}`];
     case 'resume':
       return [`--resume=${session.id}`];
-    case 'fork':
-      throw new Error(`Cannot fork session "${session.id}": Gemini CLI knows no forks`);
   }
 }
 

@@ -9,7 +9,6 @@ import {
   NO_PROGRESS,
   type Progress,
   type ReaderRules,
-  restoreProgress,
   type Step,
   textLengthMax,
   turnReader,
@@ -39,12 +38,6 @@ export function opencodeReader(start: ReaderStart): TurnReader {
       const next = step(start, known.state, line);
       return { state: next.state, events: [...known.events, ...next.events] };
     },
-    restore: (stored) => ({
-      ...restoreProgress(stored),
-      messageId: readString(stored, 'messageId') ?? null,
-      stepId: readString(stored, 'stepId') ?? null,
-      reference: readString(stored, 'reference') ?? null,
-    }),
     conclude: (state, exit, stderr) => {
       const logged = loggedError(state.reference, stderr);
       const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');

@@ -35,10 +35,7 @@ export const opencodeRun: RunClient = {
   name: 'opencode',
   program: 'opencode',
   capabilities: {
-    choosesSessionId: false,
-    canFork: true,
     keepsBudget: false,
-    usageArrives: 'per message',
     politeSignal: 'SIGTERM',
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
@@ -118,8 +115,6 @@ function sessionArgs(session: TurnSession): string[] {
       return [];
     case 'resume':
       return [`--session=${session.id}`];
-    case 'fork':
-      return [`--session=${session.id}`, '--fork'];
   }
 }
 

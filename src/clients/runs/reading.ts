@@ -1,18 +1,18 @@
-import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
+import { isRecord, type Json, parseJson } from '../../core/guards.ts';
 import type { Exit } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { cutText } from '../../core/text.ts';
-import { complaintIn, firstReason, readAmount, sum } from '../answer.ts';
+import { complaintIn, firstReason, sum } from '../answer.ts';
 import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-client.ts';
 
 /** What the readers of all clients have in common: lines in, a small memory, a conclusion out. */
 
-/** Of the last message so much is kept, in UTF-16 units: the reader's state is written with every step forward. */
+/** Of the last message so much is kept, in UTF-16 units. */
 const TEXT_LENGTH_MAX = 64 * 1024;
 /** Of an error, an id, the name of a model or a type. */
 const WORD_LENGTH_MAX = 4096;
 
-/** What has been understood of a turn so far. Plain JSON, of bounded size. */
+/** What has been understood of a turn so far. Of bounded size. */
 export type Progress = {
   readonly sessionId: string | null;
   /** The last message of the assistant; see `joinText`. */
@@ -40,64 +40,27 @@ export const NO_PROGRESS: Progress = {
 
 export type Step<S> = { readonly state: S; readonly events: readonly AgentEvent[] };
 
-/** A reader of one client: pure steps from one state to the next. `S` has to be plain JSON of bounded size. */
+/** A reader of one client: pure steps from one state to the next. `S` has to be of bounded size. */
 export type ReaderRules<S> = {
   readonly initial: S;
   /** Takes one line that is a JSON object. Must not throw, whatever is in it. */
   readonly step: (state: S, line: Json) => Step<S>;
-  /** Reads back what `state()` gave; fields that are not as expected become the initial ones. */
-  readonly restore: (state: Json) => S;
   readonly conclude: (state: S, exit: Exit | null, stderr: string) => Conclusion;
-  /** Whether the line is left out unread, to be seen in its first characters; for huge lines that say nothing. */
-  readonly isSkipped?: (line: string) => boolean;
 };
 
 /** A reader by these rules. Each line is parsed once. */
-export function turnReader<S extends Json>(rules: ReaderRules<S>): TurnReader {
+export function turnReader<S>(rules: ReaderRules<S>): TurnReader {
   let state = rules.initial;
   return {
     read: (line) => {
-      if (line.charCodeAt(0) !== 0x7b || rules.isSkipped?.(line) === true) return [];
+      if (line.charCodeAt(0) !== 0x7b) return [];
       const record = parseJson(line);
       if (!isRecord(record)) return [];
       const step = rules.step(state, record);
       state = step.state;
       return step.events;
     },
-    state: () => state,
-    restore: (stored) => {
-      state = rules.restore(stored);
-    },
     conclude: (exit, stderr) => rules.conclude(state, exit, stderr),
-  };
-}
-
-/** Reads back the part of a reader's state that all have. */
-export function restoreProgress(state: Json): Progress {
-  const verdict = state.verdict === 'success' || state.verdict === 'error' ? state.verdict : null;
-  const text = readString(state, 'text');
-  return {
-    sessionId: readString(state, 'sessionId') ?? null,
-    text: text === undefined ? null : cutText(text, TEXT_LENGTH_MAX),
-    usage: restoreUsage(readRecord(state, 'usage')),
-    verdict,
-    problem: readString(state, 'problem') ?? null,
-    isModelRefused: state.isModelRefused === true,
-    hasWorked: state.hasWorked === true,
-  };
-}
-
-/** Reads back a usage. */
-export function restoreUsage(usage: Json): Usage {
-  const source = usage.costSource;
-  return {
-    inputTokens: readAmount(usage, 'inputTokens'),
-    outputTokens: readAmount(usage, 'outputTokens'),
-    cacheReadTokens: readAmount(usage, 'cacheReadTokens'),
-    cacheWriteTokens: readAmount(usage, 'cacheWriteTokens'),
-    costUsd: readAmount(usage, 'costUsd'),
-    costSource: source === 'client' || source === 'priced' ? source : null,
-    model: readString(usage, 'model') ?? null,
   };
 }
 
@@ -121,7 +84,7 @@ export function sinceBefore(total: number | null, before: number | null): number
   return total - before;
 }
 
-/** How much of the last message is kept: of a question's answer all, as nothing of it is stored on the way. */
+/** How much of the last message is kept: of a question's answer all. */
 export function textLengthMax({ session }: Pick<ReaderStart, 'session'>): number {
   return session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
 }
@@ -171,22 +134,14 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
   return { ...rest, outcome: 'success', error: null, isModelRefused: false };
 }
 
-/** What is wrong with the session that answered; a fork has to be a new one. Undefined while none is known. */
-export function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
-  if (answered === null) return undefined;
-  switch (asked.kind) {
-    case 'fork':
-      return answered === asked.id ? 'the client went on in the session that it was to fork' : undefined;
-    case 'resume':
-      return answered === asked.id ? undefined : 'the client did not resume the session: it began another';
-    case 'new':
-    case 'once':
-      return undefined;
-  }
+/** What is wrong with the session that answered. Undefined while none is known. */
+function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
+  if (asked.kind !== 'resume' || answered === null || answered === asked.id) return undefined;
+  return 'the client did not resume the session: it began another';
 }
 
 /** How a client ended that came to no result. */
-export function withoutResult(exit: Exit | null): string {
+function withoutResult(exit: Exit | null): string {
   return `${endOf(exit)}, without a result`;
 }
 

@@ -36,14 +36,9 @@ export type RunClient = {
   readonly reader: (start: ReaderStart) => TurnReader;
 };
 
-export type Capabilities = {
-  /** The session's id can be chosen before the start. */
-  readonly choosesSessionId: boolean;
-  readonly canFork: boolean;
+type Capabilities = {
   /** The client itself keeps to a budget in USD. */
   readonly keepsBudget: boolean;
-  /** When tokens become known: with each message, or at the end of the turn. */
-  readonly usageArrives: 'per message' | 'at the end';
   /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
   readonly politeSignal: 'SIGINT' | 'SIGTERM';
   readonly thinking: readonly Thinking[];
@@ -53,7 +48,6 @@ export type TurnSession =
   /** `id` where the client takes one. */
   | { readonly kind: 'new'; readonly id: string }
   | { readonly kind: 'resume'; readonly id: string }
-  | { readonly kind: 'fork'; readonly id: string }
   /** A question without tools that is not saved; `instructions` take the place of the client's own. */
   | { readonly kind: 'once'; readonly instructions: string };
 
@@ -139,10 +133,6 @@ export type ReaderStart = {
 export type TurnReader = {
   /** Events of one line without its line feed. Never throws; a line that is no JSON gives none. */
   readonly read: (line: string) => readonly AgentEvent[];
-  /** What has been read so far, to go on in another process; plain JSON. */
-  readonly state: () => Json;
-  /** Continues from the state of another reader of the same turn. */
-  readonly restore: (state: Json) => void;
   /** The turn's conclusion. `exit` is null when nobody saw the end of the process. */
   readonly conclude: (exit: Exit | null, stderr: string) => Conclusion;
 };

@@ -1,15 +1,9 @@
-import type { ClientName } from '../client-name.ts';
-
 /**
  * The lane of sub-agents: who starts next. Of one requester the oldest first; among requesters, whose last start is
  * longest ago, so that a long queue of one does not keep the others waiting. One turn of a run at a time.
  */
 
-export type LaneLimits = {
-  readonly maxConcurrent: number;
-  readonly maxPerRequester: number;
-  readonly maxPerClient: Readonly<Partial<Record<ClientName, number>>>;
-};
+export type LaneLimits = { readonly maxConcurrent: number };
 
 /** A turn that has not ended, as far as the lane cares. */
 export type LaneTurn = {
@@ -18,7 +12,6 @@ export type LaneTurn = {
   /** Its place among all turns that ever were. */
   readonly position: number;
   readonly requester: string;
-  readonly client: string;
 };
 
 export type Lane = {
@@ -29,30 +22,21 @@ export type Lane = {
   readonly lastStarts: ReadonlyMap<string, number>;
 };
 
-/** How much of each limit is used. */
-type Slots = {
-  count: number;
-  readonly runs: Set<string>;
-  readonly perRequester: Map<string, number>;
-  readonly perClient: Map<string, number>;
-};
-
 /** What waits of one requester. What may not start now may not in all of this choice: slots are only taken. */
 type Queue = { readonly requester: string; readonly turns: readonly LaneTurn[]; next: number };
 
 /** Which turns start now, in this order. */
-export function chooseTurns({ queued, busy, lastStarts }: Lane, limits: LaneLimits): LaneTurn[] {
-  const slots: Slots = { count: 0, runs: new Set(), perRequester: new Map(), perClient: new Map() };
-  for (const turn of busy) fill(slots, turn);
+export function chooseTurns({ queued, busy, lastStarts }: Lane, { maxConcurrent }: LaneLimits): LaneTurn[] {
+  const runs = new Set(busy.map(({ runId }) => runId));
   const starts = new Map(lastStarts);
   let start = Math.max(0, ...starts.values());
   const queues = queuesOf(queued);
   const chosen: LaneTurn[] = [];
-  while (slots.count < limits.maxConcurrent) {
-    const turn = takeNext(queues, starts, (one) => fits(slots, one, limits));
+  while (busy.length + chosen.length < maxConcurrent) {
+    const turn = takeNext(queues, starts, runs);
     if (turn === undefined) break;
     chosen.push(turn);
-    fill(slots, turn);
+    runs.add(turn.runId);
     start += 1;
     starts.set(turn.requester, start);
   }
@@ -61,18 +45,17 @@ export function chooseTurns({ queued, busy, lastStarts }: Lane, limits: LaneLimi
 
 /** The order in which all that waits would start if nothing else came: the place in the queue. */
 export function startOrder(lane: Lane): LaneTurn[] {
-  const none = Number.POSITIVE_INFINITY;
-  return chooseTurns({ ...lane, busy: [] }, { maxConcurrent: none, maxPerRequester: none, maxPerClient: {} });
+  return chooseTurns({ ...lane, busy: [] }, { maxConcurrent: Number.POSITIVE_INFINITY });
 }
 
 function takeNext(
   queues: readonly Queue[],
   starts: ReadonlyMap<string, number>,
-  mayStart: (turn: LaneTurn) => boolean,
+  runs: ReadonlySet<string>,
 ): LaneTurn | undefined {
   let best: { readonly queue: Queue; readonly turn: LaneTurn; readonly start: number } | undefined;
   for (const queue of queues) {
-    const turn = headOf(queue, mayStart);
+    const turn = headOf(queue, runs);
     if (turn === undefined) continue;
     const start = starts.get(queue.requester) ?? 0;
     const isEarlier = best !== undefined && start === best.start && turn.position < best.turn.position;
@@ -83,10 +66,10 @@ function takeNext(
   return best.turn;
 }
 
-function headOf(queue: Queue, mayStart: (turn: LaneTurn) => boolean): LaneTurn | undefined {
+function headOf(queue: Queue, runs: ReadonlySet<string>): LaneTurn | undefined {
   for (; queue.next < queue.turns.length; queue.next++) {
     const turn = queue.turns[queue.next];
-    if (turn !== undefined && mayStart(turn)) return turn;
+    if (turn !== undefined && !runs.has(turn.runId)) return turn;
   }
   return undefined;
 }
@@ -99,20 +82,4 @@ function queuesOf(queued: readonly LaneTurn[]): Queue[] {
     else turns.push(turn);
   }
   return [...queues].map(([requester, turns]) => ({ requester, turns, next: 0 }));
-}
-
-function fits(slots: Slots, turn: LaneTurn, limits: LaneLimits): boolean {
-  const perClientMax = limits.maxPerClient[turn.client as ClientName] ?? Number.POSITIVE_INFINITY;
-  return (
-    !slots.runs.has(turn.runId) &&
-    (slots.perRequester.get(turn.requester) ?? 0) < limits.maxPerRequester &&
-    (slots.perClient.get(turn.client) ?? 0) < perClientMax
-  );
-}
-
-function fill(slots: Slots, turn: LaneTurn): void {
-  slots.count += 1;
-  slots.runs.add(turn.runId);
-  slots.perRequester.set(turn.requester, (slots.perRequester.get(turn.requester) ?? 0) + 1);
-  slots.perClient.set(turn.client, (slots.perClient.get(turn.client) ?? 0) + 1);
 }

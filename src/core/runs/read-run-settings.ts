@@ -29,12 +29,7 @@ export function takeRunSettings(value: unknown): { document: Json; problems: Con
 type RunDocument = {
   readonly agents: {
     readonly defaults: {
-      readonly subagents: Omit<
-        RunSettings,
-        'maxPerRequester' | 'agents' | 'tools' | 'announce' | 'budget' | 'prices'
-      > & {
-        readonly maxPerRequester: number | null;
-      };
+      readonly subagents: Omit<RunSettings, 'agents' | 'tools' | 'announce' | 'budget' | 'prices'>;
     };
     readonly list: readonly AgentDocument[];
   };
@@ -68,7 +63,6 @@ function toSettings({ agents, tools, announce, budget, models }: RunDocument): R
   const defaults = agents.defaults.subagents;
   return {
     ...defaults,
-    maxPerRequester: defaults.maxPerRequester ?? defaults.maxConcurrent,
     allowAgents: withLowerCase(defaults.allowAgents),
     agents: agents.list.map(toAgent),
     tools: {

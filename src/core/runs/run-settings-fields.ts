@@ -1,12 +1,6 @@
 import type { ConfigProblem } from '../config.ts';
 import { isRecord } from '../guards.ts';
-import {
-  readAgents,
-  readContextFiles,
-  readGrants,
-  readPerClient,
-  readProviders,
-} from './run-settings-lists.ts';
+import { readAgents, readContextFiles, readGrants, readProviders } from './run-settings-lists.ts';
 import {
   AGENT_IDS,
   BOOLEAN,
@@ -46,24 +40,9 @@ export const RUN_FIELDS: readonly RunField[] = [
       expected: COUNT,
       description: 'how many sub-agents run at the same time',
     }),
-    field('maxPerRequester', null, orNull(isCount), {
-      expected: `${COUNT}, or null for maxConcurrent`,
-      description: 'how many of them one project may have running',
-    }),
-    {
-      ...field('maxPerClient', {}, isRecord, {
-        expected: 'an object of clients and whole numbers from 1 on, like {"codex": 2}',
-        description: 'how many of them one client may have running',
-      }),
-      read: readPerClient,
-    },
     field('maxQueued', 100, upTo(COUNT_MAX), {
       expected: FROM_0,
       description: 'how many of a project may wait',
-    }),
-    field('maxPerSession', 200, isCount, {
-      expected: COUNT,
-      description: 'how many one session may start in all',
     }),
     field('archiveAfterMinutes', 60, upTo(MINUTES_MAX), {
       expected: FROM_0,

@@ -1,4 +1,3 @@
-import { CLIENT_NAMES } from '../client-name.ts';
 import { NO_SUCH_SETTING, readPath, writePath } from '../config.ts';
 import { isRecord, type Json } from '../guards.ts';
 import { isAbsolutePath } from '../state-paths.ts';
@@ -10,7 +9,6 @@ import {
   isAgentId,
   isAgentIds,
   isClient,
-  isCount,
   isNames,
   isNumber,
   isThinking,
@@ -74,21 +72,6 @@ export function readContextFiles(found: unknown, report: Report): unknown {
     if (isMainOnly(name)) report(`[${index}]`, name, 'sub-agents are never given this file; it is left out');
   }
   return names.filter((name) => !isMainOnly(name));
-}
-
-/** How many of each client; a bad one has no limit of its own. */
-export function readPerClient(found: unknown, report: Report): unknown {
-  if (!isRecord(found)) {
-    report('', found, 'expected an object of clients and whole numbers from 1 on; {} is used');
-    return {};
-  }
-  const limits: Json = {};
-  for (const [name, limit] of Object.entries(found)) {
-    if (!isClient(name)) report(`.${name}`, limit, `no such client: it is one of ${CLIENT_NAMES.join(', ')}`);
-    else if (isCount(limit)) limits[name] = limit;
-    else report(`.${name}`, limit, 'expected a whole number from 1 on; it has no limit of its own');
-  }
-  return limits;
 }
 
 /** The agents with an id; of each, the fields that are good. An id counts once, in whatever case. */

@@ -5,13 +5,8 @@ import type { ToolPolicy } from './tool-policy.ts';
 /** The part of the settings that is about background runs, under the names of the seed. Read by readRunSettings(). */
 export type RunSettings = {
   readonly maxConcurrent: number;
-  /** Of one requester at the same time. */
-  readonly maxPerRequester: number;
-  readonly maxPerClient: Readonly<Partial<Record<ClientName, number>>>;
   /** Waiting, of one requester. */
   readonly maxQueued: number;
-  /** In all, of one requester and client session. */
-  readonly maxPerSession: number;
   /** 0: never. */
   readonly archiveAfterMinutes: number;
   /** 0: none. */
@@ -71,3 +66,6 @@ export type ModelPrice = {
   readonly cacheRead: number | null;
   readonly cacheWrite: number | null;
 };
+
+/** At this share of a limit it is said that it comes near. */
+export const WARNING_SHARE = 0.8;

@@ -103,8 +103,6 @@ export type Turn = {
   /** Set just before the client is started: from then on it may have run. */
   readonly launchedAtMs: number | null;
   readonly process: ProcessIdentity | null;
-  /** How far the client's output has been read. */
-  readonly offsetBytes: number;
   readonly usage: Usage;
   readonly result: string | null;
   readonly error: string | null;

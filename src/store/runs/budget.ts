@@ -1,4 +1,4 @@
-import type { BudgetLimit, RunSettings } from '../../core/runs/settings.ts';
+import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../core/runs/settings.ts';
 import type { Row, Sqlite, Value } from '../sqlite.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './run-rows.ts';
 
@@ -17,8 +17,7 @@ export type SpentScope =
   | { readonly requester: string }
   | { readonly sinceMs: number };
 
-const MS_PER_DAY = 86_400_000;
-const WARNING_SHARE = 0.8;
+export const MS_PER_DAY = 86_400_000;
 
 const SUMS = `COALESCE(SUM(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0)), 0) AS tokens,
   COALESCE(SUM(cost_usd), 0) AS usd,
@@ -102,7 +101,8 @@ function reservedFor(
   return { tokens, usd };
 }
 
-function show(amount: number, unit: 'tokens' | 'usd'): string {
+/** An amount of a budget in words. */
+export function show(amount: number, unit: 'tokens' | 'usd'): string {
   return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
 }
 

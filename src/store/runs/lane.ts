@@ -79,7 +79,7 @@ function claim(one: LaneTurn, nowMs: number, db: Sqlite): Turn | undefined {
 
 function readLane(db: Sqlite): Lane {
   const rows = db.all(
-    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.client
+    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester
      FROM ${ACTIVE_TURNS} ORDER BY turns.position`,
   );
   const starts = db.all('SELECT requester, claims FROM lane');
@@ -96,6 +96,5 @@ function readLaneTurn(row: Row): LaneTurn {
     number: Number(row.number),
     position: Number(row.position),
     requester: String(row.requester),
-    client: String(row.client),
   };
 }

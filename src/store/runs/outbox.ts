@@ -16,7 +16,7 @@ export type { Announcement, NewAnnouncement } from '../../core/runs/announcement
  */
 
 /** Who asks for announcements. `owner` is whoever gets the answer: one connection, one session of a client. */
-export type Listener = {
+type Listener = {
   readonly requester: string;
   readonly session: string | null;
   readonly owner: string;
@@ -24,21 +24,18 @@ export type Listener = {
   readonly isPerson: boolean;
 };
 
-export type TakeOptions = {
+type TakeOptions = {
   readonly nowMs: number;
   /** Who holds what is handed out now, where that is not the owner yet; see passOn(). */
   readonly holder?: string;
   readonly leaseMs: number;
   readonly limit: number;
-  /** A session that has not asked for so long loses what is meant for it to the others of its requester. */
-  readonly quietMs: number;
 };
 
 /** What an announce step may take: see hasWaiting(). */
 const SOON_MS = 120_000;
-/** How exactly it is known when a session was last seen. */
-const SEEN_STEP_MS = 30_000;
-const LISTENER_KEPT_MS = 7 * 86_400_000;
+/** A session that does not come for what is meant for it in so long may never come: then others of its requester are told. */
+const KEPT_FOR_SESSION_MS = 600_000;
 
 const IS_WAITING = "state IN ('pending', 'leased')";
 const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
@@ -103,7 +100,6 @@ export function takeAnnouncements(listener: Listener, options: TakeOptions, db: 
   if (undelivered(listener.requester, db) === 0) return [];
   return db.transaction(() => {
     acknowledge(listener.owner, options.nowMs, db);
-    noteListener(listener, options.nowMs, db);
     const rows = readyRows(listener, options, db);
     for (const row of rows) {
       db.run(
@@ -119,6 +115,38 @@ export function takeAnnouncements(listener: Listener, options: TakeOptions, db: 
       attempts: Number(row.attempts) + 1,
     }));
   });
+}
+
+/** Hands out what one turn has to tell, ready or not, unless it was or is not for this session. */
+export function leaseTurn(
+  { runId, turn }: { readonly runId: string; readonly turn: number },
+  { owner, untilMs, session }: { owner: string; untilMs: number; session: string | null },
+  db: Sqlite,
+): boolean {
+  const { changes } = db.run(
+    `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1
+     WHERE run_id = ? AND turn = ? AND state = 'pending' AND (requester_session IS NULL OR requester_session IS ?)`,
+    owner,
+    untilMs,
+    runId,
+    turn,
+    session,
+  );
+  return changes > 0;
+}
+
+/** What one holds is held by another until then. What was given to somebody else meanwhile stays there. */
+export function passOn(
+  holder: string,
+  { owner, untilMs }: { readonly owner: string; readonly untilMs: number },
+  db: Sqlite,
+): void {
+  db.run(
+    `UPDATE outbox SET lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?`,
+    owner,
+    untilMs,
+    holder,
+  );
 }
 
 /** Settles what this owner holds; the ids. */
@@ -207,17 +235,16 @@ export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
 function readyRows({ requester, session, isPerson }: Listener, options: TakeOptions, db: Sqlite): Row[] {
   return db.all(
     `SELECT ${COLUMNS} FROM ${WITH_RUN}
-     LEFT JOIN listeners ON listeners.requester = outbox.requester AND listeners.session = outbox.requester_session
      WHERE outbox.requester = ? AND outbox.${IS_WAITING}
        AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
-       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR MAX(ready_at, COALESCE(seen_at, 0)) <= ?)
+       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?)
      ORDER BY position LIMIT ?`,
     requester,
     options.nowMs,
     options.nowMs,
     session,
     isPerson ? 1 : 0,
-    options.nowMs - options.quietMs,
+    options.nowMs - KEPT_FOR_SESSION_MS,
     options.limit,
   );
 }
@@ -236,22 +263,6 @@ function settle(
   );
   for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
   return rows.map((row) => String(row.id));
-}
-
-function noteListener({ requester, session }: Listener, nowMs: number, db: Sqlite): void {
-  if (session === null) return;
-  const { changes } = db.run(
-    `INSERT INTO listeners(requester, session, seen_at) VALUES (?, ?, ?)
-     ON CONFLICT(requester, session) DO UPDATE SET seen_at = excluded.seen_at
-       WHERE excluded.seen_at NOT BETWEEN seen_at AND seen_at + ?`,
-    requester,
-    session,
-    nowMs,
-    SEEN_STEP_MS,
-  );
-  if (changes > 0) {
-    db.run('DELETE FROM listeners WHERE requester = ? AND seen_at < ?', requester, nowMs - LISTENER_KEPT_MS);
-  }
 }
 
 function readAnnouncement(row: Row): Announcement {

@@ -39,6 +39,20 @@ export function addRunEvent(event: RunEvent, db: Sqlite): void {
   });
 }
 
+/** As addRunEvent(), but once for each turn: whoever goes on in another's place comes across the same again. */
+export function addRunEventOnce(event: RunEvent, db: Sqlite): void {
+  db.transaction(() => {
+    const known = db.get(
+      'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?',
+      event.runId,
+      event.turn,
+      cutText(oneLine(event.type), WORD_LENGTH_MAX),
+      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
+    );
+    if (known === undefined) addRunEvent(event, db);
+  });
+}
+
 /** The newest events of a run, the oldest of them first. */
 export function runEvents(runId: string | null, limit: number, db: Sqlite): RunEvent[] {
   return db

@@ -1,5 +1,5 @@
 import type { ClientName } from '../../core/client-name.ts';
-import { isRecord, type Json, parseJson } from '../../core/guards.ts';
+import { parseJson } from '../../core/guards.ts';
 import { readPermissions } from '../../core/runs/permissions.ts';
 import type { ChildSessionKey, Run, Thinking, Worktree, WorktreeMode } from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
@@ -86,7 +86,6 @@ export function readTurn(row: Row): Turn {
     deadlineAtMs: number(row.deadline_at),
     stop: readStop(row),
     launchedAtMs: number(row.launched_at),
-    offsetBytes: Number(row.offset_bytes),
     usage: readUsage(row),
     result: text(row.result),
     error: text(row.error),
@@ -98,14 +97,8 @@ export function readTurn(row: Row): Turn {
   };
 }
 
-/** What a reader had stored of itself, or undefined. */
-export function readReader(row: Row | undefined): Json | undefined {
-  const value = json(row?.reader);
-  return isRecord(value) ? value : undefined;
-}
-
 /** The usage in a row of `turns`. */
-export function readUsage(row: Row): Usage {
+function readUsage(row: Row): Usage {
   return {
     inputTokens: number(row.tokens_in),
     outputTokens: number(row.tokens_out),

@@ -50,8 +50,7 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
   return db.transaction(() => {
     const same = sameCall(run, spawnKey, limits, db);
     if (same !== undefined) return { kind: 'duplicate', ...same };
-    const { key: requester, session } = run.requester;
-    const answer = checkLimits({ requester, session, atMs: run.createdAtMs }, limits, db);
+    const answer = checkLimits({ requester: run.requester.key, atMs: run.createdAtMs }, limits, db);
     if (answer.kind === 'refused') return answer;
     insertRow(run, spawnKey, db);
     db.run(

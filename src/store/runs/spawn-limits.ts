@@ -1,5 +1,5 @@
 import type { RunSettings } from '../../core/runs/settings.ts';
-import type { Sqlite, Value } from '../sqlite.ts';
+import type { Sqlite } from '../sqlite.ts';
 import { checkBudget } from './budget.ts';
 import { undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS } from './run-rows.ts';
@@ -9,12 +9,8 @@ import { ACTIVE_TURNS } from './run-rows.ts';
 export type SpawnLimits = {
   /** Turns that wait. */
   readonly maxQueued: number;
-  /** Runs of one session of a client, over all its time. */
-  readonly maxPerSession: number;
   /** Results that have not been taken in: from so many on, no run begins. */
   readonly undeliveredMax: number;
-  /** From so many on, the caller should say so. */
-  readonly undeliveredWarning: number;
   /** How long the same call is the same run. */
   readonly dedupeMs: number;
   /** Whether it is so too when that run came to no good: a caller that names its calls means one run by one name. */
@@ -25,7 +21,7 @@ export type SpawnLimits = {
 export type SpawnRefusal = {
   readonly kind: 'refused';
   /** `stopped`: everything was stopped after this was asked for. */
-  readonly why: 'queue' | 'session' | 'undelivered' | 'budget' | 'stopped';
+  readonly why: 'queue' | 'undelivered' | 'budget' | 'stopped';
   /** One line, for the error. */
   readonly words: string;
 };
@@ -37,11 +33,7 @@ export type SpawnGrant = {
 };
 
 /** Who asks, and when they asked. */
-export type SpawnAsker = {
-  readonly requester: string;
-  readonly session: string | null;
-  readonly atMs: number;
-};
+export type SpawnAsker = { readonly requester: string; readonly atMs: number };
 
 /** Whether one more run may begin. */
 export function checkLimits(asker: SpawnAsker, limits: SpawnLimits, db: Sqlite): SpawnGrant | SpawnRefusal {
@@ -53,11 +45,6 @@ export function checkLimits(asker: SpawnAsker, limits: SpawnLimits, db: Sqlite):
   const queued = countQueued(requester, db);
   if (queued >= limits.maxQueued) {
     return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
-  }
-  const inSession = countInSession(asker, db);
-  if (asker.session !== null && inSession >= limits.maxPerSession) {
-    const had = `This session has had ${inSession} sub-agents`;
-    return refuse('session', `${had}, the most is ${limits.maxPerSession}`);
   }
   const waiting = undelivered(requester, db);
   if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
@@ -71,26 +58,12 @@ function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
 }
 
 function countQueued(requester: string, db: Sqlite): number {
-  return count(
-    db,
-    `SELECT COUNT(*) AS n FROM ${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`,
-    requester,
-  );
-}
-
-/** A person has no session that could end: what a person asks for is bounded by the queue. */
-function countInSession({ requester, session }: SpawnAsker, db: Sqlite): number {
-  if (session === null) return 0;
-  const sql = 'SELECT COUNT(*) AS n FROM runs WHERE requester = ? AND requester_session = ?';
-  return count(db, sql, requester, session);
+  const waiting = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
+  return Number(db.get(`SELECT COUNT(*) AS n FROM ${waiting}`, requester)?.n);
 }
 
 function undeliveredWords(requester: string, limits: SpawnLimits, db: Sqlite): string {
   const waiting = waitingAnnouncements(requester, db);
   const ids = waiting.map(({ id, number }) => `#${number} (${id})`).join(', ');
   return `${waiting.length} results have not been taken in, the most is ${limits.undeliveredMax}: ${ids}`;
-}
-
-function count(db: Sqlite, sql: string, ...values: Value[]): number {
-  return Number(db.get(sql, ...values)?.n);
 }

@@ -1,4 +1,3 @@
-import type { Json } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Ending, ProcessIdentity, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
@@ -18,11 +17,10 @@ export type TurnChanges = Partial<
     | 'owner'
     | 'launchedAtMs'
     | 'process'
-    | 'offsetBytes'
     | 'usage'
     | 'notes'
   >
-> & { readonly reader?: Json };
+>;
 
 /** Columns of `turns` and their new values. The names are constants of this program. */
 export type Columns = Record<string, Value>;
@@ -48,9 +46,7 @@ export function columnsOf(changes: TurnChanges): Columns {
   if (changes.startedAtMs !== undefined) columns.started_at = changes.startedAtMs;
   if (changes.deadlineAtMs !== undefined) columns.deadline_at = changes.deadlineAtMs;
   if (changes.launchedAtMs !== undefined) columns.launched_at = changes.launchedAtMs;
-  if (changes.offsetBytes !== undefined) columns.offset_bytes = changes.offsetBytes;
   if (changes.notes !== undefined) columns.notes = JSON.stringify(changes.notes);
-  if (changes.reader !== undefined) columns.reader = JSON.stringify(changes.reader);
   if (changes.stop !== undefined) Object.assign(columns, stopColumns(changes.stop));
   if (changes.owner !== undefined) Object.assign(columns, identityColumns('owner_', changes.owner));
   if (changes.process !== undefined) Object.assign(columns, identityColumns('', changes.process));

@@ -1,4 +1,3 @@
-import type { Json } from '../../core/guards.ts';
 import { rawAnnouncement } from '../../core/runs/announce-text.ts';
 import type { NewAnnouncement } from '../../core/runs/announcement.ts';
 import type { Permissions } from '../../core/runs/permissions.ts';
@@ -14,7 +13,7 @@ import { NO_USAGE } from '../../core/runs/usage.ts';
 import type { Sqlite } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
-import { ACTIVE_TURNS, IS_ACTIVE, readReader, readRun, readTurn, readWatch } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE, readRun, readTurn, readWatch } from './run-rows.ts';
 import { columnsOf, endingColumns, stopColumns, type TurnChanges, writeTurn } from './turn-columns.ts';
 
 export type { TurnChanges } from './turn-columns.ts';
@@ -108,11 +107,6 @@ export function activeWatches(db: Sqlite): Watch[] {
        FROM turns WHERE ${IS_ACTIVE} ORDER BY position`,
     )
     .map(readWatch);
-}
-
-/** What the reader of the turn's output knew at the stored offset. */
-export function readerState(runId: string, number: number, db: Sqlite): Json | undefined {
-  return readReader(db.get('SELECT reader FROM turns WHERE run_id = ? AND number = ?', runId, number));
 }
 
 /**

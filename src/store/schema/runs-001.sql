@@ -69,8 +69,9 @@ CREATE TABLE turns (
   pid INTEGER,
   pid_start TEXT,
   pid_boot TEXT,
+  -- These two are of earlier releases: nothing reads or writes them.
   offset_bytes INTEGER NOT NULL DEFAULT 0,
-  reader TEXT,              -- JSON: what the reader knew at that offset
+  reader TEXT,
   tokens_in INTEGER,
   tokens_out INTEGER,
   tokens_cache_read INTEGER,
@@ -126,7 +127,7 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_waiting ON outbox (requester, position) WHERE state IN ('pending', 'leased');
 CREATE INDEX outbox_leases ON outbox (lease_owner) WHERE state = 'leased';
 
--- When each session of a requester was last seen asking: what is meant for one that is gone, others may have.
+-- Of earlier releases: nothing reads or writes it.
 CREATE TABLE listeners (
   requester TEXT NOT NULL,
   session TEXT NOT NULL,
@@ -147,7 +148,7 @@ CREATE TABLE run_events (
 
 CREATE INDEX run_events_of ON run_events (run_id, id);
 
--- Who may speak to the MCP server, and as what. The token itself is not stored.
+-- Of earlier releases: nothing reads or writes it.
 CREATE TABLE tokens (
   hash TEXT PRIMARY KEY,
   role TEXT NOT NULL CHECK (role IN ('main', 'subagent')),

@@ -11,7 +11,6 @@ import type { NewAnnouncement } from '../../core/runs/announcement.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import { type Ending, isTerminal, type Turn } from '../../core/runs/turn.ts';
-import { NO_USAGE } from '../../core/runs/usage.ts';
 import type { Rewording } from '../../store/runs/outbox.ts';
 import { appendTurn, getTurn } from '../../store/runs/turns.ts';
 import type { Supervision } from './supervision.ts';
@@ -103,8 +102,8 @@ function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervi
   if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
   const { settings, db, world } = supervision;
   const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
-  const shares = budgetShares(scope, { budget: settings.budget, stored: NO_USAGE }, db);
-  return judgeBudget(shares, NO_USAGE).kind !== 'exceeded';
+  const shares = budgetShares(scope, { budget: settings.budget, stored: turn.usage }, db);
+  return judgeBudget(shares, ending.usage).kind !== 'exceeded';
 }
 
 /** For words that are told before anybody could look whether something in the working tree would be lost. */

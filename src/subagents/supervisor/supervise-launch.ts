@@ -72,9 +72,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
   checkpoint('before-launch-mark', world.env);
   const atMs = world.now().getTime();
   // The last look: whoever wrote a stop before this has prevented the start.
-  const marked = row.change((now) =>
-    now.stop === null ? { launchedAtMs: atMs, process: null, offsetBytes: 0, reader: {} } : {},
-  );
+  const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
   if (marked.stop !== null) return { kind: 'stopped' };
   checkpoint('after-launch-mark', world.env);
   let started: LiveClient;

@@ -1,23 +1,21 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
-import type { TurnReader } from '../../clients/runs/run-client.ts';
+import type { Conclusion, TurnReader } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { type TurnFiles, turnFiles } from '../../core/runs/run-files.ts';
-import type { Ending, Stop, Turn } from '../../core/runs/turn.ts';
+import type { Ending, Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE } from '../../core/runs/usage.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { changeRun, getRun } from '../../store/runs/runs.ts';
-import { readerState } from '../../store/runs/turns.ts';
 import { GrowingFile, readTail } from '../../sys/growing-file.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './supervise-launch.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
 import { TurnEffects } from './turn-effects.ts';
-import { endingOf, endingWithout } from './turn-ending.ts';
-import { readMemory } from './turn-memory.ts';
+import { type ClientEnd, endingOf, endingWithout } from './turn-ending.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
@@ -59,7 +57,7 @@ function isRetried({ end, isModelRefused }: Try, row: TurnRow, supervision: Supe
   const warning = cutText(safe, WARNING_LENGTH_MAX);
   db.transaction(() => {
     changeRun(run.id, { modelResolved: null, warning }, db);
-    row.change({ launchedAtMs: null, process: null, offsetBytes: 0, reader: {}, usage: NO_USAGE });
+    row.change({ launchedAtMs: null, process: null, usage: NO_USAGE });
   });
   noteEvent(row.turn, 'model refused', words, supervision);
   checkpoint('after-model-refused', supervision.world.env);
@@ -121,13 +119,13 @@ class TurnSupervisor {
   }
 
   async #watch(client: LiveClient): Promise<Try> {
-    const { reader, output, memory } = this.#openOutput();
+    const { reader, output } = this.#openOutput();
     const { turn } = this.#row;
     const { settings } = this.#supervision;
     const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
     const limits = { runMs: timeoutOf(turn, this.#run, this.#supervision), idleMs };
     const watch = new TurnWatch({
-      ...{ client, reader, output, errors: this.#files.errors, limits, turn, memory },
+      ...{ client, reader, output, errors: this.#files.errors, limits, turn },
       effects: this.#effects,
     });
     try {
@@ -140,15 +138,8 @@ class TurnSupervisor {
       await this.#sweep(client);
       checkpoint('after-signals', this.#supervision.world.env);
       const exit = await watch.drain(EXIT_WAIT_MS);
-      const conclusion = reader.conclude(watched.kind === 'lingers' ? null : exit, this.#stderr());
-      this.#effects.enterConclusion(conclusion);
-      this.#run = this.#effects.run;
-      const notes = [...this.#notes, ...this.#effects.notes()];
-      const end = { conclusion, exit, stop, notes, endedAtMs: this.#nowMs() };
-      return {
-        end: { ending: endingOf(end, settings.prices), run: this.#run, wasWatched: true },
-        isModelRefused: stop === null && conclusion.isModelRefused,
-      };
+      const conclusion = this.#conclude(reader, watched.kind === 'lingers' ? null : exit);
+      return this.#ended({ conclusion, exit, stop }, true);
     } finally {
       output.close();
     }
@@ -178,32 +169,26 @@ class TurnSupervisor {
     } finally {
       output.close();
     }
-    const conclusion = reader.conclude(null, this.#stderr());
+    const said = this.#conclude(reader, null);
+    const error = 'the system was started anew while the client ran';
+    const conclusion: Conclusion =
+      found === 'gone' ? said : { ...said, outcome: 'unknown', error, isModelRefused: false };
+    if (conclusion.outcome !== 'success') this.#notes.push(this.#lastActivity());
+    return this.#ended({ conclusion, exit: null, stop: this.#row.turn.stop }, false);
+  }
+
+  #conclude(reader: TurnReader, exit: Exit | null): Conclusion {
+    const conclusion = reader.conclude(exit, readTail(this.#files.errors, STDERR_BYTES_MAX));
     this.#effects.enterConclusion(conclusion);
     this.#run = this.#effects.run;
-    const isSuccess = found === 'gone' && conclusion.outcome === 'success';
-    if (!isSuccess) this.#notes.push(this.#lastActivity());
-    this.#notes.push(...this.#effects.notes());
-    const ending = endingOf(
-      {
-        conclusion:
-          found === 'gone'
-            ? conclusion
-            : {
-                ...conclusion,
-                outcome: 'unknown',
-                error: 'the system was started anew while the client ran',
-              },
-        exit: null,
-        stop: this.#row.turn.stop,
-        notes: this.#notes,
-        endedAtMs: this.#nowMs(),
-      },
-      this.#supervision.settings.prices,
-    );
+    return conclusion;
+  }
+
+  #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): Try {
+    const end = { ...seen, notes: [...this.#notes, ...this.#effects.notes()], endedAtMs: this.#nowMs() };
     return {
-      end: { ending, run: this.#run, wasWatched: false },
-      isModelRefused: found === 'gone' && conclusion.isModelRefused,
+      end: { ending: endingOf(end, this.#supervision.settings.prices), run: this.#run, wasWatched },
+      isModelRefused: seen.stop === null && seen.conclusion.isModelRefused,
     };
   }
 
@@ -218,17 +203,14 @@ class TurnSupervisor {
 
   #openOutput() {
     const { turn } = this.#row;
-    const { db } = this.#supervision;
     const session = sessionOf(turn, this.#run) ?? { kind: 'new' as const, id: '' };
     const reader: TurnReader = runClient(this.#run.client).reader({
       session,
       before: usageBefore(turn, this.#supervision),
       model: this.#run.model.resolved,
     });
-    const memory = readMemory(readerState(turn.runId, turn.number, db));
-    if (memory !== undefined) reader.restore(memory.reader);
     closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.
-    return { reader, memory, output: new GrowingFile(this.#files.output, { from: turn.offsetBytes }) };
+    return { reader, output: new GrowingFile(this.#files.output) };
   }
 
   async #sweep(client: LiveClient | null): Promise<void> {
@@ -239,10 +221,6 @@ class TurnSupervisor {
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
     this.#notes.push(words);
     noteEvent(turn, 'survivors', words, this.#supervision);
-  }
-
-  #stderr(): string {
-    return readTail(this.#files.errors, STDERR_BYTES_MAX);
   }
 
   #lastActivity(): string {

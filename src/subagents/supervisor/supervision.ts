@@ -1,7 +1,7 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
 import type { ProcessIdentity, Turn } from '../../core/runs/turn.ts';
-import { addRunEvent } from '../../store/runs/run-events.ts';
+import { addRunEvent, addRunEventOnce } from '../../store/runs/run-events.ts';
 import type { Sqlite } from '../../store/sqlite.ts';
 import type { RunsWorld } from '../features.ts';
 import { logRunFailure } from '../runs-log.ts';
@@ -19,15 +19,25 @@ export type Supervision = {
 const ACTOR = 'supervisor';
 
 /** Notes what happened to a run. A note that cannot be written is missed by nobody but the log. */
-export function noteEvent(
-  { runId, number }: Pick<Turn, 'runId' | 'number'>,
-  type: string,
-  detail: string,
+export function noteEvent(turn: TurnName, type: string, detail: string, supervision: Supervision): void {
+  note(addRunEvent, { turn, type, detail }, supervision);
+}
+
+/** Notes what is said of a turn, once, whichever of its supervisors comes across it. */
+export function noteWarning(turn: TurnName, detail: string, supervision: Supervision): void {
+  note(addRunEventOnce, { turn, type: 'warning', detail }, supervision);
+}
+
+type TurnName = Pick<Turn, 'runId' | 'number'>;
+
+function note(
+  add: typeof addRunEvent,
+  { turn: { runId, number }, type, detail }: { turn: TurnName; type: string; detail: string },
   { db, world }: Supervision,
 ): void {
   const atMs = world.now().getTime();
   try {
-    addRunEvent({ runId, turn: number, atMs, actor: ACTOR, type, detail: redactSecrets(detail) }, db);
+    add({ runId, turn: number, atMs, actor: ACTOR, type, detail: redactSecrets(detail) }, db);
   } catch (error) {
     logRunFailure(runId, error, world.paths, world.now());
   }

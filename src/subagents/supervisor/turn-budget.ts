@@ -1,8 +1,7 @@
-import type { BudgetLimit, RunSettings } from '../../core/runs/settings.ts';
+import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../core/runs/settings.ts';
 import type { Usage } from '../../core/runs/usage.ts';
-import { type SpentScope, spent } from '../../store/runs/budget.ts';
+import { MS_PER_DAY, type SpentScope, show, spent } from '../../store/runs/budget.ts';
 import type { Sqlite } from '../../store/sqlite.ts';
-import { WARNING_SHARE } from './turn-clocks.ts';
 
 type Unit = 'tokens' | 'usd';
 
@@ -18,8 +17,6 @@ export type BudgetVerdict =
   | { readonly kind: 'near'; readonly words: string }
   | { readonly kind: 'exceeded'; readonly words: string };
 
-const MS_PER_DAY = 86_400_000;
-
 /** How the limits stand for a turn that has taken this, as far as it is known. */
 export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): BudgetVerdict {
   let near: BudgetVerdict = { kind: 'within' };
@@ -28,9 +25,10 @@ export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): Budge
       const max = limit[unit];
       if (max === null) continue;
       const taken = others[unit] + takenBy(usage, unit);
-      const words = `${show(taken, unit)} of ${show(max, unit)} for the ${name}`;
-      if (taken >= max) return { kind: 'exceeded', words: `budget exceeded: ${words}` };
-      if (taken >= max * WARNING_SHARE) near = { kind: 'near', words: `near the budget: ${words}` };
+      const limited = `${show(max, unit)} for the ${name}`;
+      if (taken >= max)
+        return { kind: 'exceeded', words: `budget exceeded: ${show(taken, unit)} of ${limited}` };
+      if (taken >= max * WARNING_SHARE) near = { kind: 'near', words: `near the budget of ${limited}` };
     }
   }
   return near;
@@ -66,8 +64,4 @@ export function budgetShares(
 
 function takenBy(usage: Usage, unit: Unit): number {
   return unit === 'usd' ? (usage.costUsd ?? 0) : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
-}
-
-function show(amount: number, unit: Unit): string {
-  return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
 }

@@ -26,15 +26,6 @@ export function passTime(time: RunningTime, at: ClockTimes): RunningTime {
   return { spentMs: time.spentMs + agreed(time.at, at), at };
 }
 
-/** A running time as it is stored, with a clock that outlives our process: milliseconds since the system's start. */
-export type StoredTime = { readonly spentMs: number; readonly wallMs: number; readonly bootMs: number };
-
-/** What has been spent when another process goes on: the client ran while nobody looked. */
-export function resumedMs(stored: StoredTime, now: { wallMs: number; bootMs: number }): number {
-  const at = (time: { wallMs: number; bootMs: number }) => ({ wallMs: time.wallMs, steadyMs: time.bootMs });
-  return stored.spentMs + agreed(at(stored), at(now));
-}
-
 function agreed(before: ClockTimes, now: ClockTimes): number {
   const steadyMs = Math.max(0, now.steadyMs - before.steadyMs);
   const wallMs = now.wallMs - before.wallMs;
@@ -56,8 +47,6 @@ export type TimeVerdict = 'go on' | 'timeout' | 'idle' | 'ended but for its proc
 
 /** How long a client may take to end after its last word. */
 export const AFTER_RESULT_MS = 10_000;
-/** At this share of a limit it is noted that it comes near. */
-export const WARNING_SHARE = 0.8;
 
 /** Whether the time of a client is over. One that has said its result has kept the limits, whatever follows. */
 export function judgeTime({ runMs, idleMs }: TimeLimits, watched: Watched): TimeVerdict {

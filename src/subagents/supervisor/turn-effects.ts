@@ -9,14 +9,18 @@ import { checkpoint } from '../checkpoint.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { RefusedCalls } from '../workplace/refused-calls.ts';
 import { newFailureRecorder } from '../workplace/tool-failures.ts';
-import { noteEvent, type Supervision } from './supervision.ts';
+import { noteWarning, type Supervision } from './supervision.ts';
 import { type BudgetShare, budgetShares, judgeBudget } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 import type { WatchEffects } from './turn-watch.ts';
 
+/** Of what the client warns of in one turn. */
 const WARNINGS_MAX = 10;
 
-/** What becomes of what a client says: rows, events, the knowledge of failed tools. A full disk stops none of it. */
+/**
+ * What becomes of what a client says: rows, events, the knowledge of failed tools. A full disk stops none of it. All of
+ * it may come again, to a supervisor that goes on with a turn: then what is there already stays as it is.
+ */
 export class TurnEffects implements WatchEffects {
   readonly #row: TurnRow;
   readonly #supervision: Supervision;
@@ -26,7 +30,7 @@ export class TurnEffects implements WatchEffects {
   #dataVersion: number | undefined;
   #shares: readonly BudgetShare[] | undefined;
   #isNearBudget = false;
-  #warnings = 0;
+  readonly #warnings = new Set<string>();
   #isUnstoredSaid = false;
 
   constructor(row: TurnRow, run: Run, supervision: Supervision) {
@@ -63,7 +67,7 @@ export class TurnEffects implements WatchEffects {
     this.#refused.observe(event);
     if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
     else if (event.kind === 'session') this.#enterSession(event.id, event.model);
-    else if (event.kind === 'warning') this.onWarning(event.text);
+    else if (event.kind === 'warning') this.#enterWarning(event.text);
     else if (event.kind === 'result') checkpoint('after-result', this.#supervision.world.env);
   };
 
@@ -100,17 +104,25 @@ export class TurnEffects implements WatchEffects {
     return this.#row.refresh();
   };
 
-  store: WatchEffects['store'] = ({ usage, ...progress }) => {
-    const cost = priced(usage, this.#supervision.settings.prices);
-    this.#row.changeSoon({ ...progress, usage: cost }, (error) => this.#sayUnstored(error));
+  store = (said: Usage): boolean => {
+    const usage = priced(said, this.#supervision.settings.prices);
+    let isStored = true;
+    this.#row.changeSoon({ usage }, (error) => {
+      isStored = false;
+      this.#sayUnstored(error);
+    });
     this.#shares = undefined; // What others take is looked at again.
     checkpoint('after-progress', this.#supervision.world.env);
+    return isStored;
   };
 
-  onWarning = (words: string): void => {
-    this.#warnings++;
-    if (this.#warnings <= WARNINGS_MAX) noteEvent(this.#row.turn, 'warning', words, this.#supervision);
-  };
+  onWarning = (words: string): void => noteWarning(this.#row.turn, words, this.#supervision);
+
+  #enterWarning(words: string): void {
+    if (this.#warnings.has(words) || this.#warnings.size >= WARNINGS_MAX) return;
+    this.#warnings.add(words);
+    this.onWarning(words);
+  }
 
   /** Of the first turn the session is the run's; later ones go on in it. */
   #enterSession(id: string, model: string | null): void {

@@ -1,20 +1,12 @@
 import { statSync } from 'node:fs';
 import type { LiveClient } from '../../clients/client-process.ts';
 import type { AgentEvent, TurnReader } from '../../clients/runs/run-client.ts';
+import { WARNING_SHARE } from '../../core/runs/settings.ts';
 import type { Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { GrowingFile } from '../../sys/growing-file.ts';
-import { bootClockMs, isSameProcess } from '../../sys/process-identity.ts';
-import {
-  judgeTime,
-  passTime,
-  type RunningTime,
-  resumedMs,
-  startTime,
-  type TimeLimits,
-  WARNING_SHARE,
-} from './turn-clocks.ts';
-import { storedMemory, type TurnMemory } from './turn-memory.ts';
+import { isSameProcess } from '../../sys/process-identity.ts';
+import { judgeTime, passTime, type RunningTime, startTime, type TimeLimits } from './turn-clocks.ts';
 
 /** What is done about what a client says and does. */
 export type WatchEffects = {
@@ -24,12 +16,8 @@ export type WatchEffects = {
   readonly overBudget: (usage: Usage) => string | undefined;
   /** The turn as it stands in the database, or undefined when nothing has been written there. */
   readonly turnIfChanged: () => Turn | undefined;
-  /** Stores how far the turn has come. */
-  readonly store: (progress: {
-    readonly offsetBytes: number;
-    readonly usage: Usage;
-    readonly reader: ReturnType<typeof storedMemory>;
-  }) => void;
+  /** Stores what was used. False: that is impossible just now. */
+  readonly store: (usage: Usage) => boolean;
   readonly onWarning: (words: string) => void;
   readonly now: () => Date;
 };
@@ -41,9 +29,8 @@ export type Watching = {
   /** The file of what it says to a person. */
   readonly errors: string;
   readonly limits: TimeLimits;
-  /** The turn as it is when watching begins, and what the supervisor before knew of it. */
+  /** The turn as it is when watching begins. */
   readonly turn: Turn;
-  readonly memory: TurnMemory | undefined;
   readonly effects: WatchEffects;
 };
 
@@ -62,60 +49,51 @@ const ROUND_BYTES = 4 * 1024 * 1024;
 /** Of one turn. What goes on beyond that is no work but a loop. */
 export const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
-/** Follows a client: reads what it says, looks at the clocks and for a stop four times a second, stores how far it is. */
+/**
+ * Follows a client: reads what it says, from the first line on whoever may have read it before, looks at the clocks and
+ * for a stop four times a second, stores what was used.
+ */
 export class TurnWatch {
   readonly #watching: Watching;
   #time: RunningTime;
   /** Since nothing has been added to its output, also to a line that has not ended. */
   #silentSinceMs: number;
   #bytes = 0;
-  #resultAtMs: number | null;
+  #resultAtMs: number | null = null;
   #usage: Usage;
   #exit: Exit | null | undefined;
   #wake: (() => void) | undefined;
   #storedAtMs = Number.NEGATIVE_INFINITY;
-  #hasNews = false;
-  #mustStore = false;
+  /** Something may have to be stored: at first what could not be written when the client was started. */
+  #hasNews = true;
+  /** Once all that was there has been read: before that, a supervisor that died may have known more. */
+  #isUpToDate = false;
   #isNearTimeout = false;
   #problem: string | undefined;
 
   constructor(watching: Watching) {
     this.#watching = watching;
-    const { memory, client, turn } = watching;
+    const { client, turn } = watching;
     const wallMs = watching.effects.now().getTime();
-    const spentMs =
-      memory === undefined
-        ? Math.max(0, wallMs - (turn.startedAtMs ?? wallMs))
-        : resumedMs(memory.time, { wallMs, bootMs: bootClockMs() });
+    const spentMs = Math.max(0, wallMs - (turn.startedAtMs ?? wallMs));
     this.#usage = turn.usage;
     this.#time = startTime({ wallMs, steadyMs: performance.now() }, spentMs);
     this.#silentSinceMs = this.#time.at.steadyMs;
-    this.#resultAtMs = memory?.resultAtMs == null ? null : this.#time.at.steadyMs;
     void client.exited?.then((exit) => {
       this.#exit = exit;
       this.#wake?.();
     });
   }
 
-  /** What was used, as far as the client has said it. */
-  get usage(): Usage {
-    return this.#usage;
-  }
-
-  /** Whether the client has said its last word. */
-  get hasResult(): boolean {
-    return this.#resultAtMs !== null;
-  }
-
   /** Until the client is gone, or has to be ended. */
   async follow(): Promise<Watched> {
-    this.#mustStore = true;
     for (;;) {
-      const hasMore = this.#readRound();
+      const hasMore = this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
+      this.#isUpToDate ||= !hasMore;
       // What it wrote before its end is read by drain(): something that it left behind may write without end.
       const watched = this.#judge(this.#isGone());
-      this.#storeNews(watched === undefined ? 'what is due' : 'all');
       if (watched !== undefined) return watched;
+      this.#storeNews();
       if (hasMore) await new Promise((resolve) => setImmediate(resolve));
       else await this.#nextTick();
     }
@@ -130,7 +108,6 @@ export class TurnWatch {
       ]);
     }
     await this.#watching.output.readRemaining((line) => this.#take(line), OUTPUT_BYTES_MAX);
-    this.#storeNews('all'); // What has been looked at is not looked at again, should we die here.
     return this.#exit ?? null;
   }
 
@@ -141,12 +118,7 @@ export class TurnWatch {
     return this.#exit !== undefined;
   }
 
-  #readRound(): boolean {
-    return this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
-  }
-
   #take(line: string): void {
-    this.#hasNews = true;
     for (const event of this.#watching.reader.read(line)) this.#note(event);
   }
 
@@ -155,18 +127,18 @@ export class TurnWatch {
     effects.onEvent(event);
     if (event.kind === 'usage') {
       this.#usage = event.usage;
+      this.#hasNews = true;
       this.#problem ??= effects.overBudget(event.usage);
     }
     if (event.kind === 'result') this.#resultAtMs ??= performance.now();
-    // What a crash must not make unknown: the session, and that there is a result.
-    if (event.kind === 'session' || event.kind === 'result') this.#mustStore = true;
   }
 
   #judge(isGone: boolean): Watched | undefined {
     if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
     const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
-    if (this.#problem !== undefined && !this.hasResult)
+    if (!this.#isUpToDate) return undefined; // It may have said its result already.
+    if (this.#problem !== undefined && this.#resultAtMs === null)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
     const bytes = output.bytes() + bytesOf(errors);
     if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();
@@ -205,22 +177,11 @@ export class TurnWatch {
     this.#watching.effects.onWarning(`near the time limit of ${seconds(runMs)}`);
   }
 
-  #storeNews(which: 'what is due' | 'all'): void {
+  #storeNews(): void {
     const nowMs = performance.now();
-    const isDue = this.#hasNews && (which === 'all' || nowMs - this.#storedAtMs >= STORE_MS);
-    if (!isDue && !this.#mustStore) return;
+    if (!this.#hasNews || !this.#isUpToDate || nowMs - this.#storedAtMs < STORE_MS) return;
     this.#storedAtMs = nowMs;
-    this.#hasNews = false;
-    this.#mustStore = false;
-    const { output, reader, effects } = this.#watching;
-    const wallMs = effects.now().getTime();
-    const time = { spentMs: this.#time.spentMs, wallMs, bootMs: bootClockMs() };
-    const resultAtMs = this.hasResult ? wallMs : null;
-    effects.store({
-      offsetBytes: output.offset,
-      usage: this.#usage,
-      reader: storedMemory({ reader: reader.state(), time, resultAtMs }),
-    });
+    this.#hasNews = !this.#watching.effects.store(this.#usage);
   }
 
   /** Until the next look, or until the client is gone. */

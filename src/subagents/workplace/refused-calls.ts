@@ -11,6 +11,7 @@ import type { Run } from '../../core/runs/run.ts';
 import { isToolAllowed } from '../../core/runs/tool-policy.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { hookCalls, isRefused } from './hook-tool.ts';
+import { withShortTexts } from './tool-failures.ts';
 
 /**
  * What a run was not let do, for who asked for it: nobody can be asked, so the call was refused, and what would have let it
@@ -43,7 +44,7 @@ export class RefusedCalls {
   /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.set(event.id, event);
+      this.#open.set(event.id, { tool: event.tool, input: withShortTexts(event.input) });
       if (this.#open.size > OPEN_CALLS_MAX) this.#open.delete(this.#open.keys().next().value ?? '');
     } else if (event.kind === 'refused') {
       if (event.id !== null) this.#refuse(event.id);

@@ -221,7 +221,8 @@ function withWorktree(project: Project, { id }: Run, { worktrees }: StatePaths):
   return { ...project, spellings: [...new Set([...project.spellings, ...own])] };
 }
 
-function withShortTexts(input: Json): Json {
+/** A call's input without what is too long to be looked at. */
+export function withShortTexts(input: Json): Json {
   const short = (value: unknown) => (typeof value === 'string' ? cutText(value, TEXT_LENGTH_MAX) : value);
   return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, short(value)]));
 }

@@ -26,7 +26,7 @@ function answer(
   ending: Partial<Ending>,
   announcement: Partial<NewAnnouncement> | null = null,
 ): void {
-  const lane = { maxConcurrent: 100, maxPerRequester: 100, maxPerClient: {} };
+  const lane = { maxConcurrent: 100 };
   const owner = identityOf(process.pid) ?? null;
   const turn = shelf.write((db) => {
     const claimed = claimTurns(lane, NOW_MS, db).find((one) => one.runId === runId);

@@ -13,7 +13,6 @@ import { insertRun, type NewRun } from '../../../src/store/runs/runs.ts';
 import { withRuns } from '../../../src/store/runs/runs-db.ts';
 import { changeTurn, endTurn } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
-import { runFeatures } from '../../../src/subagents/run-features.ts';
 import { identityOf } from '../../../src/sys/process-identity.ts';
 import { pathExists, readTextFile } from '../../../src/sys/runtime-bun.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
@@ -28,14 +27,12 @@ const MINUTE_MS = 60_000;
 const NO_LIMIT = { tokens: null, usd: null };
 const LIMITS = {
   maxQueued: 100_000,
-  maxPerSession: 100_000,
   undeliveredMax: 100_000,
-  undeliveredWarning: 100_000,
   dedupeMs: 0,
   dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
 };
-const LANE = { maxConcurrent: 100_000, maxPerRequester: 100_000, maxPerClient: {} };
+const LANE = { maxConcurrent: 100_000 };
 
 /** `stdin`: what is piped in. */
 export type Changes = Partial<CliContext> & { readonly stdin?: string };
@@ -71,7 +68,7 @@ export function newShelf(config: object = {}): Shelf {
   const key = requesterKey(project, { readTextFile, pathExists });
   const write = <T>(work: (db: Sqlite) => T) => withRuns(home.paths, work);
   const call: Shelf['call'] = (words, { stdin = '', ...changes } = {}) =>
-    callHere((context) => subagentsCommand(context, runFeatures, async () => stdin), words, {
+    callHere((context) => subagentsCommand(context, async () => stdin), words, {
       env: { HOME: home.path, PATH: `${home.path}/bin` },
       cwd: project,
       // Nothing is started: where a supervisor is due, there is no such program.

@@ -2,15 +2,12 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { chooseTurns, type LaneTurn, startOrder } from '../../../src/core/runs/lane-order.ts';
 
-const WIDE = { maxConcurrent: 8, maxPerRequester: 8, maxPerClient: {} };
+const WIDE = { maxConcurrent: 8 };
 
 let position = 0;
-function turn(
-  requester: string,
-  { runId, client = 'claude' }: { runId?: string; client?: string } = {},
-): LaneTurn {
+function turn(requester: string, { runId }: { runId?: string } = {}): LaneTurn {
   position += 1;
-  return { runId: runId ?? `run-${position}`, number: 1, position, requester, client };
+  return { runId: runId ?? `run-${position}`, number: 1, position, requester };
 }
 
 function choose(queued: LaneTurn[], limits = {}, more: Partial<Parameters<typeof chooseTurns>[0]> = {}) {
@@ -36,17 +33,6 @@ test('chooseTurns() goes round: one that queued 100 does not keep another with o
   expect(order).toEqual(['b', 'c', 'a', 'b', 'a', 'a']);
 });
 
-test('chooseTurns() lets one requester have no more than its share, and one client either', () => {
-  const queued = [turn('a'), turn('a'), turn('b'), turn('b')];
-  expect(choose(queued, { maxPerRequester: 1 })).toEqual([queued[0], queued[2]] as LaneTurn[]);
-  const clients = [turn('a'), turn('a'), turn('a', { client: 'codex' })];
-  expect(choose(clients, { maxPerClient: { claude: 1 } })).toEqual([clients[0], clients[2]] as LaneTurn[]);
-  expect(choose(clients, { maxPerClient: { claude: 1 } }, { busy: [turn('b')] })).toEqual([
-    clients[2],
-  ] as LaneTurn[]);
-  expect(choose(clients, { maxPerClient: { claude: 0, codex: 0 } })).toEqual([]);
-});
-
 test('chooseTurns() starts one turn of a run at a time, and none beside one that is busy', () => {
   const queued = [turn('a', { runId: 'r' }), turn('a', { runId: 'r' }), turn('a', { runId: 's' })];
   expect(choose(queued)).toEqual([queued[0], queued[2]] as LaneTurn[]);
@@ -61,7 +47,6 @@ test('startOrder() is the place in the queue, whatever is busy', () => {
 
 const laneTurn = fc.record({
   requester: fc.constantFrom('a', 'b', 'c'),
-  client: fc.constantFrom('claude', 'codex'),
   runId: fc.nat(12).map(String),
 });
 const lane = fc.record({
@@ -69,11 +54,7 @@ const lane = fc.record({
   busy: fc.uniqueArray(laneTurn, { maxLength: 6, selector: (one) => one.runId }),
   starts: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 1, max: 9 })),
 });
-const limits = fc.record({
-  maxConcurrent: fc.nat(10),
-  maxPerRequester: fc.nat(6),
-  maxPerClient: fc.record({ claude: fc.nat(4) }, { requiredKeys: [] }),
-});
+const limits = fc.record({ maxConcurrent: fc.nat(10) });
 
 test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit', () => {
   fc.assert(
@@ -87,27 +68,14 @@ test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit
       };
       const chosen = chooseTurns(all, max);
       const fits = (turns: readonly LaneTurn[]) => {
-        const count = (is: (one: LaneTurn) => boolean) => turns.filter(is).length;
         return (
-          turns.length <= max.maxConcurrent &&
-          new Set(turns.map(({ runId }) => runId)).size === turns.length &&
-          ['a', 'b', 'c'].every(
-            (key) => count(({ requester }) => requester === key) <= max.maxPerRequester,
-          ) &&
-          count(({ client }) => client === 'claude') <= (max.maxPerClient.claude ?? 99)
+          turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length
         );
       };
       for (const [index, one] of chosen.entries()) {
         const before = [...all.busy, ...chosen.slice(0, index)];
         expect(before.length).toBeLessThan(max.maxConcurrent);
-        expect(before.filter(({ requester }) => requester === one.requester).length).toBeLessThan(
-          max.maxPerRequester,
-        );
         expect(before.some(({ runId }) => runId === one.runId)).toBe(false);
-        if (one.client === 'claude') {
-          const claudes = before.filter(({ client }) => client === 'claude').length;
-          expect(claudes).toBeLessThan(max.maxPerClient.claude ?? 99);
-        }
       }
       // A limit that was lowered may be over-run by what is busy already.
       if (fits(all.busy)) {

@@ -18,10 +18,7 @@ test('readRunSettings() gives the defaults when nothing is set', () => {
   expect(readRunSettings({})).toEqual({
     settings: {
       maxConcurrent: 8,
-      maxPerRequester: 8,
-      maxPerClient: {},
       maxQueued: 100,
-      maxPerSession: 200,
       archiveAfterMinutes: 60,
       runTimeoutSeconds: 0,
       idleTimeoutSeconds: 0,
@@ -65,7 +62,6 @@ test('readRunSettings() reads the examples of the seed', () => {
   expect(settings).toEqual({
     ...DEFAULTS,
     maxConcurrent: 1,
-    maxPerRequester: 1,
     model: 'haiku',
     agents: [
       {
@@ -92,9 +88,7 @@ test('readRunSettings() reads the examples of the seed', () => {
 });
 
 const taken: [key: string, value: unknown, settings: object][] = [
-  [`${SUBAGENTS}.maxConcurrent`, 3, { maxConcurrent: 3, maxPerRequester: 3 }],
-  [`${SUBAGENTS}.maxPerRequester`, 5, { maxPerRequester: 5 }],
-  [`${SUBAGENTS}.maxPerClient`, { codex: 2 }, { maxPerClient: { codex: 2 } }],
+  [`${SUBAGENTS}.maxConcurrent`, 3, { maxConcurrent: 3 }],
   [`${SUBAGENTS}.maxQueued`, 0, { maxQueued: 0 }],
   [`${SUBAGENTS}.archiveAfterMinutes`, 0, { archiveAfterMinutes: 0 }],
   [`${SUBAGENTS}.client`, 'codex', { client: 'codex' }],
@@ -119,9 +113,6 @@ const refused: [key: string, value: unknown][] = [
   [`${SUBAGENTS}.maxConcurrent`, 0],
   [`${SUBAGENTS}.maxConcurrent`, 1.5],
   [`${SUBAGENTS}.maxConcurrent`, '8'],
-  [`${SUBAGENTS}.maxPerRequester`, -1],
-  [`${SUBAGENTS}.maxPerClient`, 5],
-  [`${SUBAGENTS}.maxPerSession`, 0],
   [`${SUBAGENTS}.archiveAfterMinutes`, -1],
   [`${SUBAGENTS}.runTimeoutSeconds`, 1e9],
   [`${SUBAGENTS}.client`, 'cursor'],
@@ -155,7 +146,6 @@ describe('of a list or an object', () => {
   test('the good parts are taken, and each bad one is a problem of its own', () => {
     const { settings, problems } = readRunSettings({
       agents: {
-        defaults: { subagents: { maxPerClient: { codex: 2, gemini: 0, cursor: 1 } } },
         list: [
           { id: 'Reviewer', agentDir: 'relative', workspace: '/srv/desk', subagents: { thinking: 'high' } },
           { id: 'reviewer' },
@@ -177,14 +167,11 @@ describe('of a list or an object', () => {
         },
       },
     });
-    expect(settings.maxPerClient).toEqual({ codex: 2 });
     expect(settings.agents.map(({ id }) => id)).toEqual(['reviewer', 'fixer']);
     expect(settings.agents[0]).toMatchObject({ agentDir: null, workspace: '/srv/desk', thinking: 'high' });
     expect(settings.agents[1]?.tools).toEqual({ deny: ['exec'], allow: null });
     expect(settings.prices.map(({ model }) => model)).toEqual(['a/m', 'm']);
     expect(problems.map((problem) => problem.slice(0, problem.indexOf(': ')))).toEqual([
-      `${SUBAGENTS}.maxPerClient.gemini`,
-      `${SUBAGENTS}.maxPerClient.cursor`,
       'agents.list[0].agentDir',
       'agents.list[1]',
       'agents.list[2]',

@@ -21,7 +21,7 @@ const due = (nowMs: number, db: Sqlite) => dueArchives(nowMs, 10, db).map(({ id 
 /** Hands everything out and has it settled at that time. */
 function deliver(db: Sqlite, nowMs: number): void {
   const listener = { requester: A, session: null, owner: 'o', isPerson: true };
-  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 99, quietMs: 1 }, db);
+  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 99 }, db);
   acknowledge('o', nowMs, db);
 }
 
@@ -62,7 +62,7 @@ describe('a run is archived', () => {
       const doomed = ended(db, { cleanup: 'delete' });
       expect(due(FAR_MS, db)).toEqual([]);
       const listener = { requester: A, session: null, owner: 'o', isPerson: true };
-      takeAnnouncements(listener, { nowMs: ENDED_MS, leaseMs: 1, limit: 9, quietMs: 1 }, db);
+      takeAnnouncements(listener, { nowMs: ENDED_MS, leaseMs: 1, limit: 9 }, db);
       expect(due(FAR_MS, db)).toEqual([]);
       // Even where a time stands there.
       db.run('UPDATE runs SET archive_at = 1 WHERE id = ?', doomed.runId);

@@ -96,12 +96,6 @@ describe('insertRun()', () => {
       words: '3 turns wait already, the most is 3',
     },
     {
-      why: 'session',
-      limit: { maxPerSession: 3 },
-      fill: (db: Sqlite) => ended(db, { session: 's1' }),
-      words: 'This session has had 3 sub-agents, the most is 3',
-    },
-    {
       why: 'undelivered',
       limit: { undeliveredMax: 3 },
       fill: (db: Sqlite, index: number) => ended(db, {}, { id: `id-${index}` }),
@@ -137,12 +131,6 @@ describe('insertRun()', () => {
       appendTurn(step, db);
       expect(spawn(db, {}, { ...LIMITS, maxQueued: 1 }).kind).toBe('inserted');
       expect(spawn(db, {}, { ...LIMITS, maxQueued: 1 })).toMatchObject({ why: 'queue' });
-    }));
-
-  test('lets a person, who has no session, have as many as they like', () =>
-    inHome(({ db }) => {
-      ended(db);
-      expect(spawn(db, {}, { ...LIMITS, maxPerSession: 1 }).kind).toBe('inserted');
     }));
 
   test('says how much was not taken in', () =>

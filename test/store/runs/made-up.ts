@@ -21,14 +21,12 @@ export const B = 'agent:main:bank-2';
 const NO_LIMIT = { tokens: null, usd: null };
 export const LIMITS: SpawnLimits = {
   maxQueued: 1000,
-  maxPerSession: 1000,
   undeliveredMax: 1000,
-  undeliveredWarning: 25,
   dedupeMs: 60_000,
   dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
 };
-export const LANE = { maxConcurrent: 8, maxPerRequester: 8, maxPerClient: {} };
+export const LANE = { maxConcurrent: 8 };
 
 export type Home = { readonly paths: StatePaths; readonly db: Sqlite; readonly open: () => Sqlite };
 
@@ -108,11 +106,9 @@ export function accepted(db: Sqlite, fields: RunFields = {}): Turn {
 /** A run whose first turn runs. */
 export function started(db: Sqlite, fields: RunFields = {}): Turn {
   const { runId } = accepted(db, fields);
-  const [claimed] = claimTurns(
-    { ...LANE, maxConcurrent: 10_000, maxPerRequester: 10_000 },
-    NOW_MS,
-    db,
-  ).filter((turn) => turn.runId === runId);
+  const [claimed] = claimTurns({ ...LANE, maxConcurrent: 10_000 }, NOW_MS, db).filter(
+    (turn) => turn.runId === runId,
+  );
   const owner = { pid: 7, start: '70', boot: 'b' };
   const turn = claimed && changeTurn(claimed, { state: 'running', owner, launchedAtMs: NOW_MS }, db);
   if (turn === undefined) throw new Error(`Cannot start run "${runId}"`);

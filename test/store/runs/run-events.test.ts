@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { addRunEvent, runEvents } from '../../../src/store/runs/run-events.ts';
+import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/store/runs/run-events.ts';
 import { inHome, NOW_MS } from './made-up.ts';
 
 const EVENT = { runId: 'r1', turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' };
@@ -35,4 +35,15 @@ test('addRunEvent() keeps a bounded number for each run, the newest, and bounded
     const detail = runEvents('r1', 1, db)[0]?.detail ?? '';
     expect(detail).toStartWith('a 한');
     expect(detail.length).toBe(1000);
+  }));
+
+test('addRunEventOnce() adds what was not noted of the turn before, also when it was cut', () =>
+  inHome(({ db }) => {
+    const long = { ...EVENT, detail: `line\n${'x'.repeat(9000)}` };
+    for (const event of [EVENT, EVENT, long, long, { ...EVENT, turn: 2 }]) addRunEventOnce(event, db);
+    expect(runEvents('r1', 9, db).map(({ turn, detail }) => [turn, detail.length])).toEqual([
+      [1, 5],
+      [1, 1000],
+      [2, 5],
+    ]);
   }));

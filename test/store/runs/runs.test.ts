@@ -74,7 +74,7 @@ describe('listRuns()', () => {
     inHome(({ db }) => {
       const first = ended(db);
       const listener = { requester: A, session: null, owner: 'o', isPerson: false };
-      const options = { nowMs: NOW_MS + 2000, leaseMs: 10, limit: 9, quietMs: 10 };
+      const options = { nowMs: NOW_MS + 2000, leaseMs: 10, limit: 9 };
       const delivery = () => listRuns({ limit: 1 }, db)[0]?.delivery;
       expect(delivery()).toBe('pending');
       takeAnnouncements(listener, options, db);

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isTerminal, OUTCOMES, type Stop, type Turn } from '../../../src/core/runs/turn.ts';
+import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { claimTurns } from '../../../src/store/runs/lane.ts';
 import { reword, takeAnnouncements } from '../../../src/store/runs/outbox.ts';
 import { changeTurn, endTurn, getTurn, requestStop } from '../../../src/store/runs/turns.ts';
@@ -18,7 +19,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('claim'), who }),
   fc.record({ kind: fc.constant('adopt'), who }),
   fc.record({ kind: fc.constant('run'), who }),
-  fc.record({ kind: fc.constant('progress'), who, bytes: fc.nat(1000) }),
+  fc.record({ kind: fc.constant('progress'), who, tokens: fc.nat(1000) }),
   fc.record({ kind: fc.constant('stopping'), who }),
   fc.record({
     kind: fc.constant('stop'),
@@ -59,7 +60,7 @@ function take(one: Step, seen: Seen, nowMs: number): Turn | undefined {
       return undefined;
     }
     case 'progress':
-      after(changeTurn(turn, { offsetBytes: 'bytes' in one ? one.bytes : 0 }, db));
+      after(changeTurn(turn, { usage: { ...NO_USAGE, inputTokens: 'tokens' in one ? one.tokens : 0 } }, db));
       return undefined;
     case 'stop': {
       const reason = 'reason' in one ? (one.reason as Stop['reason']) : 'requested';
@@ -83,7 +84,7 @@ function take(one: Step, seen: Seen, nowMs: number): Turn | undefined {
     default:
       takeAnnouncements(
         { requester: A, session: null, owner: `${one.who}`, isPerson: false },
-        { nowMs, leaseMs: 3, limit: 9, quietMs: 1 },
+        { nowMs, leaseMs: 3, limit: 9 },
         db,
       );
       return undefined;

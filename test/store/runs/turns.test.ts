@@ -9,7 +9,6 @@ import {
   changeTurn,
   endTurn,
   getTurn,
-  readerState,
   requestStop,
   turnsOf,
 } from '../../../src/store/runs/turns.ts';
@@ -43,10 +42,8 @@ describe('changeTurn()', () => {
           launchedAtMs: NOW_MS + 2,
           owner: { pid: 3, start: '30', boot: 'boot-1' },
           process: { pid: 4, start: '40', boot: '' },
-          offsetBytes: 77,
           usage,
           notes: ['one', 'two'],
-          reader: { last: 'word', deep: [1, null] },
         },
         db,
       );
@@ -59,21 +56,18 @@ describe('changeTurn()', () => {
         launchedAtMs: NOW_MS + 2,
         owner: { pid: 3, start: '30', boot: 'boot-1' },
         process: { pid: 4, start: '40', boot: '' },
-        offsetBytes: 77,
         usage,
         notes: ['one', 'two'],
         version: 3,
       });
       expect(getTurn(turn.runId, 1, open())).toEqual(changed);
-      expect(readerState(turn.runId, 1, db)).toEqual({ last: 'word', deep: [1, null] });
-      expect(readerState(turn.runId, 2, db)).toBeUndefined();
     }));
 
   test('gives undefined and changes nothing when somebody was faster', () =>
     inHome(({ db, open }) => {
       const turn = started(db);
-      const other = changeTurn(turn, { offsetBytes: 5 }, open());
-      expect(changeTurn(turn, { offsetBytes: 9 }, db)).toBeUndefined();
+      const other = changeTurn(turn, { notes: ['first'] }, open());
+      expect(changeTurn(turn, { notes: ['second'] }, db)).toBeUndefined();
       expect(getTurn(turn.runId, 1, db)).toEqual(other);
     }));
 
@@ -121,7 +115,7 @@ describe('endTurn()', () => {
   test('is not held up by a change that it has not seen', () =>
     inHome(({ db, open }) => {
       const turn = started(db);
-      changeTurn(turn, { offsetBytes: 5 }, open());
+      changeTurn(turn, { notes: ['first'] }, open());
       expect(endTurn(turn, ending(), announcement(), db)?.state).toBe('success');
       expect(undelivered(A, db)).toBe(1);
     }));

@@ -59,7 +59,7 @@ function work(db: Sqlite): void {
   }
   for (const requester of requesters) {
     const owner = `${process.pid}`;
-    const options = { nowMs: Date.now(), leaseMs: LEASE_MS, limit: 3, quietMs: LEASE_MS };
+    const options = { nowMs: Date.now(), leaseMs: LEASE_MS, limit: 3 };
     // As the next call of an owner does, but with the ids.
     for (const id of acknowledge(owner, options.nowMs, db)) say('acked', id);
     const listener = { requester, session: null, owner, isPerson: false };

@@ -9,7 +9,7 @@ const [sign = ''] = process.argv.slice(2);
 await using sup = supervisorHome({ announce: { mode: 'raw' } });
 const { turn } = sup.accept(`[[until ${sign}]]`);
 const supervisor = sup.supervise(turn);
-await sup.until('the client works', () => (sup.story(turn.runId).turns[0]?.offsetBytes ?? 0) > 0);
+await sup.until('the client works', () => sup.story(turn.runId).run.sessionId !== null);
 const fillers: string[] = [];
 for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) fill(bytes);
 writeFileSync(sign, '');

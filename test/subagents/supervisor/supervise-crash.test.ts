@@ -4,6 +4,7 @@ import type { Turn } from '../../../src/core/runs/turn.ts';
 import { isTerminal } from '../../../src/core/runs/turn.ts';
 import { withRuns } from '../../../src/store/runs/runs-db.ts';
 import { activeTurns, changeTurn } from '../../../src/store/runs/turns.ts';
+import { readEvents } from '../../support/home.ts';
 import { onlyTurn, type Story, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Supervisors and clients that are killed at any moment: every run ends once, is announced once, leaves no process. */
@@ -119,18 +120,24 @@ describe('a supervisor that is killed', () => {
   );
 
   test(
-    'while the client works is followed by one that goes on where it was, with the deadline of the first',
+    'while the client works is followed by one with the deadline of the first, which does nothing twice and leaves nothing out',
     async () => {
       await using sup = supervisorHome({ announce: { mode: 'raw' } });
       const file = `${sup.home.path}/go`;
-      const { turn } = sup.accept(`[[messages 5]] [[slow 1500]] [[until ${file}]]`, {
-        runTimeoutMs: 600_000,
-      });
+      const { turn } = sup.accept(
+        `[[failing one]] [[failing two]] [[slow 1500]] [[until ${file}]] [[failing three]]`,
+        { runTimeoutMs: 600_000 },
+      );
+      const warnings = () =>
+        sup.story(turn.runId).events.flatMap(({ type, detail }) => (type === 'warning' ? [detail] : []));
+      const failures = () => readEvents(sup.home.paths, 'tool_error').map(({ data }) => data.command);
       const first = sup.supervise(turn);
       await sup.until(
-        'it has stored how far it is',
-        () => (sup.story(turn.runId).turns[0]?.offsetBytes ?? 0) > 2000,
+        'it has stored what was used',
+        () => (sup.story(turn.runId).turns[0]?.usage.inputTokens ?? 0) > 500,
       );
+      expect(warnings()).toHaveLength(2);
+      expect(failures().length).toBeGreaterThan(0);
       first.kill('SIGKILL');
       await first.exited;
       const before = sup.story(turn.runId).turns[0];
@@ -146,6 +153,9 @@ describe('a supervisor that is killed', () => {
       expect(work).toMatchObject({ state: 'success', result: 'the work is done', exit: null });
       expect(work.deadlineAtMs).toBe(before?.deadlineAtMs ?? Number.NaN);
       expect(work.process).toEqual(before?.process ?? null);
+      const words = (script: string) => `the service is asked again: ${script}`;
+      expect(warnings()).toEqual(['one', 'two', 'three'].map(words));
+      expect(failures()).toEqual(['npm run one', 'npm run two', 'npm run three']);
       // Each message was counted once.
       const messages = readFileSync(`${sup.home.paths.runs}/${turn.runId}/turn-1.jsonl`, 'utf8').split(
         '"type":"assistant"',
@@ -196,7 +206,7 @@ describe('a supervisor that is killed', () => {
       await using sup = supervisorHome({ announce: { mode: 'raw' } });
       const { turn } = sup.accept('[[hang]]', { runTimeoutMs: 1500 });
       const first = sup.supervise(turn);
-      await sup.until('the client works', () => (sup.story(turn.runId).turns[0]?.offsetBytes ?? 0) > 0);
+      await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.usage.inputTokens === 100);
       first.kill('SIGKILL');
       await first.exited;
       const deadlineMs = sup.story(turn.runId).turns[0]?.deadlineAtMs ?? Number.NaN;
@@ -205,6 +215,37 @@ describe('a supervisor that is killed', () => {
       const work = expectWhole(sup, sup.story(turn.runId), ['timeout']);
       expect(work).toMatchObject({ state: 'timeout', result: 'hanging', deadlineAtMs: deadlineMs });
       expect((work.stop?.atMs ?? 0) - deadlineMs).toBeLessThan(10_000);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is followed by one that knows the result which came in time, however much stands before it',
+    async () => {
+      await using sup = supervisorHome({ announce: { mode: 'raw' } });
+      const [go, end] = ['go', 'end'].map((name) => `${sup.home.path}/${name}`);
+      const { turn } = sup.accept(`[[stream 24]] [[until ${go}]] [[close-stdout ${end}]]`, {
+        runTimeoutMs: 3000,
+      });
+      const first = sup.supervise(turn);
+      await sup.until('the client works', () => sup.story(turn.runId).run.sessionId !== null);
+      first.kill('SIGKILL');
+      await first.exited;
+      sup.home.put('go', '');
+      const deadlineMs = sup.story(turn.runId).turns[0]?.deadlineAtMs ?? Number.NaN;
+      await sup.until('the deadline is over', () => Date.now() > deadlineMs);
+      const second = sup.supervise(turn);
+      await sup.until('all of it is read', () => {
+        const { state, usage } = onlyTurn(sup.story(turn.runId));
+        return usage.costUsd !== null || isTerminal(state);
+      });
+      sup.home.put('end', '');
+      await second.exited;
+      expect(onlyTurn(sup.story(turn.runId))).toMatchObject({
+        state: 'success',
+        result: 'closed',
+        stop: null,
+      });
     },
     TIMEOUT_MS,
   );
@@ -236,7 +277,7 @@ describe('a supervisor that is killed', () => {
       await using sup = supervisorHome();
       const { turn } = sup.accept('[[setsid]] [[hang]]');
       const first = sup.supervise(turn);
-      await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.offsetBytes !== 0);
+      await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.usage.inputTokens === 100);
       const client = sup.story(turn.runId).turns[0]?.process?.pid ?? 0;
       first.kill('SIGKILL');
       process.kill(client, 'SIGKILL');

@@ -130,7 +130,7 @@ describe('a turn ends', () => {
       const file = `${sup.home.path}/go`;
       const { turn } = sup.accept(`[[close-stdout ${file}]]`);
       const supervisor = sup.supervise(turn);
-      await sup.until('the result is stored', () => (sup.story(turn.runId).turns[0]?.offsetBytes ?? 0) > 300);
+      await sup.until('the result is stored', () => sup.story(turn.runId).turns[0]?.usage.costUsd != null);
       expect(supervisor.exitCode).toBeNull();
       sup.home.put('go', '');
       await supervisor.exited;
@@ -158,8 +158,6 @@ describe('the output', () => {
         result: '끝\u2028가나다\u2029\u0085😀',
         usage: { inputTokens: 700 },
       });
-      expect(turn.offsetBytes).toBeGreaterThan(130_000_000);
-      expect(turn.offsetBytes).toBe(Bun.file(`${sup.home.paths.runs}/${story.run.id}/turn-1.jsonl`).size);
     },
     TIMEOUT_MS,
   );

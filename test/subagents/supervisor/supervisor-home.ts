@@ -94,9 +94,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
     const limits = {
       ...{
         maxQueued: 1000,
-        maxPerSession: 10_000,
         undeliveredMax: 1000,
-        undeliveredWarning: 1000,
         dedupeMs: 0,
         dedupesFailed: false,
       },
@@ -106,7 +104,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       const inserted = insertRun(fresh, uuid, limits, db);
       if (inserted.kind !== 'inserted') throw new Error(`Cannot accept the run: ${inserted.kind}`);
       runIds.push(fresh.id);
-      const lane = { maxConcurrent: 1000, maxPerRequester: 1000, maxPerClient: {} };
+      const lane = { maxConcurrent: 1000 };
       const turn = claimTurns(lane, nowMs, db).find(({ runId }) => runId === fresh.id);
       if (turn === undefined) throw new Error('Cannot give the run a slot');
       return { run: inserted.run, turn };
@@ -171,7 +169,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       withRuns(paths, (db) =>
         takeAnnouncements(
           { requester: REQUESTER, session: null, owner, isPerson: true },
-          { nowMs, leaseMs: 600_000, limit: 100, quietMs: 600_000 },
+          { nowMs, leaseMs: 600_000, limit: 100 },
           db,
         ),
       ),

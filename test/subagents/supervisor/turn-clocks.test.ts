@@ -5,7 +5,6 @@ import {
   type ClockTimes,
   judgeTime,
   passTime,
-  resumedMs,
   startTime,
 } from '../../../src/subagents/supervisor/turn-clocks.ts';
 
@@ -71,22 +70,6 @@ describe('passTime()', () => {
     });
     expect(time.spentMs).toBe(HOUR_MS);
   });
-});
-
-describe('resumedMs()', () => {
-  const stored = { spentMs: 1000, wallMs: START.wallMs, bootMs: 70_000 };
-  const rows: readonly [string, number, number, number][] = [
-    ['counts what passed while nobody looked', 5000, 5000, 6000],
-    ['counts nothing for a clock that was set forward', HOUR_MS + 5000, 5000, 6000],
-    ['counts what passed for a clock that was set back', -HOUR_MS + 5000, 5000, 6000],
-    ['counts no less than before when the system says that it started later', 5000, -60_000, 1000],
-  ];
-  for (const [what, wallMs, bootMs, expected] of rows) {
-    test(what, () => {
-      const now = { wallMs: stored.wallMs + wallMs, bootMs: stored.bootMs + bootMs };
-      expect(resumedMs(stored, now)).toBe(expected);
-    });
-  }
 });
 
 describe('judgeTime()', () => {

@@ -4,7 +4,6 @@ import type { Exit, Outcome, Stop } from '../../../src/core/runs/turn.ts';
 import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { type BudgetShare, judgeBudget, usdLeft } from '../../../src/subagents/supervisor/turn-budget.ts';
 import { endingOf, endingWithout } from '../../../src/subagents/supervisor/turn-ending.ts';
-import { readMemory, storedMemory } from '../../../src/subagents/supervisor/turn-memory.ts';
 
 const NO_LIMIT = { tokens: null, usd: null };
 const usage = (tokens: number, costUsd: number | null = null) => ({
@@ -99,40 +98,5 @@ describe('endingWithout()', () => {
     });
     const stopped = { ...what, stop: { reason: 'requested', by: 'x', atMs: 1 } } as const;
     expect(endingWithout(stopped, NO_USAGE)).toMatchObject({ outcome: 'stopped', error: null });
-  });
-});
-
-describe('a memory', () => {
-  const memory = {
-    reader: {
-      text: 'fine',
-      sessionId: 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF',
-      usage: { inputTokens: 5 },
-      list: ['x'],
-    },
-    time: { spentMs: 5, wallMs: 6, bootMs: 7 },
-    resultAtMs: null,
-  };
-
-  test('comes back as it was', () => {
-    expect(readMemory(JSON.parse(JSON.stringify(storedMemory(memory))))).toEqual(memory);
-  });
-
-  test('holds no secret, at any depth', () => {
-    const secret = `sk-ant-${'a1B2c3D4'.repeat(5)}`;
-    const reader = { text: `key ${secret}`, deep: { list: [{ output: secret }] }, sessionId: 'plain' };
-    expect(JSON.stringify(storedMemory({ ...memory, reader }))).not.toContain(secret);
-  });
-
-  test('is none when it is of another form', () => {
-    for (const stored of [
-      undefined,
-      {},
-      { reader: {} },
-      { reader: [], time: memory.time },
-      { time: memory.time },
-    ]) {
-      expect(readMemory(stored)).toBeUndefined();
-    }
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
 import { runEvents } from '../../src/store/runs/run-events.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
-import { issueToken } from '../../src/store/runs/tokens.ts';
 import { ended, started } from '../store/runs/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ConnectOptions, connect, keyOf, projectIn, SERVER } from './mcp-client.ts';
@@ -20,16 +19,6 @@ const CALLS: readonly [string, Json][] = [
   ['subagents', { action: 'stop', target: 'all' }],
 ];
 
-function tokenFor(
-  home: Home,
-  role: 'main' | 'subagent',
-  runId: string | null,
-  expiresAtMs: number | null = null,
-) {
-  const request = { role, runId, client: 'claude', nowMs: Date.now(), expiresAtMs };
-  return withRuns(home.paths, (db) => issueToken(request, db));
-}
-
 /** A server that is started below a process with this environment, and has itself only what a client leaves it. */
 function startedBelow(environment: string): readonly string[] {
   const quoted = SERVER.map((word) => `'${word}'`).join(' ');
@@ -38,7 +27,7 @@ function startedBelow(environment: string): readonly string[] {
 }
 
 /** Everything is refused and written down, nothing is started, and nothing of what waits is told. */
-async function checkRefused(home: Home, options: ConnectOptions, why: string, runId: string | null) {
+async function checkRefused(home: Home, options: ConnectOptions, runId: string | null) {
   const before = withRuns(home.paths, (db) => {
     ended(db, { key: keyOf(projectIn(home)) });
     return db.all('SELECT * FROM turns');
@@ -58,61 +47,25 @@ async function checkRefused(home: Home, options: ConnectOptions, why: string, ru
     expect(db.all('SELECT * FROM turns')).toEqual(before);
     const events = runEvents(runId, 100, db).filter(({ type }) => type === 'refused');
     expect(events.map(({ actor, detail }) => `${actor} ${detail}`)).toEqual(
-      CALLS.map(([tool]) => `mcp ${tool}: ${why}`),
+      CALLS.map(([tool]) => `mcp ${tool}: inside a run`),
     );
   });
 }
 
 describe('a sub-agent', () => {
-  test('by its token is told of no tool and refused every call', async () => {
+  test('by the mark in its own environment is told of no tool and refused every call', async () => {
     using home = temporaryHome();
     const { runId } = withRuns(home.paths, (db) => started(db, { key: keyOf(projectIn(home)) }));
-    const SELF_GENERATION_TOKEN = tokenFor(home, 'subagent', runId);
-    await checkRefused(home, { env: { SELF_GENERATION_TOKEN } }, 'the token of a sub-agent', runId);
-  });
-
-  test('by the mark in its own environment is one, whatever token it has', async () => {
-    using home = temporaryHome();
-    const { runId } = withRuns(home.paths, (db) => started(db, { key: keyOf(projectIn(home)) }));
-    const env = { SELF_GENERATION_TOKEN: tokenFor(home, 'main', null), SELF_GENERATION_RUN: `${runId}/1` };
-    await checkRefused(home, { env }, 'inside a run', runId);
+    await checkRefused(home, { env: { SELF_GENERATION_RUN: `${runId}/1` } }, runId);
   });
 
   test('by the mark of a process above it is one, with an empty environment of its own', async () => {
     using home = temporaryHome();
-    await checkRefused(home, { command: startedBelow('SELF_GENERATION_RUN=x/1') }, 'inside a run', null);
-  });
-
-  test('with a token that nobody issued, or that has run out, is refused like one', async () => {
-    using home = temporaryHome();
-    const forged = { env: { SELF_GENERATION_TOKEN: 'forged' } };
-    await checkRefused(home, forged, 'its token is not known', null);
-    using other = temporaryHome();
-    const SELF_GENERATION_TOKEN = tokenFor(other, 'main', null, 1);
-    await checkRefused(other, { env: { SELF_GENERATION_TOKEN } }, 'its token is not known', null);
-  });
-});
-
-describe('a token', () => {
-  test('that cannot be looked up is worth nothing', async () => {
-    using home = temporaryHome();
-    home.put('.self-generation/data/runs.db', 'no database at all, but of some length');
-    await using connected = await connect(home, { env: { SELF_GENERATION_TOKEN: 'x' } });
-    expect((await connected.client.listTools()).tools).toEqual([]);
-    expect((await connected.call('agents_list')).value).toMatchObject({ status: 'forbidden' });
+    await checkRefused(home, { command: startedBelow('SELF_GENERATION_RUN=x/1') }, null);
   });
 });
 
 describe('a main session', () => {
-  test('has no token, or one of its own', async () => {
-    using home = temporaryHome();
-    for (const env of [{}, { SELF_GENERATION_TOKEN: tokenFor(home, 'main', null) }]) {
-      await using connected = await connect(home, { env });
-      expect((await connected.client.listTools()).tools).toHaveLength(6);
-      expect((await connected.call('agents_list')).isError).toBe(false);
-    }
-  });
-
   test('is one below a process without the mark', async () => {
     using home = temporaryHome();
     await using connected = await connect(home, { command: startedBelow('SELF_GENERATION_OTHER=x/1') });
