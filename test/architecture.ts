@@ -13,11 +13,11 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   'store/sqlite-node.ts': ['store/sqlite.ts', 'node:module', 'better-sqlite3'],
   lessons: ['lessons', 'core'],
   hooks: ['hooks', 'store', 'lessons', 'core', '#runtime'],
-  setup: ['setup', 'sys', 'store', 'core', 'node:', 'jsonc-parser'],
+  setup: ['setup', 'sys', 'store', 'core', 'node:', '@decimalturn/toml-patch', 'diff', 'jsonc-parser', 'zod'],
   clients: ['clients', 'core'],
   subagents: ['subagents', 'clients', 'hooks', 'sys', 'store', 'core', 'node:', 'zod'],
   mcp: ['mcp', 'subagents', 'store', 'core', 'sys', 'node:', '@modelcontextprotocol/sdk', 'zod'],
-  learn: ['learn', 'lessons', 'clients', 'setup', 'hooks', 'sys', 'store', 'core', 'node:', 'zod', 'diff'],
+  learn: ['learn', 'lessons', 'clients', 'setup', 'hooks', 'sys', 'store', 'core', 'node:', 'zod'],
   cli: [
     'cli',
     'subagents',

@@ -16,14 +16,15 @@ import { readPlainFile } from '../sys/plain-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { readAgentFiles, writingAgents } from './agents.ts';
 import { type ClientVersion, clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
+import { type EditedFile, editFile, readText } from './file-plan.ts';
+import { recogniseEntry } from './hook-command.ts';
 import {
   type DirectoriesChanged,
   hookModeIn,
+  knownManifest,
   type Manifest,
   manifestText,
   mergeManifest,
-  readManifest,
-  writeManifest,
 } from './manifest.ts';
 import {
   type McpOutcome,
@@ -32,15 +33,8 @@ import {
   mcpWarnings,
   registerMcp,
 } from './mcp-registration.ts';
-import { locate, type Place, readSettings } from './place.ts';
-import {
-  describeNote,
-  editSettings,
-  refused,
-  registrationFor,
-  type SettingsOutcome,
-} from './settings-edit.ts';
-import { registerHooks } from './settings-file.ts';
+import { locate, type Place } from './place.ts';
+import { registerHooks, registrationFor, type SettingsNote, unregisterHooks } from './settings-file.ts';
 import { type Failure, RUN_AGAIN, rollBack, type SetupProblem, type SetupStep, type Work } from './steps.ts';
 
 export type InstallOptions = {
@@ -93,34 +87,39 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
   try {
-    const earlier = earlierManifest(place.paths);
+    const earlier = knownManifest(place.paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
-    const registration = registrationFor({
-      ...options,
-      place,
-      features,
-      mode,
-      binaryBefore: earlier?.binary,
-    });
-    const preview = registerHooks(readSettings(place.settings), registration);
+    const owner = { ...options, place, binaryBefore: earlier?.binary };
+    const registration = registrationFor({ ...owner, features, mode });
+    const preview = registerHooks(readText(place.settings), registration);
     if (preview.kind === 'refused') return refused(place, preview.reason);
     const ownsHome = isMissingOrEmpty(place.paths.home);
     const directories = makeDirectories(place, work);
     copyBinary(options.executablePath, place.paths.binary, work);
     const configWritten = writeConfig(place, options, work);
-    const settings = editSettings({ place, registration, earlier, work, now: options.now });
-    if (settings.kind === 'failed') {
-      rollBack(work);
-      return settings;
+    let notes: readonly SettingsNote[] = [];
+    const settings = editFile(
+      {
+        path: place.settings,
+        what: 'settings',
+        edit: (text) => {
+          const result = registerHooks(text, registration);
+          if (result.kind !== 'refused') notes = result.notes;
+          return result;
+        },
+        holdsOurs: (text) =>
+          unregisterHooks(text, (entry) => recogniseEntry(entry, registration)?.kind === 'ours').kind !==
+          'unchanged',
+        known: earlier?.settings.find((record) => record.path === place.settings),
+      },
+      { backups: place.paths.backups, now: options.now, work },
+    );
+    if (settings.kind === 'refused') {
+      rollBack(work.undo);
+      return refused(place, settings.reason);
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    const mcp = registerMcp({
-      request: mcpRequest(options.mcp),
-      owner: { ...options, place, binaryBefore: earlier?.binary },
-      earlier,
-      work,
-      now: options.now,
-    });
+    const mcp = registerMcp({ request: mcpRequest(options.mcp), owner, earlier, work, now: options.now });
     saveManifest(
       place,
       { ownsHome, directories, configWritten, settings, mcp, mode, now: options.now },
@@ -131,7 +130,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     );
     const warnings = [
       ...clientWarnings(client, mode),
-      ...settings.notes.map(describeNote),
+      ...notes.map(describeNote),
       ...mcpWarnings(mcp),
       ...ignored.map((note) => `${place.paths.config}: ${note}`),
     ];
@@ -148,7 +147,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       upToDate,
     };
   } catch (error) {
-    rollBack(work);
+    rollBack(work.undo);
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: 'failed', action: 'install', reason, advice: RUN_AGAIN };
   }
@@ -173,23 +172,26 @@ async function askVersion(options: InstallOptions): Promise<ClientVersion> {
   return findClientVersion(options);
 }
 
-function earlierManifest(paths: StatePaths): Manifest | undefined {
-  const result = readManifest(paths.manifest);
-  return result.kind === 'read' ? result.manifest : undefined;
+/** The failure of not being able to register hooks, with nothing changed. */
+function refused(place: Place, reason: string): Failure {
+  return { kind: 'failed', action: `register hooks in "${place.settings}"`, reason, advice: RUN_AGAIN };
 }
 
-function makeDirectories({ paths, claudeDirectory }: Place, work: Work): DirectoriesChanged {
-  const ours = [
-    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
-    ...[dirname(paths.hookLog), paths.backups],
-  ];
+/** A note for the user, as a sentence. */
+function describeNote(note: SettingsNote): string {
+  if (note.kind === 'hooks-disabled') {
+    return 'Your settings have "disableAllHooks": true: no hook runs until you remove it.';
+  }
+  return `Replaced ${note.commands.length} hooks of an earlier self-generation, so that none runs twice.`;
+}
+
+/** Ours; those of the client are made with the files that go into them. */
+function makeDirectories({ paths }: Place, work: Work): DirectoriesChanged {
   const createdDirectories: string[] = [];
   const modesBefore: { path: string; mode: number }[] = [];
-  for (const path of [...ours, claudeDirectory]) {
-    const existed = existsSync(path);
-    const isPrivate = path !== claudeDirectory;
-    if (!existed) work.steps.push({ what: 'directory', path, change: 'created' });
-    if (work.dryRun || (existed && !isPrivate)) continue;
+  for (const path of ourDirectories(paths)) {
+    if (!existsSync(path)) work.steps.push({ what: 'directory', path, change: 'created' });
+    if (work.dryRun) continue;
     const result = ensurePrivateDirectory(path);
     if (result.kind === 'created') {
       createdDirectories.push(...result.directories);
@@ -201,6 +203,14 @@ function makeDirectories({ paths, claudeDirectory }: Place, work: Work): Directo
     }
   }
   return { createdDirectories, modesBefore };
+}
+
+/** What install makes, outermost first. */
+export function ourDirectories(paths: StatePaths): string[] {
+  return [
+    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
+    ...[dirname(paths.hookLog), paths.backups],
+  ];
 }
 
 function isMissingOrEmpty(directory: string): boolean {
@@ -238,7 +248,7 @@ function namesAgents(configPath: string): boolean {
 
 /** The text that was written, or undefined when the user has a config.json already. */
 function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
-  const { projectDirectory, analysisOnSessionEnd, lessonsModel } = options;
+  const { projectDirectory, analysisOnSessionEnd, lessonsModel, now } = options;
   const path = place.paths.config;
   if (existsSync(path)) {
     const note = namesAgents(path) ? keptNote(options) : NO_AGENTS;
@@ -251,18 +261,18 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   const analysis = analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd };
   const lessons = lessonsModel === undefined ? {} : { lessons: { model: lessonsModel } };
   const text = `${JSON.stringify({ subagentContext: { agents }, ...lessons, ...analysis }, null, 2)}\n`;
-  work.steps.push({ what: 'config', path, change: 'created', note: `for ${agents.join(', ')}` });
-  if (work.dryRun) return text;
-  writeFileAtomic(path, text, { mode: 0o600 });
-  work.undo.push(() => rmSync(path));
-  return text;
+  const edit = (standing?: string) =>
+    standing === undefined ? ({ kind: 'edited', text } as const) : ({ kind: 'unchanged' } as const);
+  const note = `for ${agents.join(', ')}`;
+  const written = editFile({ path, what: 'config', edit, note }, { backups: place.paths.backups, now, work });
+  return written.kind === 'edited' ? text : undefined;
 }
 
 type ManifestParts = {
   readonly ownsHome: boolean;
   readonly directories: DirectoriesChanged;
   readonly configWritten: string | undefined;
-  readonly settings: SettingsOutcome;
+  readonly settings: EditedFile;
   readonly mcp: McpOutcome;
   readonly mode: HookMode;
   readonly now: () => Date;
@@ -270,24 +280,21 @@ type ManifestParts = {
 
 /** The earlier manifest is read again: another install may have ended since this one began. */
 function saveManifest({ paths }: Place, parts: ManifestParts, work: Work): void {
-  const { settings, mcp, now, configWritten, ownsHome } = parts;
-  const { createdDirectories, modesBefore } = parts.directories;
-  const earlier = earlierManifest(paths);
-  const known = earlier?.settings.find(({ path }) => path === settings.record.path);
-  const record = settings.kind === 'unchanged' && known !== undefined ? known : settings.record;
-  const installedAt = earlier?.installedAt ?? now().toISOString();
+  const { settings, mcp, now, mode, configWritten, ownsHome, directories } = parts;
+  const earlier = knownManifest(paths.manifest);
   const manifest = mergeManifest(earlier, {
     ownsHome,
     configWritten,
-    directories: { createdDirectories: [...createdDirectories, ...mcp.createdDirectories], modesBefore },
-    settings: record,
+    createdDirectories: [...directories.createdDirectories, ...settings.directories, ...mcp.directories],
+    modesBefore: directories.modesBefore,
+    settings: settings.record,
     mcp: mcp.records,
-    mode: parts.mode,
+    mode,
     binary: paths.binary,
-    installedAt,
+    installedAt: earlier?.installedAt ?? now().toISOString(),
   });
   const isSame = earlier !== undefined && manifestText(earlier) === manifestText(manifest);
   const change = isSame ? 'unchanged' : earlier === undefined ? 'created' : 'updated';
   work.steps.push({ what: 'manifest', path: paths.manifest, change });
-  if (!isSame && !work.dryRun) writeManifest(paths.manifest, manifest);
+  if (!isSame && !work.dryRun) writeFileAtomic(paths.manifest, manifestText(manifest), { mode: 0o600 });
 }

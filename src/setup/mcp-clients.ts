@@ -3,10 +3,10 @@ import { isAbsolute, join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
-import type { TextEdit } from './edit-file.ts';
-import { readJsonEntry, removeJsonEntry, setJsonEntry, type TextRemoval } from './json-entry.ts';
+import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-entry.ts';
 import { ownerOf, type Place } from './place.ts';
-import { readTomlTable, removeTomlTable, setTomlTable } from './toml-table.ts';
+import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** Where each client has its MCP servers, and what has to stand there for ours. */
 
@@ -63,28 +63,22 @@ const KEYS_BY_NAME = Object.fromEntries(
 /** The settings file of this client, for this user. `path`: where an earlier install found it. */
 export function mcpFile(client: ClientName, owner: McpOwner, path?: string): McpFile {
   const directory = directoryOf(client, owner);
-  const wanted = wantedEntry(client, owner);
   const isOurs = recogniser(owner);
-  const at = path ?? fileOf(client, directory, owner);
-  if (client === 'codex') {
-    const table = { holder: 'mcp_servers', name: SERVER_NAME, wanted, isOurs };
-    return {
-      client,
-      path: at,
-      directory,
-      isOurs,
-      set: (text) => setTomlTable(text, table),
-      remove: (text) => removeTomlTable(text, table),
-      read: (text) => readTomlTable(text, table),
-    };
-  }
-  const entry = { holder: client === 'opencode' ? 'mcp' : 'mcpServers', name: SERVER_NAME, wanted, isOurs };
+  const holder = { claude: 'mcpServers', codex: 'mcp_servers', gemini: 'mcpServers', opencode: 'mcp' }[
+    client
+  ];
+  const entry = { holder, name: SERVER_NAME, wanted: wantedEntry(client, owner), isOurs };
   const fresh: Json = client === 'opencode' ? { $schema: 'https://opencode.ai/config.json' } : {};
+  const file = { client, path: path ?? fileOf(client, directory, owner), directory, isOurs };
+  if (client === 'codex')
+    return {
+      ...file,
+      set: (text) => setTomlEntry(text, entry),
+      remove: (text) => removeTomlEntry(text, entry),
+      read: (text) => readTomlEntry(text, entry),
+    };
   return {
-    client,
-    path: at,
-    directory,
-    isOurs,
+    ...file,
     set: (text) => setJsonEntry(text, entry, fresh),
     remove: (text, original) => removeJsonEntry(text, entry, original),
     read: (text) => readJsonEntry(text, entry),

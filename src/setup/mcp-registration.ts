@@ -1,12 +1,23 @@
-import { existsSync, rmdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { ensurePrivateDirectory } from '../sys/atomic-file.ts';
-import { editFile } from './edit-file.ts';
+import { realPath, resolveLinks } from '../sys/atomic-file.ts';
+import {
+  type EditedFile,
+  editFile,
+  type FileChange,
+  type FileEdit,
+  type PlannedUndo,
+  planUndo,
+  type Refusal,
+  type TextEdit,
+  type TextRemoval,
+} from './file-plan.ts';
 import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
 import { CLIENT_TITLES, clientsThere, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { commandPath, removeCommand, setCommand } from './slash-command.ts';
-import type { Work } from './steps.ts';
+import type { SetupStep, Work } from './steps.ts';
+
+type Client = McpRecord['client'];
 
 /** With which clients: the named ones, all that are there, or only those that an earlier install registered with. */
 export type McpRequest =
@@ -20,7 +31,7 @@ export type McpReport = {
 
 export type McpOutcome = McpReport & {
   readonly records: readonly McpRecord[];
-  readonly createdDirectories: readonly string[];
+  readonly directories: readonly string[];
 };
 
 type Registering = {
@@ -36,30 +47,26 @@ type Registering = {
  * keeps its client out, and no other. What an earlier install registered is brought up to date.
  */
 export function registerMcp(registering: Registering): McpOutcome {
-  const { owner } = registering;
   const clients = clientsMeant(registering);
   const records: McpRecord[] = [];
   const refused: { path: string; reason: string }[] = [];
-  const createdDirectories: string[] = [];
-  const registered: ClientName[] = [];
-  const attempt = (path: string, act: () => McpRecord | string) => {
+  const directories: string[] = [];
+  const refuse = (client: Client, reason: string) =>
+    refused.push({ path: targetOf(client, registering.owner).path, reason });
+  for (const client of [...clients, ...(clients.includes('claude') ? (['command'] as const) : [])]) {
     try {
-      createdDirectories.push(...makeDirectory(dirname(path), registering.work));
-      const outcome = act();
-      if (typeof outcome === 'string') refused.push({ path, reason: outcome });
-      else records.push(outcome);
-      return typeof outcome !== 'string';
+      const outcome = registerWith(client, registering);
+      if (outcome.kind === 'refused') refuse(client, outcome.reason);
+      else {
+        records.push({ ...outcome.record, client });
+        directories.push(...outcome.directories);
+      }
     } catch (error) {
-      refused.push({ path, reason: error instanceof Error ? error.message : String(error) });
-      return false;
+      refuse(client, error instanceof Error ? error.message : String(error));
     }
-  };
-  for (const client of clients) {
-    const { path } = mcpFile(client, owner);
-    if (attempt(path, () => registerWith(client, registering))) registered.push(client);
   }
-  if (clients.includes('claude')) attempt(commandPath(owner.place), () => writeCommand(registering));
-  return { registered, refused, records, createdDirectories };
+  const registered = clients.filter((client) => records.some((record) => record.client === client));
+  return { registered, refused, records, directories };
 }
 
 /** What the user should know: whom it could not be registered with. */
@@ -79,51 +86,71 @@ function clientsMeant({ request, owner, earlier }: Registering): readonly Client
   return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
 }
 
-function registerWith(client: ClientName, { owner, earlier, work, now }: Registering): McpRecord | string {
-  const file = mcpFile(client, owner);
-  const known = earlier?.mcp?.find(({ path }) => path === file.path);
-  const outcome = editFile({
-    path: file.path,
+function registerWith(client: Client, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
+  const target = targetOf(client, owner);
+  const known = earlier?.mcp?.find(({ path }) => path === target.path);
+  const isKnown = (text: string) => known?.writtenSha256 === sha256(text);
+  const edit = {
+    path: target.path,
     what: 'mcp',
-    backups: owner.place.paths.backups,
-    backupName: `mcp-${client}`,
-    edit: file.set,
-    holdsOurs: (text) => file.isOurs(file.read(text)),
+    name: `mcp-${client}`,
+    edit: (text) => target.set(text, isKnown),
+    holdsOurs: target.holdsOurs,
     known,
-    work,
-    now,
-  });
-  if (outcome.kind === 'refused') return outcome.reason;
-  return outcome.kind === 'unchanged' && known !== undefined ? known : { ...outcome.record, client };
+  } as const satisfies FileEdit;
+  const outcome = editFile(edit, { backups: owner.place.paths.backups, now, work });
+  if (outcome.kind === 'refused' || client !== 'command') return outcome;
+  return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
 
-function writeCommand({ owner, earlier, work, now }: Registering): McpRecord | string {
-  const path = commandPath(owner.place);
-  const known = earlier?.mcp?.find((record) => record.path === path);
-  const outcome = editFile({
-    path,
-    what: 'mcp',
-    backups: owner.place.paths.backups,
-    backupName: 'mcp-command',
-    edit: (text) => setCommand(text, (one) => known?.writtenSha256 === sha256(one)),
-    holdsOurs: (text) => removeCommand(text).kind !== 'unchanged' || known?.writtenSha256 === sha256(text),
-    known,
-    work,
-    now,
-  });
-  if (outcome.kind === 'refused') return outcome.reason;
-  // Nobody else writes this very text.
-  return { ...outcome.record, before: { kind: 'absent' }, client: 'command' };
-}
+type Target = {
+  readonly path: string;
+  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
+  readonly remove: (text: string, original?: string) => TextRemoval;
+  readonly holdsOurs: (text: string) => boolean;
+};
 
-/** Directories that are there are the user's, and stay as they are. */
-function makeDirectory(path: string, work: Work): readonly string[] {
-  if (existsSync(path) || work.dryRun) return [];
-  const change = ensurePrivateDirectory(path);
-  const directories = change.kind === 'created' ? change.directories : [];
-  for (const directory of directories) {
-    work.steps.push({ what: 'directory', path: directory, change: 'created' });
-    work.undo.push(() => rmdirSync(directory));
+/** `path`: where an earlier install found the file. */
+function targetOf(client: Client, owner: McpOwner, path?: string): Target {
+  if (client === 'command') {
+    const holdsOurs = (text: string) => removeCommand(text).kind !== 'unchanged';
+    return { path: path ?? commandPath(owner.place), set: setCommand, remove: removeCommand, holdsOurs };
   }
-  return directories;
+  const file = mcpFile(client, owner, path);
+  return { ...file, holdsOurs: (text) => file.isOurs(file.read(text)) };
+}
+
+type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
+
+/**
+ * What is to become of every file that install told of the MCP server, and of those of this environment's clients: an
+ * install that was cut off has written nothing down. @throws FileProblem when a file cannot be read.
+ */
+export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedUndo[] {
+  const planFor = (one: Known) => planUndo(one, 'mcp', targetOf(one.client, owner, one.path).remove);
+  const recorded: readonly Known[] = manifest?.mcp ?? [];
+  const others = ([...CLIENT_NAMES, 'command'] as const)
+    .map((client): Known => ({ client, path: targetOf(client, owner).path }))
+    .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)))
+    .map((one): Known => (one.client === 'command' ? { ...one, before: { kind: 'absent' } } : one));
+  return [...recorded.map(planFor), ...others.flatMap((one) => orNothing(() => planFor(one)))];
+}
+
+/** Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here. */
+function orNothing(plan: () => PlannedUndo): PlannedUndo[] {
+  try {
+    const made = plan();
+    return made.kind === 'refused' || made.file.before === made.file.after ? [] : [made];
+  } catch {
+    return [];
+  }
+}
+
+/** Commands that the user has made their own: they stay. */
+export function changedCommands(files: readonly FileChange[], manifest: Manifest | undefined): SetupStep[] {
+  const commands = (manifest?.mcp ?? []).filter(({ client }) => client === 'command');
+  const paths = commands.map(({ path }) => resolveLinks(path));
+  return files
+    .filter(({ path, before, after }) => paths.includes(path) && before !== undefined && before === after)
+    .map(({ path }) => ({ what: 'mcp', path, change: 'kept', note: 'you have changed it' }));
 }

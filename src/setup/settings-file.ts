@@ -1,7 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
-import type { HookEventName, HookRegistration } from '../core/hook-names.ts';
-import { isKnownToAll } from './client-version.ts';
+import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../core/hook-names.ts';
+import { type ClientFeatures, isKnownToAll } from './client-version.ts';
 import {
   appliedEntry,
   type Invocation,
@@ -10,7 +10,7 @@ import {
   recogniseEntry,
   wantedEntry,
 } from './hook-command.ts';
-import { BOM, parseDocument, reparse } from './json-document.ts';
+import type { TextRemoval } from './file-plan.ts';
 import {
   appendTo,
   type Document,
@@ -18,12 +18,15 @@ import {
   items,
   jsonOf,
   keyOf,
+  parseDocument,
   place,
   properties,
   propertyValue,
   removeNode,
+  reparse,
   replaceNode,
 } from './json-text.ts';
+import { ownerOf, type Place } from './place.ts';
 
 export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
 
@@ -34,12 +37,6 @@ export type SettingsNote =
 export type RegisterResult =
   | { readonly kind: 'edited'; readonly text: string; readonly notes: readonly SettingsNote[] }
   | { readonly kind: 'unchanged'; readonly notes: readonly SettingsNote[] }
-  | { readonly kind: 'refused'; readonly reason: string };
-
-/** `emptied`: nothing but our hooks was in it; whoever made the file may delete it. */
-export type UnregisterResult =
-  | { readonly kind: 'edited' | 'emptied'; readonly text: string }
-  | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
@@ -57,15 +54,31 @@ type Spot = Pick<HookRegistration, 'event' | 'matcher'>;
 /** Each step adds, rewrites or removes one entry, so a real file needs a few dozen. */
 const STEPS_MAX = 10_000;
 
+/** What has to stand in the settings of a client with these features. */
+export function registrationFor(options: {
+  readonly place: Place;
+  readonly platform: string;
+  readonly features: ClientFeatures;
+  readonly mode: HookMode;
+  /** Where an earlier install put the program: entries that name it are ours as well. */
+  readonly binaryBefore: string | undefined;
+}): Registration {
+  const { place, platform, features, mode, binaryBefore } = options;
+  return {
+    ...ownerOf(place, platform, binaryBefore),
+    binary: place.paths.binary,
+    form: features.execForm ? 'exec' : 'shell',
+    knowsAsync: features.asyncHooks,
+    hooks: hooksIn(mode).filter((hook) => features.events.includes(hook.event)),
+  };
+}
+
 /**
  * The settings text with each hook registered exactly once, in today's form. Everything else keeps its bytes. A file
  * that cannot be understood without doubt is refused, with the place and what to do. Never throws on bad text.
  */
 export function registerHooks(text: string | undefined, registration: Registration): RegisterResult {
-  const bom = text?.startsWith(BOM) ? BOM : '';
-  const bare = text?.slice(bom.length) ?? '';
-  const blank = bare.trim() === '';
-  const parsed = parseDocument(blank ? '{}\n' : bare);
+  const parsed = parseDocument(text ?? '');
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
@@ -74,9 +87,9 @@ export function registerHooks(text: string | undefined, registration: Registrati
   for (let step = 0; step < STEPS_MAX; step++) {
     const next = nextText(current, registration);
     if (next === undefined) {
-      return current.text === bare
+      return current.text === text
         ? { kind: 'unchanged', notes }
-        : { kind: 'edited', text: bom + current.text, notes };
+        : { kind: 'edited', text: current.text, notes };
     }
     current = reparse(next);
   }
@@ -87,19 +100,15 @@ export function registerHooks(text: string | undefined, registration: Registrati
  * The settings text without the entries for which `isOurs` is true, in whatever event they stand, and without the
  * groups, events and `hooks` objects that held nothing else. Never throws on bad text.
  */
-export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): UnregisterResult {
-  const bom = text.startsWith(BOM) ? BOM : '';
-  const bare = text.slice(bom.length);
-  if (bare.trim() === '') return { kind: 'unchanged' };
-  const parsed = parseDocument(bare);
+export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): TextRemoval {
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   let current: Document = parsed;
   for (let step = 0; step < STEPS_MAX; step++) {
     const entry = entriesOf(current.root).find(({ node }) => isOurs(jsonOf(node)));
     if (entry === undefined) {
-      if (current.text === bare) return { kind: 'unchanged' };
-      const kind = /^\s*\{\s*\}\s*$/.test(current.text) ? 'emptied' : 'edited';
-      return { kind, text: bom + current.text };
+      if (current === parsed) return { kind: 'unchanged' };
+      return { kind: /^\s*\{\s*\}\s*$/.test(current.text) ? 'emptied' : 'edited', text: current.text };
     }
     current = reparse(removeNode(current.text, withEmptyHolders(entry.node)));
   }
@@ -124,8 +133,7 @@ export function registerApplied(
   hook: AppliedRegistration,
   owner: Owner & Pick<Invocation, 'binary'>,
 ): RegisterResult {
-  const bom = text.startsWith(BOM) ? BOM : '';
-  const parsed = parseDocument(text.slice(bom.length).trim() === '' ? '{}' : text.slice(bom.length));
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [hook]);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
@@ -137,7 +145,7 @@ export function registerApplied(
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
   const notes = isDisabled(parsed) ? [{ kind: 'hooks-disabled' } as const] : [];
-  if (standing.length === 0) return { kind: 'edited', text: bom + appendGroup(parsed, hook, wanted), notes };
+  if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted), notes };
   const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
   return isSame
     ? { kind: 'unchanged', notes }
@@ -152,8 +160,7 @@ export function isApplied(entry: unknown, id: string, owner: Owner): boolean {
 
 /** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
 export function inspectHooks(text: string, owner: Owner): InspectResult {
-  const bare = text.startsWith(BOM) ? text.slice(BOM.length) : text;
-  const parsed = parseDocument(bare.trim() === '' ? '{}' : bare);
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const entries = ownEntries(parsed.root, owner).map(({ event, kind, name }) => ({ event, kind, name }));
   return { kind: 'read', entries, isDisabled: isDisabled(parsed) };
