@@ -45,6 +45,21 @@ export type FilePlan = {
 
 export type Refusal = { readonly kind: 'refused'; readonly reason: string };
 
+/** `Cannot …: <reason>.` */
+export function refused(reason: string): Refusal {
+  return { kind: 'refused', reason };
+}
+
+/** A plan, or what keeps it from being made: a file that cannot be read. */
+export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
+  try {
+    return plan();
+  } catch (error) {
+    if (error instanceof FileProblem) return refused(error.message);
+    throw error;
+  }
+}
+
 /** What is to be made of a text: another one, nothing, or a reason why it is left alone. */
 export type TextEdit =
   | { readonly kind: 'edited'; readonly text: string }
@@ -251,7 +266,7 @@ export type FileEdit = {
 
 export type EditedFile = {
   readonly kind: 'edited' | 'unchanged';
-  /** By which planUndo() knows what to put back. */
+  /** By which planRestore() knows what to put back. */
   readonly record: SettingsRecord;
   /** Directories that were made for it, outermost first. */
   readonly directories: readonly string[];
@@ -301,7 +316,7 @@ function standingBefore(
   return known?.writtenSha256 === sha256(text) ? known.before : { kind: 'edited-since' };
 }
 
-export type PlannedUndo =
+export type PlannedRestore =
   | { readonly kind: 'planned'; readonly file: FileChange }
   | (Refusal & { readonly path: string });
 
@@ -309,11 +324,11 @@ export type PlannedUndo =
  * What is to become of a file that we have changed: as it was before, to the byte, if nobody has touched it since;
  * otherwise without what is ours, which `remove` takes out. @throws FileProblem when a file cannot be read.
  */
-export function planUndo(
+export function planRestore(
   { path, before, writtenSha256 }: { readonly path: string } & Partial<SettingsRecord>,
   what: SetupStep['what'],
   remove: (text: string, original?: string) => TextRemoval,
-): PlannedUndo {
+): PlannedRestore {
   const textNow = readText(path);
   const file = { path: resolveLinks(path), what, before: textNow, after: textNow, mode: 0o600 };
   if (textNow === undefined) return { kind: 'planned', file };

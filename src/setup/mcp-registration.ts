@@ -6,8 +6,8 @@ import {
   editFile,
   type FileChange,
   type FileEdit,
-  type PlannedUndo,
-  planUndo,
+  type PlannedRestore,
+  planRestore,
   type Refusal,
   type TextEdit,
   type TextRemoval,
@@ -126,8 +126,8 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
  * What is to become of every file that install told of the MCP server, and of those of this environment's clients: an
  * install that was cut off has written nothing down. @throws FileProblem when a file cannot be read.
  */
-export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedUndo[] {
-  const planFor = (one: Known) => planUndo(one, 'mcp', targetOf(one.client, owner, one.path).remove);
+export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
+  const planFor = (one: Known) => planRestore(one, 'mcp', targetOf(one.client, owner, one.path).remove);
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const others = ([...CLIENT_NAMES, 'command'] as const)
     .map((client): Known => ({ client, path: targetOf(client, owner).path }))
@@ -137,7 +137,7 @@ export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined):
 }
 
 /** Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here. */
-function orNothing(plan: () => PlannedUndo): PlannedUndo[] {
+function orNothing(plan: () => PlannedRestore): PlannedRestore[] {
   try {
     const made = plan();
     return made.kind === 'refused' || made.file.before === made.file.after ? [] : [made];

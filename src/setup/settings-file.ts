@@ -2,6 +2,7 @@ import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
 import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../core/hook-names.ts';
 import { type ClientFeatures, isKnownToAll } from './client-version.ts';
+import type { TextRemoval } from './file-plan.ts';
 import {
   appliedEntry,
   type Invocation,
@@ -10,7 +11,6 @@ import {
   recogniseEntry,
   wantedEntry,
 } from './hook-command.ts';
-import type { TextRemoval } from './file-plan.ts';
 import {
   appendTo,
   type Document,

@@ -55,14 +55,14 @@ type ParsedToml =
 
 function parseToml(text: string): ParsedToml {
   try {
-    return { kind: 'parsed', value: valueOf(text) };
+    return { kind: 'parsed', value: readValue(text) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: 'refused', reason: `not valid TOML (${reason}); correct it there` };
   }
 }
 
-function valueOf(text: string): Json {
+function readValue(text: string): Json {
   const value: unknown = Bun.TOML.parse(text);
   return isRecord(value) ? value : {};
 }
@@ -74,11 +74,11 @@ function tableIn(value: Json, { holder, name }: Place): unknown {
 
 /** The text with this table in that place, or without one; undefined where neither way does just that. */
 function withTable(text: string, place: Place, table: Json | undefined): string | undefined {
-  const wanted = valueWith(valueOf(text), place, table);
+  const wanted = valueWith(readValue(text), place, table);
   for (const edit of [inItsLines, inWholeText]) {
     try {
       const after = edit(text, place, table);
-      const value = valueOf(after);
+      const value = readValue(after);
       // A holder that is empty says nothing: it may have stood there as a table of its own.
       if (isDeepStrictEqual(valueWith(value, place, tableIn(value, place)), wanted)) return after;
     } catch {

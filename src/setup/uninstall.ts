@@ -14,7 +14,7 @@ import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath } from '../sys/atomic-file.ts';
 import { listAppliedFiles } from './check-applied.ts';
-import { carryOut, type FileChange, type PlannedUndo, planUndo } from './file-plan.ts';
+import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { ourDirectories } from './install.ts';
 import { type Manifest, readManifest, type SettingsRecord } from './manifest.ts';
@@ -125,7 +125,7 @@ function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner }: Scope, purge: boolean): PlannedUndo[] {
+function planSettings({ place, manifest, owner }: Scope, purge: boolean): PlannedRestore[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
@@ -136,13 +136,13 @@ function planOne(
   record: { path: string } & Partial<SettingsRecord>,
   owner: Owner,
   purge: boolean,
-): PlannedUndo {
+): PlannedRestore {
   // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
   const isOurs = (entry: unknown) => {
     const kind = recogniseEntry(entry, owner)?.kind;
     return kind === 'ours' || kind === 'applied' || (purge && kind === 'predecessor');
   };
-  return planUndo(record, 'settings', (text) => unregisterHooks(text, isOurs));
+  return planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs));
 }
 
 function bringsPredecessorBack({ restores, after }: FileChange, owner: Owner): boolean {

@@ -448,7 +448,7 @@ describe('examine()', () => {
     const checks = await look();
     expect(problems(checks)).toMatchObject([{ name: 'registration', status: 'failed' }]);
     expect(checks.find((check) => check.name === 'registration')?.detail).toContain(
-      'cannot be checked: EISDIR',
+      'cannot be read: EISDIR',
     );
     expect(checks.at(-1)?.name).toBe('last seen');
   });
