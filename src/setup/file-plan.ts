@@ -8,7 +8,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join, parse } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { isRecord } from '../core/guards.ts';
 import { resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
@@ -115,14 +115,15 @@ export function readText(path: string): string | undefined {
   throw new FileProblem(path, 'is no text: it has NUL characters');
 }
 
-/** Where copies are kept, how their names begin, and when. */
+/** Where copies are kept, the file's name among them, and when this one is made. */
 export type Copies = { readonly backups: string; readonly name: string; readonly now: Date };
 
 /** The change, behind a private copy of what stands there now. */
 export function withCopy(file: FileChange, { backups, name, now }: Copies): FileChange[] {
   if (file.before === undefined || file.before === file.after) return [file];
   const stamp = now.toISOString().replace(/[-:.]/g, '');
-  const nameOf = (suffix: string) => join(backups, `${name}.${stamp}${suffix}${extname(file.path)}`);
+  const { name: stem, ext } = parse(name);
+  const nameOf = (suffix: string) => join(backups, `${stem}.${stamp}${suffix}${ext}`);
   let path = nameOf('');
   for (let copy = 2; existsSync(path); copy++) path = nameOf(`-${copy}`);
   return [{ path, what: 'backup', before: undefined, after: file.before, mode: 0o600 }, file];
@@ -286,7 +287,7 @@ export function editFile(
     if (result.kind === 'refused') return result;
     const after = result.kind === 'unchanged' ? before : result.text;
     const file = { path: resolveLinks(path), what, before, after, mode: 0o600, ...(note && { note }) };
-    const files = after === before ? [file] : withCopy(file, { backups, name, now: now() });
+    const files = after === before ? [file] : withCopy(file, { backups, name: name + extname(path), now: now() });
     try {
       const directories = carryOut({ files, removes: [] }, work);
       const backup = files[0]?.what === 'backup' ? files[0].path : undefined;

@@ -41,7 +41,7 @@ function changed(changes: Partial<FilePlan>): () => void {
 }
 
 const copyOf = (change: FileChange, time = now) =>
-  withCopy(change, { backups: at('backups'), name: 'apply-CLAUDE', now: time });
+  withCopy(change, { backups: at('backups'), name: 'apply-CLAUDE.md', now: time });
 
 describe('readText()', () => {
   const refused: [string, () => string, string][] = [

@@ -164,9 +164,9 @@ describe('install()', () => {
   });
 
   test('writes through a link into the dotfiles', async () => {
-    const real = putFile(join(root, 'dotfiles', 'claude.json'), '{}');
+    const real = putFile(join(root, 'dotfiles', 'claude'), '{}');
     mkdirSync(join(home, '.claude'));
-    symlinkSync('../../dotfiles/claude.json', settingsPath());
+    symlinkSync('../../dotfiles/claude', settingsPath());
     const before = treeOf(root);
     await installed();
     expect(lstatSync(settingsPath()).isSymbolicLink()).toBe(true);

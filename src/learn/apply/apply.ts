@@ -155,7 +155,7 @@ function planRule(
   }
   const mode = MODES[base.scope];
   const file = { path: target.path, what: 'rule', before, after: result.text, mode } as const;
-  return ready(withCopy(file, { backups: place.paths.backups, name: 'apply-CLAUDE', now }), applied);
+  return ready(withCopy(file, { backups: place.paths.backups, name: 'apply-CLAUDE.md', now }), applied);
 }
 
 /** An entry in the client's settings by which our program is asked; what it says then is kept with the verdict. */

@@ -66,7 +66,7 @@ export function planRemoval(id: string, { place, platform, now }: SettingsReques
 function withBookkeeping(file: FileChange, { paths, settings }: Place, now: Date): FileChange[] {
   const { before = '', after = '' } = file;
   if (before === after) return [];
-  const files = withCopy(file, { backups: paths.backups, name: 'apply-settings', now });
+  const files = withCopy(file, { backups: paths.backups, name: 'apply-settings.json', now });
   const manifest = knownManifest(paths.manifest);
   const isKnown = (record: { path: string; writtenSha256: string }) =>
     record.path === settings && record.writtenSha256 === sha256(before);

@@ -68,7 +68,7 @@ function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoR
   const before = { kind: createdFile ? 'absent' : 'edited-since' } as const;
   const plan = planRestore({ path, before }, 'rule', (text) => withoutRule(text, rule, path));
   if (plan.kind === 'refused') return plan;
-  const files = withCopy(plan.file, { backups: place.paths.backups, name: 'apply-CLAUDE', now });
+  const files = withCopy(plan.file, { backups: place.paths.backups, name: 'apply-CLAUDE.md', now });
   return ready(files, applied, `The rule is no longer among ours in "${path}"`);
 }
 
