@@ -75,7 +75,7 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
     place,
     platform: context.platform,
     language: state.config.language,
-    now: context.now(),
+    now: context.now,
     earlier: listEarlier(state.paths),
   });
   report.show(plan);

@@ -56,7 +56,7 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
         : planUndo(suggestion, {
             place,
             platform: context.platform,
-            now: context.now(),
+            now: context.now,
             others: listApplied(paths, id),
           });
   const end = (kind: string, more: Record<string, unknown>) => {

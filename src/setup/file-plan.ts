@@ -55,7 +55,7 @@ export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
   try {
     return plan();
   } catch (error) {
-    if (error instanceof FileProblem) return refused(error.message);
+    if (error instanceof UnreadableFile) return refused(error.message);
     throw error;
   }
 }
@@ -76,52 +76,38 @@ const ATTEMPTS_MAX = 2;
 const UNNAMED_COPY = /^apply-\w+\./;
 const UNNAMED_COPIES_MAX = 20;
 
-/** A file cannot be read as text, or is not as it was when the change was planned. */
-export class FileProblem extends Error {
-  readonly isChanged: boolean;
+/** A file cannot be read as text that could be written back unharmed. */
+export class UnreadableFile extends Error {}
 
-  constructor(
-    path: string,
-    reason: string,
-    { cause, isChanged = false }: { cause?: unknown; isChanged?: boolean } = {},
-  ) {
-    super(`"${path}" ${reason}`, { cause });
-    this.isChanged = isChanged;
-  }
-}
+/** A file is not as it was when the change was planned. */
+export class ChangedFile extends Error {}
 
 /**
  * The text of a file, byte order mark included, so that writing it back gives the same bytes; undefined when there is
- * none. @throws FileProblem when it cannot be read, or could not be written back unharmed.
+ * none. @throws UnreadableFile
  */
 export function readText(path: string): string | undefined {
-  let bytes: Uint8Array;
   try {
     const { size } = statSync(path);
     if (size > TEXT_BYTES_MAX) throw new Error(`it has ${size} bytes, more than ${TEXT_BYTES_MAX}`);
-    bytes = readPlainFile(path);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readPlainFile(path));
+    if (text.includes('\0')) throw new Error('it has NUL characters');
+    return text;
   } catch (cause) {
     if (isRecord(cause) && cause.code === 'ENOENT') return undefined;
-    throw new FileProblem(path, `cannot be read: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const words = cause instanceof TypeError ? 'it is not a UTF-8 text' : reason;
+    throw new UnreadableFile(`"${path}" cannot be read: ${words}`, { cause });
   }
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    if (!text.includes('\0')) return text;
-  } catch (cause) {
-    throw new FileProblem(path, 'is not a UTF-8 text', { cause });
-  }
-  throw new FileProblem(path, 'is no text: it has NUL characters');
 }
 
 /** Where copies are kept, the file's name among them, and when this one is made. */
-export type Copies = { readonly backups: string; readonly name: string; readonly now: Date };
+export type Copies = { readonly backups: string; readonly name: string; readonly now: () => Date };
 
 /** The change, behind a private copy of what stands there now. */
 export function withCopy(file: FileChange, { backups, name, now }: Copies): FileChange[] {
   if (file.before === undefined || file.before === file.after) return [file];
-  const stamp = now.toISOString().replace(/[-:.]/g, '');
+  const stamp = now().toISOString().replace(/[-:.]/g, '');
   const { name: stem, ext } = parse(name);
   const nameOf = (suffix: string) => join(backups, `${stem}.${stamp}${suffix}${ext}`);
   let path = nameOf('');
@@ -134,20 +120,9 @@ export function diffOf({ files }: FilePlan): string {
   return files
     .filter(({ what, before, after }) => what !== 'backup' && what !== 'manifest' && before !== after)
     .map(({ path, before, after }) => {
-      const nameOf = (text: string | undefined) => (text === undefined ? '/dev/null' : path);
-      const options = { context: 3 };
-      return formatPatch(
-        structuredPatch(
-          nameOf(before),
-          nameOf(after),
-          before ?? '',
-          after ?? '',
-          undefined,
-          undefined,
-          options,
-        ),
-        FILE_HEADERS_ONLY,
-      );
+      const [from, to] = [before, after].map((text) => (text === undefined ? '/dev/null' : path));
+      const patch = structuredPatch(from ?? '', to ?? '', before ?? '', after ?? '', '', '', { context: 3 });
+      return formatPatch(patch, FILE_HEADERS_ONLY);
     })
     .join('');
 }
@@ -156,7 +131,7 @@ export function diffOf({ files }: FilePlan): string {
 export type Performed = { readonly directories: readonly string[]; readonly rollBack: Undo };
 
 /**
- * Does it. @throws Error when something cannot be done, a FileProblem when a file is no longer as it was planned on; then
+ * Does it. @throws Error when something cannot be done, ChangedFile when a file is no longer as it was planned on; then
  * everything is as before.
  */
 export function perform({ files, removes }: FilePlan): Performed {
@@ -165,8 +140,8 @@ export function perform({ files, removes }: FilePlan): Performed {
   try {
     for (const { path, before } of files) assertUnchanged(path, before);
     for (const file of files) {
-      if (file.before === undefined && file.after !== undefined)
-        directories.push(...makeDirectories(dirname(file.path), file.mode, undo));
+      if (file.before === file.after) continue;
+      if (file.before === undefined) directories.push(...makeDirectories(file, undo));
       replace(file, undo);
     }
     for (const directory of removes) removeEmptyDirectory(directory, undo);
@@ -182,30 +157,30 @@ export function perform({ files, removes }: FilePlan): Performed {
 function assertUnchanged(path: string, before: string | undefined): void {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   if (readText(path) !== before || (isThere && before === undefined))
-    throw new FileProblem(path, 'has been changed meanwhile', { isChanged: true });
+    throw new ChangedFile(`"${path}" has been changed meanwhile`);
 }
 
-function replace({ path, before, after, mode }: FileChange, undo: Undo[]): void {
-  if (before === after) return;
-  if (after === undefined) {
-    const modeBefore = statSync(path).mode & 0o7777;
-    rmSync(path);
-    undo.push(() => writeFileAtomic(path, before ?? '', { mode: modeBefore }));
-  } else {
-    writeFileAtomic(path, after, before === undefined ? { mode } : {});
-    undo.push(() => (before === undefined ? rmSync(path) : writeFileAtomic(path, before)));
-  }
+/** What somebody else has written since is not taken back either. */
+function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Undo[]): void {
+  assertUnchanged(path, before);
+  const mode = before === undefined ? modeOfNew : statSync(path).mode & 0o7777;
+  const put = (text: string | undefined) =>
+    text === undefined ? rmSync(path) : writeFileAtomic(path, text, { mode });
+  put(after);
+  undo.push(() => {
+    if (readText(path) === after) put(before);
+  });
 }
 
 /** Whoever may read the file may look into the directories that are made for it. */
-function makeDirectories(path: string, fileMode: number, undo: Undo[]): string[] {
+function makeDirectories({ path, mode }: FileChange, undo: Undo[]): string[] {
   const missing: string[] = [];
-  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
   return missing.filter((directory) => {
     // `recursive` makes it no error that another process was faster; its directory is not ours then.
     if (mkdirSync(directory, { recursive: true }) === undefined) return false;
     undo.push(() => rmdirSync(directory));
-    chmodSync(directory, fileMode | 0o100 | ((fileMode & 0o044) >> 2)); // The process's own mask would narrow it.
+    chmodSync(directory, mode | 0o100 | ((mode & 0o044) >> 2)); // The process's own mask would narrow it.
     return true;
   });
 }
@@ -287,16 +262,17 @@ export function editFile(
     if (result.kind === 'refused') return result;
     const after = result.kind === 'unchanged' ? before : result.text;
     const file = { path: resolveLinks(path), what, before, after, mode: 0o600, ...(note && { note }) };
-    const files = after === before ? [file] : withCopy(file, { backups, name: name + extname(path), now: now() });
+    const files = withCopy(file, { backups, name: name + extname(path), now });
     try {
       const directories = carryOut({ files, removes: [] }, work);
-      const backup = files[0]?.what === 'backup' ? files[0].path : undefined;
-      const standing = standingBefore(before, { backup, holdsOurs, known });
+      if (result.kind === 'unchanged' && known !== undefined)
+        return { kind: 'unchanged', record: known, directories };
+      const copy = files.find((one) => one.what === 'backup')?.path;
+      const standing = standingBefore(before, copy, { holdsOurs, known });
       const record = { path, before: standing, writtenSha256: sha256(after ?? '') };
-      const isBetterKnown = result.kind === 'unchanged' && known !== undefined;
-      return { kind: result.kind, record: isBetterKnown ? known : record, directories };
+      return { kind: result.kind, record, directories };
     } catch (error) {
-      if (!(error instanceof FileProblem && error.isChanged)) throw error;
+      if (!(error instanceof ChangedFile)) throw error;
     }
   }
   return { kind: 'refused', reason: 'another program keeps changing the file' };
@@ -305,15 +281,11 @@ export function editFile(
 /** What uninstall may put back: the text from before our first edit, as long as nobody has mixed in their own. */
 function standingBefore(
   text: string | undefined,
-  {
-    backup,
-    holdsOurs,
-    known,
-  }: Required<Pick<FileEdit, 'holdsOurs' | 'known'>> & { readonly backup: string | undefined },
+  copy: string | undefined,
+  { holdsOurs, known }: Required<Pick<FileEdit, 'holdsOurs' | 'known'>>,
 ): SettingsBefore {
   if (text === undefined) return { kind: 'absent' };
-  if (backup === undefined) return { kind: 'edited-since' };
-  if (!holdsOurs(text)) return { kind: 'saved', backup, sha256: sha256(text) };
+  if (copy !== undefined && !holdsOurs(text)) return { kind: 'saved', backup: copy, sha256: sha256(text) };
   return known?.writtenSha256 === sha256(text) ? known.before : { kind: 'edited-since' };
 }
 
@@ -323,7 +295,7 @@ export type PlannedRestore =
 
 /**
  * What is to become of a file that we have changed: as it was before, to the byte, if nobody has touched it since;
- * otherwise without what is ours, which `remove` takes out. @throws FileProblem when a file cannot be read.
+ * otherwise without what is ours, which `remove` takes out. @throws UnreadableFile
  */
 export function planRestore(
   { path, before, writtenSha256 }: { readonly path: string } & Partial<SettingsRecord>,
@@ -350,6 +322,6 @@ export function planRestore(
 /** The copy from before install; undefined when there is none, or it is not what was copied. */
 function originalOf(before: SettingsBefore | undefined): string | undefined {
   if (before?.kind !== 'saved') return undefined;
-  const text = readText(before.backup);
-  return text !== undefined && sha256(text) === before.sha256 ? text : undefined;
+  const text = orRefused(() => readText(before.backup));
+  return typeof text === 'string' && sha256(text) === before.sha256 ? text : undefined;
 }

@@ -1,6 +1,5 @@
 import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { ClientName } from '../core/client-name.ts';
 import { type Config, readPath } from '../core/config.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import type { HookEventName, HookMode } from '../core/hook-names.ts';
@@ -15,8 +14,8 @@ import {
 import { readPlainFile } from '../sys/plain-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { readAgentFiles, writingAgents } from './agents.ts';
-import { type ClientVersion, clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
-import { type EditedFile, editFile, readText } from './file-plan.ts';
+import { clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
+import { editFile, readText } from './file-plan.ts';
 import { recogniseEntry } from './hook-command.ts';
 import {
   type DirectoriesChanged,
@@ -26,13 +25,7 @@ import {
   manifestText,
   mergeManifest,
 } from './manifest.ts';
-import {
-  type McpOutcome,
-  type McpReport,
-  type McpRequest,
-  mcpWarnings,
-  registerMcp,
-} from './mcp-registration.ts';
+import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
 import { locate, type Place } from './place.ts';
 import { registerHooks, registrationFor, type SettingsNote, unregisterHooks } from './settings-file.ts';
 import { type Failure, RUN_AGAIN, rollBack, type SetupProblem, type SetupStep, type Work } from './steps.ts';
@@ -53,7 +46,7 @@ export type InstallOptions = {
   /** How the hooks are to be registered; undefined: as an earlier install did. */
   readonly hooks?: HookMode;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
-  readonly mcp?: readonly ClientName[] | 'all';
+  readonly mcp?: McpRequest;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string;
   readonly run: RunCommand;
@@ -82,7 +75,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const place = locate(options.env, options.platform);
   if (place.kind === 'failed') return place;
   if (!options.isCompiled) return notCompiled(options.executablePath);
-  const client = await askVersion(options);
+  const client = options.clientVersion
+    ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
+    : await findClientVersion(options);
   const clientVersion = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
@@ -119,12 +114,18 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       return refused(place, settings.reason);
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    const mcp = registerMcp({ request: mcpRequest(options.mcp), owner, earlier, work, now: options.now });
-    saveManifest(
-      place,
-      { ownsHome, directories, configWritten, settings, mcp, mode, now: options.now },
-      work,
-    );
+    const mcp = registerMcp({ request: options.mcp, owner, earlier, work, now: options.now });
+    saveManifest(place.paths.manifest, work, {
+      installedAt: options.now().toISOString(),
+      binary: place.paths.binary,
+      ownsHome,
+      configWritten,
+      createdDirectories: [...directories.createdDirectories, ...settings.directories, ...mcp.directories],
+      modesBefore: directories.modesBefore,
+      settings: settings.record,
+      mcp: mcp.records,
+      mode,
+    });
     const ignored = work.steps.flatMap(({ what, change, note }) =>
       what === 'config' && change === 'unchanged' && note !== undefined ? [note] : [],
     );
@@ -153,11 +154,6 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   }
 }
 
-function mcpRequest(mcp: InstallOptions['mcp']): McpRequest {
-  if (mcp === undefined || mcp === 'all') return { kind: mcp ?? 'earlier' };
-  return { kind: 'named', clients: mcp };
-}
-
 function notCompiled(executablePath: string): Failure {
   return {
     kind: 'failed',
@@ -165,11 +161,6 @@ function notCompiled(executablePath: string): Failure {
     reason: `this is the source, run by "${executablePath}", and not the compiled program`,
     advice: 'Run "bun run build" and then "dist/self-generation install".',
   };
-}
-
-async function askVersion(options: InstallOptions): Promise<ClientVersion> {
-  if (options.clientVersion !== undefined) return { kind: 'known', version: options.clientVersion, path: '' };
-  return findClientVersion(options);
 }
 
 /** The failure of not being able to register hooks, with nothing changed. */
@@ -268,33 +259,12 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   return written.kind === 'edited' ? text : undefined;
 }
 
-type ManifestParts = {
-  readonly ownsHome: boolean;
-  readonly directories: DirectoriesChanged;
-  readonly configWritten: string | undefined;
-  readonly settings: EditedFile;
-  readonly mcp: McpOutcome;
-  readonly mode: HookMode;
-  readonly now: () => Date;
-};
-
 /** The earlier manifest is read again: another install may have ended since this one began. */
-function saveManifest({ paths }: Place, parts: ManifestParts, work: Work): void {
-  const { settings, mcp, now, mode, configWritten, ownsHome, directories } = parts;
-  const earlier = knownManifest(paths.manifest);
-  const manifest = mergeManifest(earlier, {
-    ownsHome,
-    configWritten,
-    createdDirectories: [...directories.createdDirectories, ...settings.directories, ...mcp.directories],
-    modesBefore: directories.modesBefore,
-    settings: settings.record,
-    mcp: mcp.records,
-    mode,
-    binary: paths.binary,
-    installedAt: earlier?.installedAt ?? now().toISOString(),
-  });
-  const isSame = earlier !== undefined && manifestText(earlier) === manifestText(manifest);
+function saveManifest(path: string, work: Work, now: Parameters<typeof mergeManifest>[1]): void {
+  const earlier = knownManifest(path);
+  const text = manifestText(mergeManifest(earlier, now));
+  const isSame = earlier !== undefined && manifestText(earlier) === text;
   const change = isSame ? 'unchanged' : earlier === undefined ? 'created' : 'updated';
-  work.steps.push({ what: 'manifest', path: paths.manifest, change });
-  if (!isSame && !work.dryRun) writeFileAtomic(paths.manifest, manifestText(manifest), { mode: 0o600 });
+  work.steps.push({ what: 'manifest', path, change });
+  if (!isSame && !work.dryRun) writeFileAtomic(path, text, { mode: 0o600 });
 }

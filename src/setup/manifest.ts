@@ -92,7 +92,7 @@ export function mergeManifest(
   const mcp = [...(earlier?.mcp?.filter(({ path }) => !now.mcp.some(isOf(path))) ?? []), ...now.mcp];
   return {
     version: 1,
-    installedAt: now.installedAt,
+    installedAt: earlier?.installedAt ?? now.installedAt,
     binary: now.binary,
     createdDirectories: [...new Set(created)].sort(), // A directory sorts before what is in it.
     modesBefore: [...modes, ...now.modesBefore.filter(({ path }) => !modes.some(isOf(path)))],

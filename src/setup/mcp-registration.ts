@@ -19,10 +19,8 @@ import type { SetupStep, Work } from './steps.ts';
 
 type Client = McpRecord['client'];
 
-/** With which clients: the named ones, all that are there, or only those that an earlier install registered with. */
-export type McpRequest =
-  | { readonly kind: 'named'; readonly clients: readonly ClientName[] }
-  | { readonly kind: 'all' | 'earlier' };
+/** With which clients: these, or all that are there. */
+export type McpRequest = readonly ClientName[] | 'all';
 
 export type McpReport = {
   readonly registered: readonly ClientName[];
@@ -35,7 +33,8 @@ export type McpOutcome = McpReport & {
 };
 
 type Registering = {
-  readonly request: McpRequest;
+  /** Undefined: only those that an earlier install registered with. */
+  readonly request: McpRequest | undefined;
   readonly owner: McpOwner;
   readonly earlier: Manifest | undefined;
   readonly work: Work;
@@ -80,8 +79,7 @@ export function titlesOf(clients: readonly ClientName[]): string {
 }
 
 function clientsMeant({ request, owner, earlier }: Registering): readonly ClientName[] {
-  if (request.kind === 'named') return request.clients;
-  if (request.kind === 'all') return clientsThere(owner);
+  if (request !== undefined) return request === 'all' ? clientsThere(owner) : request;
   const recorded = (earlier?.mcp ?? []).map(({ path }) => path).filter((path) => existsSync(path));
   return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
 }

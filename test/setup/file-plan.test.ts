@@ -6,12 +6,12 @@ import {
   diffOf,
   type FileChange,
   type FilePlan,
-  FileProblem,
   NO_CHANGE,
   perform,
   planRestore,
   readText,
   TEXT_BYTES_MAX,
+  UnreadableFile,
   withCopy,
 } from '../../src/setup/file-plan.ts';
 import { sha256 } from '../../src/setup/manifest.ts';
@@ -41,7 +41,7 @@ function changed(changes: Partial<FilePlan>): () => void {
 }
 
 const copyOf = (change: FileChange, time = now) =>
-  withCopy(change, { backups: at('backups'), name: 'apply-CLAUDE.md', now: time });
+  withCopy(change, { backups: at('backups'), name: 'apply-CLAUDE.md', now: () => time });
 
 describe('readText()', () => {
   const refused: [string, () => string, string][] = [
@@ -54,7 +54,7 @@ describe('readText()', () => {
   for (const [name, make, reason] of refused) {
     test(`refuses ${name}`, () => {
       const path = make();
-      expect(() => readText(path)).toThrow(FileProblem);
+      expect(() => readText(path)).toThrow(UnreadableFile);
       expect(() => readText(path)).toThrow(reason);
     });
   }

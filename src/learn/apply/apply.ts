@@ -27,7 +27,7 @@ export type ApplyRequest = BaseRequest & {
   readonly place: Place;
   readonly platform: string;
   readonly language: Language;
-  readonly now: Date;
+  readonly now: () => Date;
   /** What is applied already: what was made for it is there for this one as well, and goes with the last. */
   readonly earlier: readonly Applied[];
 };

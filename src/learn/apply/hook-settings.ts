@@ -18,14 +18,14 @@ import {
 import { resolveLinks } from '../../sys/atomic-file.ts';
 
 /** Where the settings are, and when they are changed. */
-export type SettingsRequest = { readonly place: Place; readonly platform: string; readonly now: Date };
+export type SettingsRequest = { readonly place: Place; readonly platform: string; readonly now: () => Date };
 
 /** The change of the client's settings, and of the manifest by which uninstall puts the settings back. */
 export type SettingsChange = { readonly kind: 'planned'; readonly files: readonly FileChange[] };
 
 /**
  * One more entry, for an applied hook. Needs our own hooks there: they show what this client understands. `isDisabled`:
- * the client runs no hook at all as these settings stand. @throws FileProblem when a file cannot be read.
+ * the client runs no hook at all as these settings stand. @throws UnreadableFile
  */
 export function planRegistration(
   hook: AppliedRegistration,
@@ -49,8 +49,7 @@ export function planRegistration(
 }
 
 /**
- * The entry of this applied hook goes, wherever it stands; without one nothing is changed. @throws FileProblem when a
- * file cannot be read.
+ * The entry of this applied hook goes, wherever it stands; without one nothing is changed. @throws UnreadableFile
  */
 export function planRemoval(id: string, { place, platform, now }: SettingsRequest): SettingsChange | Refusal {
   const { paths, settings } = place;
@@ -63,7 +62,7 @@ export function planRemoval(id: string, { place, platform, now }: SettingsReques
 }
 
 /** As long as the settings are as install wrote them, they still are when we have changed them. */
-function withBookkeeping(file: FileChange, { paths, settings }: Place, now: Date): FileChange[] {
+function withBookkeeping(file: FileChange, { paths, settings }: Place, now: () => Date): FileChange[] {
   const { before = '', after = '' } = file;
   if (before === after) return [];
   const files = withCopy(file, { backups: paths.backups, name: 'apply-settings.json', now });

@@ -59,7 +59,7 @@ function requestIn(home: Bench, changes: Partial<ApplyRequest> = {}): ApplyReque
     place,
     platform: 'linux',
     language: 'ko',
-    now: NOW,
+    now: () => NOW,
     earlier: listEarlier(home.paths),
     ...changes,
   };
@@ -78,7 +78,12 @@ function apply(home: Bench, suggestion: Suggestion, changes: Partial<ApplyReques
 }
 
 function undoRequestIn(home: Bench, id: string): UndoRequest {
-  return { place: requestIn(home).place, platform: 'linux', now: NOW, others: listApplied(home.paths, id) };
+  return {
+    place: requestIn(home).place,
+    platform: 'linux',
+    now: () => NOW,
+    others: listApplied(home.paths, id),
+  };
 }
 
 function undoPlan(home: Bench, { id }: Suggestion): UndoPlan {

@@ -17,7 +17,7 @@ const plan = planApply(suggestion, {
   place,
   platform: 'linux',
   language: 'ko',
-  now: new Date(),
+  now: () => new Date(),
   earlier: listEarlier(paths),
 });
 if (plan.kind !== 'ready') throw new Error(`Cannot apply: ${plan.kind}`);
