@@ -21,7 +21,6 @@ import {
   type DirectoriesChanged,
   hookModeIn,
   knownManifest,
-  type Manifest,
   manifestText,
   mergeManifest,
 } from './manifest.ts';

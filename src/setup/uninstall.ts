@@ -12,7 +12,7 @@ import {
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { realPath } from '../sys/atomic-file.ts';
+import { realPath, temporariesOf } from '../sys/atomic-file.ts';
 import { listAppliedFiles } from './check-applied.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
@@ -40,6 +40,8 @@ type Work = SetupWork & { readonly warnings: string[] };
 type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; readonly owner: Owner };
 
 const ENTRIES_MAX = 10_000;
+/** What our directory is called where no variable says otherwise. */
+const OWN_NAME = '.self-generation';
 const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
 const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
 /** Copies of files from before install, apply or undo changed them. */
@@ -83,6 +85,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       if (!files.some(({ path }) => path === plan.file.path)) files.push(plan.file);
     }
     carryOut({ files, removes: [] }, work);
+    for (const path of [...files.map((file) => file.path), place.paths.binary])
+      for (const temporary of temporariesOf(path)) remove(temporary, 'data', work);
     work.steps.push(...changedCommands(files, manifest));
     if (files.some((file) => bringsPredecessorBack(file, scope.owner))) work.warnings.push(PREDECESSOR_BACK);
     removeInstalled(scope, work);
@@ -145,8 +149,8 @@ function planOne(
   return planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs));
 }
 
-function bringsPredecessorBack({ restores, after }: FileChange, owner: Owner): boolean {
-  if (!restores || after === undefined) return false;
+function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Owner): boolean {
+  if (what !== 'settings' || !restores || after === undefined) return false;
   const isPredecessor = (entry: unknown) => recogniseEntry(entry, owner)?.kind === 'predecessor';
   return unregisterHooks(after, isPredecessor).kind !== 'unchanged';
 }
@@ -192,7 +196,8 @@ function objectionToPurge({ paths, userHome }: Place): string | undefined {
   const way = relative(real, realPath(userHome ?? '/'));
   const isInside = way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
   if (isInside || dirname(real) === real) return `"${paths.home}" holds more than our files`;
-  const isOurs = [paths.manifest, paths.database, paths.config].some((path) => existsSync(path));
+  const isNamed = basename(real) === OWN_NAME; // An install that was cut off may have made no more than directories.
+  const isOurs = isNamed || [paths.manifest, paths.database, paths.config].some((path) => existsSync(path));
   if (isOurs || readdirSync(paths.home).length === 0) return undefined;
   return `"${paths.home}" holds neither install.json nor data/self-gen.db nor config.json, so it may not be ours`;
 }
@@ -205,7 +210,7 @@ function purgeHome({ place, manifest }: Scope, work: Work): void {
   const { paths } = place;
   const created = manifest?.createdDirectories ?? [];
   const hasTrees = keepTrees(paths, work);
-  const isWholeOurs = basename(paths.home) === '.self-generation' || created.includes(paths.home);
+  const isWholeOurs = basename(paths.home) === OWN_NAME || created.includes(paths.home);
   if (isWholeOurs && !hasTrees) {
     remove(paths.home, 'data', work);
     return;

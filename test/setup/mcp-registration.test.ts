@@ -159,7 +159,7 @@ describe('install() with MCP', () => {
         const [words] = /[^\s{},][^{},]*[^\s{},]/.exec(line) ?? [''];
         expect(read(client)).toContain(words);
       }
-      removed();
+      expect(removed().warnings).toEqual([]);
       expect(treeBelow(root)).toEqual(before);
     });
 

@@ -238,6 +238,20 @@ describe('uninstall()', () => {
     expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({ a: 1 });
   });
 
+  test('removes what an install that was killed had begun to write, and nothing that looks like it', async () => {
+    putFile(settingsPath(), '{"a": 1}');
+    putFile(join(home, '.claude', '.settings.json.mine.tmp'), 'mine');
+    const before = treeBelow(root);
+    const id = 'de7c1b11-4687-4580-8ca2-21afc9e20cc0';
+    putFile(join(home, '.claude', `.settings.json.${id}.tmp`), '{"a"');
+    putFile(state('hooks', `.self-generation.${id}.tmp`), 'pro');
+    done(removed());
+    expect(treeBelow(root)).toEqual(before);
+    putFile(state('hooks', `.self-generation.${id}.tmp`), 'pro');
+    done(removed({ purge: true }));
+    expect(treeBelow(root)).toEqual(before);
+  });
+
   test('changes nothing in a dry run', async () => {
     putFile(settingsPath(), '{"a": 1}');
     await installed();
