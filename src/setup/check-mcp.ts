@@ -61,7 +61,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     const detail = `in ${path}, "self-generation" is a server of another program`;
     return [warning(NAME, detail, `Rename or remove it there, then run: ${install} --mcp ${client}`)];
   }
-  if (text !== undefined && file.set(text).kind === 'edited') {
+  if (text !== undefined && file.set(text, () => false).kind === 'edited') {
     return [warning(NAME, `${path} is not as this version would write it`, remedy)];
   }
   return [];

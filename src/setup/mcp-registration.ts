@@ -9,15 +9,10 @@ import {
   type PlannedRestore,
   planRestore,
   type Refusal,
-  type TextEdit,
-  type TextRemoval,
 } from './file-plan.ts';
 import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
-import { CLIENT_TITLES, clientsThere, type McpOwner, mcpFile } from './mcp-clients.ts';
-import { commandPath, removeCommand, setCommand } from './slash-command.ts';
+import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
 import type { SetupStep, Work } from './steps.ts';
-
-type Client = McpRecord['client'];
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';
@@ -50,8 +45,8 @@ export function registerMcp(registering: Registering): McpOutcome {
   const records: McpRecord[] = [];
   const refused: { path: string; reason: string }[] = [];
   const directories: string[] = [];
-  const refuse = (client: Client, reason: string) =>
-    refused.push({ path: targetOf(client, registering.owner).path, reason });
+  const refuse = (client: McpClient, reason: string) =>
+    refused.push({ path: mcpFile(client, registering.owner).path, reason });
   for (const client of [...clients, ...(clients.includes('claude') ? (['command'] as const) : [])]) {
     try {
       const outcome = registerWith(client, registering);
@@ -84,38 +79,20 @@ function clientsMeant({ request, owner, earlier }: Registering): readonly Client
   return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
 }
 
-function registerWith(client: Client, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
-  const target = targetOf(client, owner);
-  const known = earlier?.mcp?.find(({ path }) => path === target.path);
-  const isKnown = (text: string) => known?.writtenSha256 === sha256(text);
+function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
+  const file = mcpFile(client, owner);
+  const known = earlier?.mcp?.find(({ path }) => path === file.path);
   const edit = {
-    path: target.path,
+    path: file.path,
     what: 'mcp',
     name: `mcp-${client}`,
-    edit: (text) => target.set(text, isKnown),
-    holdsOurs: target.holdsOurs,
+    edit: (text) => file.set(text, (one) => known?.writtenSha256 === sha256(one)),
+    holdsOurs: (text) => file.isOurs(file.read(text)),
     known,
   } as const satisfies FileEdit;
   const outcome = editFile(edit, { backups: owner.place.paths.backups, now, work });
   if (outcome.kind === 'refused' || client !== 'command') return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
-}
-
-type Target = {
-  readonly path: string;
-  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
-  readonly remove: (text: string, original?: string) => TextRemoval;
-  readonly holdsOurs: (text: string) => boolean;
-};
-
-/** `path`: where an earlier install found the file. */
-function targetOf(client: Client, owner: McpOwner, path?: string): Target {
-  if (client === 'command') {
-    const holdsOurs = (text: string) => removeCommand(text).kind !== 'unchanged';
-    return { path: path ?? commandPath(owner.place), set: setCommand, remove: removeCommand, holdsOurs };
-  }
-  const file = mcpFile(client, owner, path);
-  return { ...file, holdsOurs: (text) => file.isOurs(file.read(text)) };
 }
 
 type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
@@ -125,10 +102,10 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
  * install that was cut off has written nothing down. @throws FileProblem when a file cannot be read.
  */
 export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
-  const planFor = (one: Known) => planRestore(one, 'mcp', targetOf(one.client, owner, one.path).remove);
+  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const others = ([...CLIENT_NAMES, 'command'] as const)
-    .map((client): Known => ({ client, path: targetOf(client, owner).path }))
+    .map((client): Known => ({ client, path: mcpFile(client, owner).path }))
     .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)))
     .map((one): Known => (one.client === 'command' ? { ...one, before: { kind: 'absent' } } : one));
   return [...recorded.map(planFor), ...others.flatMap((one) => orNothing(() => planFor(one)))];

@@ -17,7 +17,7 @@ import { listAppliedFiles } from './check-applied.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { ourDirectories } from './install.ts';
-import { type Manifest, readManifest, type SettingsRecord } from './manifest.ts';
+import { type Manifest, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
 import { locate, ownerOf, type Place } from './place.ts';
 import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './runs-left.ts';
@@ -133,20 +133,14 @@ function planSettings({ place, manifest, owner }: Scope, purge: boolean): Planne
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
-  return [...records, ...others].map((record) => planOne(record, owner, purge));
-}
-
-function planOne(
-  record: { path: string } & Partial<SettingsRecord>,
-  owner: Owner,
-  purge: boolean,
-): PlannedRestore {
   // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
   const isOurs = (entry: unknown) => {
     const kind = recogniseEntry(entry, owner)?.kind;
     return kind === 'ours' || kind === 'applied' || (purge && kind === 'predecessor');
   };
-  return planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs));
+  return [...records, ...others].map((record) =>
+    planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs)),
+  );
 }
 
 function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Owner): boolean {
