@@ -26,7 +26,13 @@ import {
 } from './manifest.ts';
 import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
 import { locate, type Place } from './place.ts';
-import { registerHooks, registrationFor, type SettingsNote, unregisterHooks } from './settings-file.ts';
+import {
+  inspectHooks,
+  type Registration,
+  registerHooks,
+  registrationFor,
+  unregisterHooks,
+} from './settings-file.ts';
 import { type Failure, RUN_AGAIN, rollBack, type SetupProblem, type SetupStep, type Work } from './steps.ts';
 
 export type InstallOptions = {
@@ -85,24 +91,20 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const mode = options.hooks ?? hookModeIn(earlier);
     const owner = { ...options, place, binaryBefore: earlier?.binary };
     const registration = registrationFor({ ...owner, features, mode });
-    const preview = registerHooks(readText(place.settings), registration);
+    const text = readText(place.settings);
+    const preview = registerHooks(text, registration);
     if (preview.kind === 'refused') return refused(place, preview.reason);
     const ownsHome = isMissingOrEmpty(place.paths.home);
     const directories = makeDirectories(place, work);
     copyBinary(options.executablePath, place.paths.binary, work);
     const configWritten = writeConfig(place, options, work);
-    let notes: readonly SettingsNote[] = [];
     const settings = editFile(
       {
         path: place.settings,
         what: 'settings',
-        edit: (text) => {
-          const result = registerHooks(text, registration);
-          if (result.kind !== 'refused') notes = result.notes;
-          return result;
-        },
-        holdsOurs: (text) =>
-          unregisterHooks(text, (entry) => recogniseEntry(entry, registration)?.kind === 'ours').kind !==
+        edit: (one) => registerHooks(one, registration),
+        holdsOurs: (one) =>
+          unregisterHooks(one, (entry) => recogniseEntry(entry, registration)?.kind === 'ours').kind !==
           'unchanged',
         known: earlier?.settings.find((record) => record.path === place.settings),
       },
@@ -130,7 +132,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     );
     const warnings = [
       ...clientWarnings(client, mode),
-      ...notes.map(describeNote),
+      ...settingsWarnings(text ?? '', registration),
       ...mcpWarnings(mcp),
       ...ignored.map((note) => `${place.paths.config}: ${note}`),
     ];
@@ -167,12 +169,14 @@ function refused(place: Place, reason: string): Failure {
   return { kind: 'failed', action: `register hooks in "${place.settings}"`, reason, advice: RUN_AGAIN };
 }
 
-/** A note for the user, as a sentence. */
-function describeNote(note: SettingsNote): string {
-  if (note.kind === 'hooks-disabled') {
-    return 'Your settings have "disableAllHooks": true: no hook runs until you remove it.';
-  }
-  return `Replaced ${note.commands.length} hooks of an earlier self-generation, so that none runs twice.`;
+/** What the user should know of the settings as they stood. */
+function settingsWarnings(text: string, registration: Registration): string[] {
+  const found = inspectHooks(text, registration);
+  if (found.kind === 'refused') return [];
+  const replaced = found.entries.filter(({ kind }) => kind === 'predecessor').length;
+  const off = 'Your settings have "disableAllHooks": true: no hook runs until you remove it.';
+  const twice = `Replaced ${replaced} hooks of an earlier self-generation, so that none runs twice.`;
+  return [...(found.isDisabled ? [off] : []), ...(replaced > 0 ? [twice] : [])];
 }
 
 /** Ours; those of the client are made with the files that go into them. */

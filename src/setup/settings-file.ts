@@ -2,7 +2,7 @@ import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
 import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../core/hook-names.ts';
 import { type ClientFeatures, isKnownToAll } from './client-version.ts';
-import type { TextRemoval } from './file-plan.ts';
+import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';
 import {
   appliedEntry,
   type Invocation,
@@ -30,21 +30,12 @@ import { ownerOf, type Place } from './place.ts';
 
 export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
 
-export type SettingsNote =
-  | { readonly kind: 'hooks-disabled' }
-  | { readonly kind: 'predecessor-replaced'; readonly commands: readonly string[] };
-
-export type RegisterResult =
-  | { readonly kind: 'edited'; readonly text: string; readonly notes: readonly SettingsNote[] }
-  | { readonly kind: 'unchanged'; readonly notes: readonly SettingsNote[] }
-  | { readonly kind: 'refused'; readonly reason: string };
-
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
 
 export type InspectResult =
   | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | Refusal;
 
 type Entry = { readonly event: string; readonly group: Node; readonly node: Node };
 type OwnEntry = Entry & RecognisedHook;
@@ -77,19 +68,16 @@ export function registrationFor(options: {
  * The settings text with each hook registered exactly once, in today's form. Everything else keeps its bytes. A file
  * that cannot be understood without doubt is refused, with the place and what to do. Never throws on bad text.
  */
-export function registerHooks(text: string | undefined, registration: Registration): RegisterResult {
+export function registerHooks(text: string | undefined, registration: Registration): TextEdit {
   const parsed = parseDocument(text ?? '');
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
-  const notes = notesOn(parsed, registration);
   let current: Document = parsed;
   for (let step = 0; step < STEPS_MAX; step++) {
     const next = nextText(current, registration);
     if (next === undefined) {
-      return current.text === text
-        ? { kind: 'unchanged', notes }
-        : { kind: 'edited', text: current.text, notes };
+      return current.text === text ? { kind: 'unchanged' } : { kind: 'edited', text: current.text };
     }
     current = reparse(next);
   }
@@ -132,7 +120,7 @@ export function registerApplied(
   text: string,
   hook: AppliedRegistration,
   owner: Owner & Pick<Invocation, 'binary'>,
-): RegisterResult {
+): TextEdit {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [hook]);
@@ -144,11 +132,10 @@ export function registerApplied(
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
-  const notes = isDisabled(parsed) ? [{ kind: 'hooks-disabled' } as const] : [];
-  if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted), notes };
+  if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted) };
   const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
   return isSame
-    ? { kind: 'unchanged', notes }
+    ? { kind: 'unchanged' }
     : { kind: 'refused', reason: 'it is registered already, for something else' };
 }
 
@@ -163,7 +150,11 @@ export function inspectHooks(text: string, owner: Owner): InspectResult {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const entries = ownEntries(parsed.root, owner).map(({ event, kind, name }) => ({ event, kind, name }));
-  return { kind: 'read', entries, isDisabled: isDisabled(parsed) };
+  return {
+    kind: 'read',
+    entries,
+    isDisabled: jsonOf(propertyValue(parsed.root, 'disableAllHooks')) === true,
+  };
 }
 
 /** The text after the next edit that is needed, or undefined when every hook stands there once and as it should. */
@@ -228,20 +219,6 @@ function appendGroup(document: Document, hook: Spot, wanted: Json): string {
 
 function groupOf(hook: Spot, entry: Json): Json {
   return { ...(hook.matcher === undefined ? {} : { matcher: hook.matcher }), hooks: [entry] };
-}
-
-function notesOn(document: Document, registration: Registration): SettingsNote[] {
-  const commands = ownEntries(document.root, registration)
-    .filter((entry) => entry.kind === 'predecessor')
-    .map((entry) => String(asRecord(jsonOf(entry.node)).command));
-  return [
-    ...(isDisabled(document) ? [{ kind: 'hooks-disabled' } as const] : []),
-    ...(commands.length > 0 ? [{ kind: 'predecessor-replaced', commands } as const] : []),
-  ];
-}
-
-function isDisabled({ root }: Document): boolean {
-  return jsonOf(propertyValue(root, 'disableAllHooks')) === true;
 }
 
 /** Why hooks cannot be added to this document without guessing what its author means, or undefined. */

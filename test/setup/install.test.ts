@@ -231,9 +231,10 @@ describe('install()', () => {
       UserPromptSubmit: [old('prompt-logger.mjs')],
       SubagentStop: [old('subagent-tracker.mjs')],
     };
-    putFile(settingsPath(), JSON.stringify({ hooks }));
+    putFile(settingsPath(), JSON.stringify({ disableAllHooks: true, hooks }));
     const report = await installed();
     expect(report.warnings).toEqual([
+      'Your settings have "disableAllHooks": true: no hook runs until you remove it.',
       'Replaced 2 hooks of an earlier self-generation, so that none runs twice.',
     ]);
     expect(readFileSync(settingsPath(), 'utf8')).not.toContain('.mjs');

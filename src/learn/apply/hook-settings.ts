@@ -11,6 +11,7 @@ import { knownManifest, manifestText, sha256 } from '../../setup/manifest.ts';
 import { ownerOf, type Place } from '../../setup/place.ts';
 import {
   type AppliedRegistration,
+  inspectHooks,
   isApplied,
   registerApplied,
   unregisterHooks,
@@ -42,7 +43,8 @@ export function planRegistration(
   };
   const result = registerApplied(before, hook, owner);
   if (result.kind === 'refused') return refused(`${settings}: ${result.reason}. ${install}`);
-  const isDisabled = result.notes.some(({ kind }) => kind === 'hooks-disabled');
+  const standing = inspectHooks(before, owner);
+  const isDisabled = standing.kind === 'read' && standing.isDisabled;
   const after = result.kind === 'edited' ? result.text : before;
   const file = { path: resolveLinks(settings), what: 'settings', before, after, mode: 0o600 } as const;
   return { kind: 'planned', files: withBookkeeping(file, place, now), isDisabled };
