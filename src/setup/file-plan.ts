@@ -138,7 +138,6 @@ export function perform({ files, removes }: FilePlan): Performed {
   const undo: Undo[] = [];
   const directories: string[] = [];
   try {
-    for (const { path, before } of files) assertUnchanged(path, before);
     for (const file of files) {
       if (file.before === file.after) continue;
       if (file.before === undefined) directories.push(...makeDirectories(file, undo));

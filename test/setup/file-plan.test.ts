@@ -147,6 +147,16 @@ describe('perform()', () => {
   });
 });
 
+describe('perform().rollBack()', () => {
+  test('leaves what somebody else has written since', () => {
+    putFile(at('old'), 'old');
+    const rollBack = changed({ files: [file('old', { before: 'old' }), file('n')] });
+    putFile(at('old'), 'theirs');
+    rollBack();
+    expect(treeBelow(root)).toEqual({ old: expect.stringContaining('theirs') });
+  });
+});
+
 describe('diffOf()', () => {
   test('shows what is made, changed and removed, and not our own bookkeeping', () => {
     const files = [

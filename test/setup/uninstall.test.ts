@@ -160,6 +160,19 @@ describe('uninstall()', () => {
     );
   });
 
+  test('cleans a file once that two settings are links to', async () => {
+    putFile(join(root, 'dotfiles', 'claude.json'), '{"a": 1}');
+    for (const name of ['.claude', '.work']) {
+      mkdirSync(join(home, name));
+      symlinkSync(join(root, 'dotfiles', 'claude.json'), join(home, name, 'settings.json'));
+    }
+    const before = treeBelow(root);
+    await installed();
+    await installed({ ...homeEnv(), CLAUDE_CONFIG_DIR: join(home, '.work') });
+    done(removed());
+    expect(treeBelow(root)).toEqual(before);
+  });
+
   test('keeps a hook that the user has put beside ours', async () => {
     await installed();
     const settings = JSON.parse(readFileSync(settingsPath(), 'utf8'));
