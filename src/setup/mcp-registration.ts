@@ -99,15 +99,17 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 
 /**
  * What is to become of every file that install told of the MCP server, and of those of this environment's clients: an
- * install that was cut off has written nothing down. @throws FileProblem when a file cannot be read.
+ * install that was cut off has written nothing down. @throws UnreadableFile
  */
 export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
   const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
   const recorded: readonly Known[] = manifest?.mcp ?? [];
-  const others = ([...CLIENT_NAMES, 'command'] as const)
-    .map((client): Known => ({ client, path: mcpFile(client, owner).path }))
-    .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)))
-    .map((one): Known => (one.client === 'command' ? { ...one, before: { kind: 'absent' } } : one));
+  const here: Known[] = [
+    ...CLIENT_NAMES.map((client) => ({ client, path: mcpFile(client, owner).path })),
+    { client: 'command', path: mcpFile('command', owner).path, before: { kind: 'absent' } },
+  ];
+  const isRecorded = ({ path }: Known) => recorded.some((one) => realPath(one.path) === realPath(path));
+  const others = here.filter((one) => !isRecorded(one));
   return [...recorded.map(planFor), ...others.flatMap((one) => orNothing(() => planFor(one)))];
 }
 
