@@ -58,7 +58,7 @@ test('the imports of every file are read', () => {
   expect(EDGES).toContainEqual({ from: 'store/db.ts', to: '#sqlite' });
   expect(EDGES).toContainEqual({ from: 'store/migrate.ts', to: 'store/schema/001-foundation.sql' });
   for (const { from, to } of EDGES) {
-    if (!/^(?:node:|bun:|#|@modelcontextprotocol\/|[a-z-]+\d?$)/.test(to))
+    if (!/^(?:node:|bun:|#|@modelcontextprotocol\/|@decimalturn\/|[a-z-]+\d?$)/.test(to))
       expect(`${from} → ${to}: ${FILES.includes(to)}`).toEndWith('true');
   }
 });

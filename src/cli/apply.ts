@@ -6,8 +6,8 @@ import type { Suggestion } from '../core/suggestion.ts';
 import type { Applied } from '../learn/apply/applied.ts';
 import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
 import { carryOut, listEarlier } from '../learn/apply/decide.ts';
-import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
 import { planLesson } from '../learn/apply/lesson.ts';
+import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/place.ts';
 import {
   type CliContext,
@@ -75,6 +75,7 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
     place,
     platform: context.platform,
     language: state.config.language,
+    now: context.now,
     earlier: listEarlier(state.paths),
   });
   report.show(plan);

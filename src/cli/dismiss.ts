@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { carryOut } from '../learn/apply/decide.ts';
-import { NO_CHANGE } from '../learn/apply/file-change.ts';
+import { NO_CHANGE } from '../setup/file-plan.ts';
 import {
   type CliContext,
   type CliState,

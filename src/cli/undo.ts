@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { carryOut, listApplied } from '../learn/apply/decide.ts';
-import { diffOf, NO_CHANGE } from '../learn/apply/file-change.ts';
-import { readAppliedLesson, undoLesson } from '../learn/apply/lesson.ts';
+import { readAppliedLesson } from '../learn/apply/lesson.ts';
 import { planUndo, type UndoPlan } from '../learn/apply/undo.ts';
+import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/place.ts';
 import type { Db } from '../store/connection.ts';
+import { takeBackLesson } from '../store/lessons-by-model.ts';
 import {
   type CliContext,
   type CliState,
@@ -52,7 +53,12 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
       ? { kind: 'ready', change: NO_CHANGE, notes: ['Agents are not told it any more'] }
       : place.kind === 'failed'
         ? { kind: 'refused', reason: `${place.reason}. ${place.advice}` }
-        : planUndo(suggestion, { place, platform: context.platform, others: listApplied(paths, id) });
+        : planUndo(suggestion, {
+            place,
+            platform: context.platform,
+            now: context.now,
+            others: listApplied(paths, id),
+          });
   const end = (kind: string, more: Record<string, unknown>) => {
     if (flags.json) context.stdout(shownJson({ kind, id, type, ...more }));
     if (kind !== 'undone') context.setExitCode(EXIT_FAILED);
@@ -83,7 +89,7 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
       return;
     }
   }
-  const store = lesson && ((_ts: string, db: Db) => undoLesson(lesson, db));
+  const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
   const verdict = { kind: 'undone' } as const;
   carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
   const { green } = pc.createColors(context.colour);

@@ -1,10 +1,11 @@
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, warning } from './check.ts';
-import { type McpRecord, readManifest } from './manifest.ts';
+import { readText } from './file-plan.ts';
+import { knownManifest, type McpRecord } from './manifest.ts';
 import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
-import { locate, readSettings } from './place.ts';
+import { locate } from './place.ts';
 import { COMMAND_TEXT } from './slash-command.ts';
 
 const NAME = 'MCP server';
@@ -33,8 +34,7 @@ export type McpWorld = {
 /** Whether each client that the server was registered with still has it, and whether it answers; nothing without one. */
 export async function checkMcp(world: McpWorld): Promise<Check[]> {
   const { paths, env, platform } = world;
-  const read = readManifest(paths.manifest);
-  const records = read.kind === 'read' ? (read.manifest.mcp ?? []) : [];
+  const records = knownManifest(paths.manifest)?.mcp ?? [];
   const place = locate(env, platform);
   if (records.length === 0 || place.kind === 'failed') return []; // The check of the hooks says why there is no place.
   const owner = { place, env, platform, binaryBefore: undefined };
@@ -47,7 +47,7 @@ export async function checkMcp(world: McpWorld): Promise<Check[]> {
 }
 
 function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Check[] {
-  const text = readSettings(path);
+  const text = readText(path);
   if (client === 'command') {
     const detail = text === undefined ? `${path} is gone` : `${path} is not as this version would write it`;
     return text === COMMAND_TEXT ? [] : [warning(NAME, detail, `Run: ${install} --mcp claude`)];
@@ -61,7 +61,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     const detail = `in ${path}, "self-generation" is a server of another program`;
     return [warning(NAME, detail, `Rename or remove it there, then run: ${install} --mcp ${client}`)];
   }
-  if (text !== undefined && file.set(text).kind === 'edited') {
+  if (text !== undefined && file.set(text, () => false).kind === 'edited') {
     return [warning(NAME, `${path} is not as this version would write it`, remedy)];
   }
   return [];

@@ -3,10 +3,10 @@ import type { Environment } from '../core/state-paths.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { type ClientVersion, clientFeatures, findClientVersion, unknownEvents } from './client-version.ts';
-import { hookModeIn, readManifest } from './manifest.ts';
-import { locate, type Place, readSettings } from './place.ts';
-import { registrationFor } from './settings-edit.ts';
-import { type FoundEntry, inspectHooks, registerHooks } from './settings-file.ts';
+import { readText } from './file-plan.ts';
+import { hookModeIn, knownManifest } from './manifest.ts';
+import { locate, type Place } from './place.ts';
+import { type FoundEntry, inspectHooks, registerHooks, registrationFor } from './settings-file.ts';
 
 type World = {
   readonly env: Environment;
@@ -25,8 +25,7 @@ export async function checkRegistration(world: World): Promise<Check[]> {
     ];
   }
   const client = await findClientVersion(world);
-  const manifest = readManifest(place.paths.manifest);
-  const mode = hookModeIn(manifest.kind === 'read' ? manifest.manifest : undefined);
+  const mode = hookModeIn(knownManifest(place.paths.manifest));
   return [describeClient(client, mode, world.install), ...checkSettings(place, { client, mode }, world)];
 }
 
@@ -57,7 +56,7 @@ const MODE_WORDS = {
 function checkSettings(place: Place, { client, mode }: Wanted, { platform, install }: World): Check[] {
   const { settings } = place;
   const remedy = `Run: ${install}`;
-  const text = readSettings(settings);
+  const text = readText(settings);
   if (text === undefined) return [failed('registration', `there is no ${settings}`, remedy)];
   const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);

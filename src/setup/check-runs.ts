@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs';
-import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Turn } from '../core/runs/turn.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -9,9 +8,9 @@ import { listRuns } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { activeTurns } from '../store/runs/turns.ts';
 import { type Sqlite, sqliteErrorCode } from '../store/sqlite.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
 import { isGone } from '../sys/process-identity.ts';
 import { type Check, counted, failed, ok, warning } from './check.ts';
+import { readLog } from './check-state.ts';
 import { treesLeft } from './runs-left.ts';
 
 const NAME = 'background runs';
@@ -115,20 +114,12 @@ function checkUndelivered({ count, oldestMs, places }: Undelivered, now: Date): 
 }
 
 function checkLog(paths: StatePaths, now: Date): Check | undefined {
-  const path = paths.runsLog;
-  if (!existsSync(path)) return undefined;
   const since = new Date(now.getTime() - LOG_DAYS * MS_PER_DAY).toISOString();
-  const recent = readPlainFile(path)
-    .toString()
-    .split('\n')
-    .map(parseJson)
-    .filter(isRecord)
-    .map((entry) => ({ ts: readString(entry, 'ts') ?? '', message: readString(entry, 'message') ?? '' }))
-    .filter(({ ts }) => ts >= since);
+  const recent = readLog(paths.runsLog).filter(({ ts }) => ts >= since);
   if (recent.length === 0) return undefined;
   const newest = recent.slice(-FAILURES_SHOWN).map(({ ts, message }) => `${shown(ts)} ${shown(message)}`);
   const detail = `${counted(recent.length, 'failure')} in the last ${LOG_DAYS} days; newest: ${newest.join(' | ')}`;
-  return warning(NAME, detail, `All of them: ${path}`);
+  return warning(NAME, detail, `All of them: ${paths.runsLog}`);
 }
 
 function summary({ runs, active, undelivered }: Found, paths: StatePaths): string {

@@ -12,7 +12,7 @@ import { readUnreadNote, type UnreadNote } from '../store/unread-note.ts';
 import { writeDatabase } from '../store/use-database.ts';
 import { readPlainFile } from '../sys/plain-file.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
-import { hookModeIn, readManifest } from './manifest.ts';
+import { hookModeIn, knownManifest } from './manifest.ts';
 
 /** What `doctor` looks at in our own directory and in the environment. */
 
@@ -199,8 +199,7 @@ export function describeUnread({ ts, path, reason, sessions }: UnreadNote): {
 /** Whether sessions of late had a transcript that could be read. Where each call is handed to a hook, none is needed. */
 export function checkTranscripts(paths: StatePaths, now: Date): Check {
   const note = readUnreadNote(paths, now);
-  const manifest = readManifest(paths.manifest);
-  const isNeeded = manifest.kind !== 'read' || hookModeIn(manifest.manifest) === 'session';
+  const isNeeded = hookModeIn(knownManifest(paths.manifest)) === 'session';
   if (note === undefined || !isNeeded) return ok('transcripts', 'none that could not be read');
   const { detail, remedy } = describeUnread(note);
   return warning('transcripts', detail, remedy);
@@ -213,7 +212,7 @@ const MS_PER_DAY = 86_400_000;
 /** Whether hooks have noted failures of late. */
 export function checkHookLog(paths: StatePaths, now: Date): Check {
   const since = new Date(now.getTime() - DAYS_SHOWN * MS_PER_DAY).toISOString();
-  const recent = readHookLog(paths).filter((entry) => entry.ts >= since);
+  const recent = readLog(paths.hookLog).filter((entry) => entry.ts >= since);
   if (recent.length === 0) return ok('hook failures', `none in the last ${DAYS_SHOWN} days`);
   const newest = recent.slice(-FAILURES_SHOWN).map((entry) => `${entry.ts} ${entry.hook}: ${entry.message}`);
   return warning(
@@ -223,10 +222,10 @@ export function checkHookLog(paths: StatePaths, now: Date): Check {
   );
 }
 
-/** The noted failures of hooks, oldest first. */
-export function readHookLog(paths: StatePaths): HookLogEntry[] {
-  if (!existsSync(paths.hookLog)) return [];
-  return readPlainFile(paths.hookLog)
+/** The noted failures of hooks, or around runs, oldest first. */
+export function readLog(path: string): HookLogEntry[] {
+  if (!existsSync(path)) return [];
+  return readPlainFile(path)
     .toString()
     .split('\n')
     .map(parseJson)

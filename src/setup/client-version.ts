@@ -12,7 +12,6 @@ export type ClientVersion =
 export type ClientFeatures = {
   /** Runs `command` with `args` directly instead of through a shell. */
   readonly execForm: boolean;
-  readonly postToolBatch: boolean;
   /** Starts a hook without waiting for it when its entry says so. */
   readonly asyncHooks: boolean;
   /** Those of our events whose names it knows: before 2.1.150 one unknown name switches off the whole settings file. */
@@ -71,15 +70,13 @@ export function parseClientVersion(text: string): string | undefined {
 /** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
 export function clientFeatures(version: string | undefined): ClientFeatures {
   const isAtLeast = (first: string) => version !== undefined && compareVersions(version, first) >= 0;
-  const postToolBatch = isAtLeast(FIRST_WITH_POST_TOOL_BATCH);
   const knowsSubagentStart = version === undefined || isAtLeast(FIRST_WITH_SUBAGENT_START);
   const knows = (event: HookEventName) => {
     if (OLDEST_EVENTS.has(event)) return true;
-    return event === 'PostToolBatch' ? postToolBatch : knowsSubagentStart;
+    return event === 'PostToolBatch' ? isAtLeast(FIRST_WITH_POST_TOOL_BATCH) : knowsSubagentStart;
   };
   return {
     execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
-    postToolBatch,
     asyncHooks: isAtLeast(FIRST_WITH_ASYNC_HOOKS),
     events: HOOKS.map((hook) => hook.event).filter(knows),
   };

@@ -1,6 +1,5 @@
 import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { ClientName } from '../core/client-name.ts';
 import { type Config, readPath } from '../core/config.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import type { HookEventName, HookMode } from '../core/hook-names.ts';
@@ -15,32 +14,25 @@ import {
 import { readPlainFile } from '../sys/plain-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { readAgentFiles, writingAgents } from './agents.ts';
-import { type ClientVersion, clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
+import { clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
+import { editFile, readText } from './file-plan.ts';
+import { recogniseEntry } from './hook-command.ts';
 import {
   type DirectoriesChanged,
   hookModeIn,
-  type Manifest,
+  knownManifest,
   manifestText,
   mergeManifest,
-  readManifest,
-  writeManifest,
 } from './manifest.ts';
+import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
+import { locate, type Place } from './place.ts';
 import {
-  type McpOutcome,
-  type McpReport,
-  type McpRequest,
-  mcpWarnings,
-  registerMcp,
-} from './mcp-registration.ts';
-import { locate, type Place, readSettings } from './place.ts';
-import {
-  describeNote,
-  editSettings,
-  refused,
+  inspectHooks,
+  type Registration,
+  registerHooks,
   registrationFor,
-  type SettingsOutcome,
-} from './settings-edit.ts';
-import { registerHooks } from './settings-file.ts';
+  unregisterHooks,
+} from './settings-file.ts';
 import { type Failure, RUN_AGAIN, rollBack, type SetupProblem, type SetupStep, type Work } from './steps.ts';
 
 export type InstallOptions = {
@@ -59,7 +51,7 @@ export type InstallOptions = {
   /** How the hooks are to be registered; undefined: as an earlier install did. */
   readonly hooks?: HookMode;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
-  readonly mcp?: readonly ClientName[] | 'all';
+  readonly mcp?: McpRequest;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string;
   readonly run: RunCommand;
@@ -88,50 +80,59 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const place = locate(options.env, options.platform);
   if (place.kind === 'failed') return place;
   if (!options.isCompiled) return notCompiled(options.executablePath);
-  const client = await askVersion(options);
+  const client = options.clientVersion
+    ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
+    : await findClientVersion(options);
   const clientVersion = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
   try {
-    const earlier = earlierManifest(place.paths);
+    const earlier = knownManifest(place.paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
-    const registration = registrationFor({
-      ...options,
-      place,
-      features,
-      mode,
-      binaryBefore: earlier?.binary,
-    });
-    const preview = registerHooks(readSettings(place.settings), registration);
+    const owner = { ...options, place, binaryBefore: earlier?.binary };
+    const registration = registrationFor({ ...owner, features, mode });
+    const text = readText(place.settings);
+    const preview = registerHooks(text, registration);
     if (preview.kind === 'refused') return refused(place, preview.reason);
     const ownsHome = isMissingOrEmpty(place.paths.home);
     const directories = makeDirectories(place, work);
     copyBinary(options.executablePath, place.paths.binary, work);
     const configWritten = writeConfig(place, options, work);
-    const settings = editSettings({ place, registration, earlier, work, now: options.now });
-    if (settings.kind === 'failed') {
-      rollBack(work);
-      return settings;
+    const settings = editFile(
+      {
+        path: place.settings,
+        what: 'settings',
+        edit: (one) => registerHooks(one, registration),
+        holdsOurs: (one) =>
+          unregisterHooks(one, (entry) => recogniseEntry(entry, registration)?.kind === 'ours').kind !==
+          'unchanged',
+        known: earlier?.settings.find((record) => record.path === place.settings),
+      },
+      { backups: place.paths.backups, now: options.now, work },
+    );
+    if (settings.kind === 'refused') {
+      rollBack(work.undo);
+      return refused(place, settings.reason);
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    const mcp = registerMcp({
-      request: mcpRequest(options.mcp),
-      owner: { ...options, place, binaryBefore: earlier?.binary },
-      earlier,
-      work,
-      now: options.now,
+    const mcp = registerMcp({ request: options.mcp, owner, earlier, work, now: options.now });
+    saveManifest(place.paths.manifest, work, {
+      installedAt: options.now().toISOString(),
+      binary: place.paths.binary,
+      ownsHome,
+      configWritten,
+      createdDirectories: [...directories.createdDirectories, ...settings.directories, ...mcp.directories],
+      modesBefore: directories.modesBefore,
+      settings: settings.record,
+      mcp: mcp.records,
+      mode,
     });
-    saveManifest(
-      place,
-      { ownsHome, directories, configWritten, settings, mcp, mode, now: options.now },
-      work,
-    );
     const ignored = work.steps.flatMap(({ what, change, note }) =>
       what === 'config' && change === 'unchanged' && note !== undefined ? [note] : [],
     );
     const warnings = [
       ...clientWarnings(client, mode),
-      ...settings.notes.map(describeNote),
+      ...settingsWarnings(text ?? '', registration),
       ...mcpWarnings(mcp),
       ...ignored.map((note) => `${place.paths.config}: ${note}`),
     ];
@@ -148,15 +149,10 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       upToDate,
     };
   } catch (error) {
-    rollBack(work);
+    rollBack(work.undo);
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: 'failed', action: 'install', reason, advice: RUN_AGAIN };
   }
-}
-
-function mcpRequest(mcp: InstallOptions['mcp']): McpRequest {
-  if (mcp === undefined || mcp === 'all') return { kind: mcp ?? 'earlier' };
-  return { kind: 'named', clients: mcp };
 }
 
 function notCompiled(executablePath: string): Failure {
@@ -168,28 +164,28 @@ function notCompiled(executablePath: string): Failure {
   };
 }
 
-async function askVersion(options: InstallOptions): Promise<ClientVersion> {
-  if (options.clientVersion !== undefined) return { kind: 'known', version: options.clientVersion, path: '' };
-  return findClientVersion(options);
+/** The failure of not being able to register hooks, with nothing changed. */
+function refused(place: Place, reason: string): Failure {
+  return { kind: 'failed', action: `register hooks in "${place.settings}"`, reason, advice: RUN_AGAIN };
 }
 
-function earlierManifest(paths: StatePaths): Manifest | undefined {
-  const result = readManifest(paths.manifest);
-  return result.kind === 'read' ? result.manifest : undefined;
+/** What the user should know of the settings as they stood. */
+function settingsWarnings(text: string, registration: Registration): string[] {
+  const found = inspectHooks(text, registration);
+  if (found.kind === 'refused') return [];
+  const replaced = found.entries.filter(({ kind }) => kind === 'predecessor').length;
+  const off = 'Your settings have "disableAllHooks": true: no hook runs until you remove it.';
+  const twice = `Replaced ${replaced} hooks of an earlier self-generation, so that none runs twice.`;
+  return [...(found.isDisabled ? [off] : []), ...(replaced > 0 ? [twice] : [])];
 }
 
-function makeDirectories({ paths, claudeDirectory }: Place, work: Work): DirectoriesChanged {
-  const ours = [
-    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
-    ...[dirname(paths.hookLog), paths.backups],
-  ];
+/** Ours; those of the client are made with the files that go into them. */
+function makeDirectories({ paths }: Place, work: Work): DirectoriesChanged {
   const createdDirectories: string[] = [];
   const modesBefore: { path: string; mode: number }[] = [];
-  for (const path of [...ours, claudeDirectory]) {
-    const existed = existsSync(path);
-    const isPrivate = path !== claudeDirectory;
-    if (!existed) work.steps.push({ what: 'directory', path, change: 'created' });
-    if (work.dryRun || (existed && !isPrivate)) continue;
+  for (const path of ourDirectories(paths)) {
+    if (!existsSync(path)) work.steps.push({ what: 'directory', path, change: 'created' });
+    if (work.dryRun) continue;
     const result = ensurePrivateDirectory(path);
     if (result.kind === 'created') {
       createdDirectories.push(...result.directories);
@@ -201,6 +197,14 @@ function makeDirectories({ paths, claudeDirectory }: Place, work: Work): Directo
     }
   }
   return { createdDirectories, modesBefore };
+}
+
+/** What install makes, outermost first. */
+export function ourDirectories(paths: StatePaths): string[] {
+  return [
+    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
+    ...[dirname(paths.hookLog), paths.backups],
+  ];
 }
 
 function isMissingOrEmpty(directory: string): boolean {
@@ -238,7 +242,7 @@ function namesAgents(configPath: string): boolean {
 
 /** The text that was written, or undefined when the user has a config.json already. */
 function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
-  const { projectDirectory, analysisOnSessionEnd, lessonsModel } = options;
+  const { projectDirectory, analysisOnSessionEnd, lessonsModel, now } = options;
   const path = place.paths.config;
   if (existsSync(path)) {
     const note = namesAgents(path) ? keptNote(options) : NO_AGENTS;
@@ -251,43 +255,19 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   const analysis = analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd };
   const lessons = lessonsModel === undefined ? {} : { lessons: { model: lessonsModel } };
   const text = `${JSON.stringify({ subagentContext: { agents }, ...lessons, ...analysis }, null, 2)}\n`;
-  work.steps.push({ what: 'config', path, change: 'created', note: `for ${agents.join(', ')}` });
-  if (work.dryRun) return text;
-  writeFileAtomic(path, text, { mode: 0o600 });
-  work.undo.push(() => rmSync(path));
-  return text;
+  const edit = (standing?: string) =>
+    standing === undefined ? ({ kind: 'edited', text } as const) : ({ kind: 'unchanged' } as const);
+  const note = `for ${agents.join(', ')}`;
+  const written = editFile({ path, what: 'config', edit, note }, { backups: place.paths.backups, now, work });
+  return written.kind === 'edited' ? text : undefined;
 }
 
-type ManifestParts = {
-  readonly ownsHome: boolean;
-  readonly directories: DirectoriesChanged;
-  readonly configWritten: string | undefined;
-  readonly settings: SettingsOutcome;
-  readonly mcp: McpOutcome;
-  readonly mode: HookMode;
-  readonly now: () => Date;
-};
-
 /** The earlier manifest is read again: another install may have ended since this one began. */
-function saveManifest({ paths }: Place, parts: ManifestParts, work: Work): void {
-  const { settings, mcp, now, configWritten, ownsHome } = parts;
-  const { createdDirectories, modesBefore } = parts.directories;
-  const earlier = earlierManifest(paths);
-  const known = earlier?.settings.find(({ path }) => path === settings.record.path);
-  const record = settings.kind === 'unchanged' && known !== undefined ? known : settings.record;
-  const installedAt = earlier?.installedAt ?? now().toISOString();
-  const manifest = mergeManifest(earlier, {
-    ownsHome,
-    configWritten,
-    directories: { createdDirectories: [...createdDirectories, ...mcp.createdDirectories], modesBefore },
-    settings: record,
-    mcp: mcp.records,
-    mode: parts.mode,
-    binary: paths.binary,
-    installedAt,
-  });
-  const isSame = earlier !== undefined && manifestText(earlier) === manifestText(manifest);
+function saveManifest(path: string, work: Work, now: Parameters<typeof mergeManifest>[1]): void {
+  const earlier = knownManifest(path);
+  const text = manifestText(mergeManifest(earlier, now));
+  const isSame = earlier !== undefined && manifestText(earlier) === text;
   const change = isSame ? 'unchanged' : earlier === undefined ? 'created' : 'updated';
-  work.steps.push({ what: 'manifest', path: paths.manifest, change });
-  if (!isSame && !work.dryRun) writeManifest(paths.manifest, manifest);
+  work.steps.push({ what: 'manifest', path, change });
+  if (!isSame && !work.dryRun) writeFileAtomic(path, text, { mode: 0o600 });
 }

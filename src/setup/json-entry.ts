@@ -1,77 +1,56 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
-import type { TextEdit } from './edit-file.ts';
-import { BOM, parseDocument, reparse } from './json-document.ts';
+import type { TextEdit, TextRemoval } from './file-plan.ts';
 import {
   appendTo,
   type Document,
   jsonOf,
   keyOf,
+  parseDocument,
   place,
   properties,
   propertyValue,
   removeNode,
+  reparse,
   replaceNode,
 } from './json-text.ts';
-import { mergeEntry } from './merge-entry.ts';
+import { mergeEntry, type ServerEntry, takenReason } from './server-entry.ts';
 
 /** One entry of an object in a client's settings: `mcpServers.self-generation`. All else keeps its bytes. */
-
-export type JsonEntry = {
-  readonly holder: string;
-  readonly name: string;
-  /** What the entry is to hold; what else the user has put into it stays. */
-  readonly wanted: Json;
-  readonly isOurs: (value: unknown) => boolean;
-};
-
-/** `emptied`: nothing but the entry was in it; whoever made the file may delete it. */
-export type TextRemoval =
-  | { readonly kind: 'edited' | 'emptied'; readonly text: string }
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'refused'; readonly reason: string };
 
 /** OpenCode puts its schema into every file. */
 const EMPTY = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
 
 /** The text with the entry as it has to be. `fresh`: what a new file begins with. Never throws on bad text. */
-export function setJsonEntry(text: string | undefined, entry: JsonEntry, fresh: Json): TextEdit {
-  const bom = text?.startsWith(BOM) ? BOM : '';
-  const bare = text?.slice(bom.length) ?? '';
-  const isBlank = bare.trim() === '';
-  const parsed = parseDocument(isBlank ? `${JSON.stringify(fresh, null, 2)}\n` : bare);
+export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh: Json): TextEdit {
+  const parsed = parseDocument(text ?? '', `${JSON.stringify(fresh, null, 2)}\n`);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, entry);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
   const after = withEntry(parsed, entry);
-  if (after === bare) return { kind: 'unchanged' };
-  return { kind: 'edited', text: bom + reparse(after).text };
+  return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: reparse(after).text };
 }
 
 /**
  * The text without the entry, if it is ours. An object in which nothing else is left, not even a comment, goes with it,
  * unless it stood in the `original`. Never throws on bad text.
  */
-export function removeJsonEntry(text: string, entry: JsonEntry, original?: string): TextRemoval {
-  const bom = text.startsWith(BOM) ? BOM : '';
-  const bare = text.slice(bom.length);
-  if (bare.trim() === '') return { kind: 'unchanged' };
-  const parsed = parseDocument(bare);
+export function removeJsonEntry(text: string, entry: ServerEntry, original?: string): TextRemoval {
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const property = properties(propertyValue(parsed.root, entry.holder)).findLast(
     (one) => keyOf(one) === entry.name,
   );
   if (property === undefined || !entry.isOurs(jsonOf(property.children?.[1]))) return { kind: 'unchanged' };
-  const without = reparse(removeNode(bare, property));
+  const without = reparse(removeNode(text, property));
   const holder = hadHolder(original, entry) ? undefined : blankProperty(without, entry.holder);
   const after = holder === undefined ? without : reparse(removeNode(without.text, holder));
-  const isEmptied = EMPTY.test(after.text);
-  return { kind: isEmptied ? 'emptied' : 'edited', text: bom + after.text };
+  return { kind: EMPTY.test(after.text) ? 'emptied' : 'edited', text: after.text };
 }
 
-function hadHolder(original: string | undefined, { holder }: JsonEntry): boolean {
-  const parsed = parseDocument(original?.startsWith(BOM) ? original.slice(BOM.length) : (original ?? ''));
+function hadHolder(original: string | undefined, { holder }: ServerEntry): boolean {
+  const parsed = parseDocument(original ?? '');
   return parsed.kind === 'parsed' && propertyValue(parsed.root, holder) !== undefined;
 }
 
@@ -84,13 +63,13 @@ function blankProperty({ text, root }: Document, key: string): Node | undefined 
 }
 
 /** What stands there; undefined when nothing does, or when the text cannot be read. */
-export function readJsonEntry(text: string, { holder, name }: Pick<JsonEntry, 'holder' | 'name'>): unknown {
-  const parsed = parseDocument(text.startsWith(BOM) ? text.slice(BOM.length) : text);
+export function readJsonEntry(text: string, { holder, name }: Pick<ServerEntry, 'holder' | 'name'>): unknown {
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return undefined;
   return jsonOf(propertyValue(propertyValue(parsed.root, holder) ?? parsed.root, name));
 }
 
-function withEntry(document: Document, { holder, name, wanted }: JsonEntry): string {
+function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {
   const object = propertyValue(document.root, holder);
   if (object === undefined) {
     return appendTo(document, document.root, { key: holder, value: { [name]: wanted } });
@@ -122,7 +101,7 @@ function withValues(document: Document, path: readonly string[], values: Json): 
 }
 
 /** Why the entry cannot be put there without guessing what the file's author means, or undefined. */
-function objectionTo({ root, text }: Document, { holder, name, isOurs }: JsonEntry): string | undefined {
+function objectionTo({ root, text }: Document, { holder, name, isOurs }: ServerEntry): string | undefined {
   const at = (offset: number) => place(text, offset);
   const [, second] = properties(root).filter((property) => keyOf(property) === holder);
   if (second !== undefined)
@@ -133,8 +112,7 @@ function objectionTo({ root, text }: Document, { holder, name, isOurs }: JsonEnt
     return `${at(object.offset)}: "${holder}" is not an object; make it {} or remove it`;
   const named = properties(object).filter((property) => keyOf(property) === name);
   const foreign = named.find((property) => !isOurs(jsonOf(property.children?.[1])));
-  if (foreign !== undefined)
-    return `${at(foreign.offset)}: a server of another program is called "${name}"; rename or remove it`;
+  if (foreign !== undefined) return `${at(foreign.offset)}: ${takenReason(name)}`;
   if (named[1] !== undefined)
     return `${at(named[1].offset)}: "${name}" stands there a second time; remove one`;
   return undefined;

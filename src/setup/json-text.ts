@@ -1,12 +1,52 @@
-import { getNodeValue, type Node } from 'jsonc-parser';
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
 /**
- * Reading and editing JSON with comments as text. jsonc-parser's own `modify` reformats the lines it touches and loses
- * characters after a trailing comma, so only its parser is used here.
+ * The settings of clients: one JSON object in a file, which people write by hand, with comments and trailing commas, read
+ * and edited as text. jsonc-parser's own `modify` reformats the lines it touches and loses characters after a trailing
+ * comma, so only its parser is used here.
  */
 
 /** A text and its tree, whose offsets count in that text. */
 export type Document = { readonly text: string; readonly root: Node };
+
+export type ParsedDocument =
+  | ({ readonly kind: 'parsed' } & Document)
+  | { readonly kind: 'refused'; readonly reason: string };
+
+const BOM = '\uFEFF';
+
+/** The text as a tree, a blank one as `fresh`, or where and why it cannot be one. Never throws. */
+export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
+  const mark = source.startsWith(BOM) ? BOM : '';
+  const text = source.trim() === '' ? mark + fresh : source;
+  const errors: ParseError[] = [];
+  // The parser takes no byte order mark; a blank in its place keeps the offsets right.
+  const root = parseTree(mark ? ` ${text.slice(1)}` : text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error !== undefined || root === undefined) {
+    const at = place(text, error?.offset ?? 0);
+    return { kind: 'refused', reason: `${at}: not valid JSON (${wordsFor(error)}); correct it there` };
+  }
+  if (root.type === 'object') return { kind: 'parsed', text, root };
+  return {
+    kind: 'refused',
+    reason: `${place(text, root.offset)}: not a JSON object; settings have to be {…}`,
+  };
+}
+
+/** After our own edit, which has to leave a document that can be read. */
+export function reparse(text: string): Document {
+  const parsed = parseDocument(text);
+  if (parsed.kind === 'refused')
+    throw new Error(`Cannot edit the settings: the result would be wrong at ${parsed.reason}`);
+  return parsed;
+}
+
+/** `CommaExpected` as `comma expected`. */
+function wordsFor(error: ParseError | undefined): string {
+  const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+  return name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase();
+}
 
 /** The text with a value added at the end of a list, or of an object under a key that it does not have. */
 export function appendTo(
@@ -97,7 +137,10 @@ export function jsonOf(node: Node | undefined): unknown {
 
 /** `line 3, column 5`, for a person. */
 export function place(text: string, offset: number): string {
-  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
+  const before = text
+    .slice(0, offset)
+    .replace(BOM, '')
+    .split(/\r\n|\r|\n/);
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 

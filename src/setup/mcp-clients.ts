@@ -3,10 +3,12 @@ import { isAbsolute, join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
-import type { TextEdit } from './edit-file.ts';
-import { readJsonEntry, removeJsonEntry, setJsonEntry, type TextRemoval } from './json-entry.ts';
+import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-entry.ts';
 import { ownerOf, type Place } from './place.ts';
-import { readTomlTable, removeTomlTable, setTomlTable } from './toml-table.ts';
+import type { ServerEntry } from './server-entry.ts';
+import { COMMAND_TEXT, commandPath, removeCommand, setCommand } from './slash-command.ts';
+import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** Where each client has its MCP servers, and what has to stand there for ours. */
 
@@ -20,18 +22,21 @@ export const CLIENT_TITLES: Readonly<Record<ClientName, string>> = {
   opencode: 'OpenCode',
 };
 
-/** A client's settings file, as far as MCP servers go. */
+/** Who is told of our server: a client in its settings, or Claude Code's user by the command /subagents. */
+export type McpClient = ClientName | 'command';
+
+/** A file of a client, as far as our server goes. */
 export type McpFile = {
-  readonly client: ClientName;
   readonly path: string;
   /** The client's own directory, by which it is seen that there is one. */
   readonly directory: string;
-  readonly set: (text: string | undefined) => TextEdit;
+  /** `isKnown`: an earlier install wrote that very text. */
+  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
   /** `original`: what stood there before install, where that is known. */
   readonly remove: (text: string, original?: string) => TextRemoval;
   /** What stands there under our name. */
   readonly read: (text: string) => unknown;
-  /** Whether an entry starts our program. */
+  /** Whether an entry starts our program, or is our command. */
   readonly isOurs: (entry: unknown) => boolean;
 };
 
@@ -60,31 +65,28 @@ const KEYS_BY_NAME = Object.fromEntries(
   NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)).map((name) => [name, `\${${name}:-}`]),
 );
 
-/** The settings file of this client, for this user. `path`: where an earlier install found it. */
-export function mcpFile(client: ClientName, owner: McpOwner, path?: string): McpFile {
-  const directory = directoryOf(client, owner);
-  const wanted = wantedEntry(client, owner);
-  const isOurs = recogniser(owner);
-  const at = path ?? fileOf(client, directory, owner);
-  if (client === 'codex') {
-    const table = { holder: 'mcp_servers', name: SERVER_NAME, wanted, isOurs };
-    return {
-      client,
-      path: at,
-      directory,
-      isOurs,
-      set: (text) => setTomlTable(text, table),
-      remove: (text) => removeTomlTable(text, table),
-      read: (text) => readTomlTable(text, table),
-    };
+/** The file of this client, for this user. `known`: where an earlier install found it. */
+export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
+  if (client === 'command') {
+    const { claudeDirectory: directory } = owner.place;
+    const isOurs = (text: unknown) => text === COMMAND_TEXT;
+    const path = known ?? commandPath(owner.place);
+    return { path, directory, isOurs, set: setCommand, remove: removeCommand, read: (text) => text };
   }
-  const entry = { holder: client === 'opencode' ? 'mcp' : 'mcpServers', name: SERVER_NAME, wanted, isOurs };
+  const { directory, path, holder, wanted } = habitsOf(client, owner);
+  const isOurs = recogniser(owner);
+  const entry = { holder, name: SERVER_NAME, wanted, isOurs };
+  const file = { path: known ?? path, directory, isOurs };
+  if (client === 'codex')
+    return {
+      ...file,
+      set: (text) => setTomlEntry(text, entry),
+      remove: (text) => removeTomlEntry(text, entry),
+      read: (text) => readTomlEntry(text, entry),
+    };
   const fresh: Json = client === 'opencode' ? { $schema: 'https://opencode.ai/config.json' } : {};
   return {
-    client,
-    path: at,
-    directory,
-    isOurs,
+    ...file,
     set: (text) => setJsonEntry(text, entry, fresh),
     remove: (text, original) => removeJsonEntry(text, entry, original),
     read: (text) => readJsonEntry(text, entry),
@@ -99,56 +101,50 @@ export function clientsThere(owner: McpOwner): ClientName[] {
   });
 }
 
-function directoryOf(client: ClientName, { place, env }: McpOwner): string {
-  const home = place.userHome ?? place.paths.home;
-  switch (client) {
-    case 'claude':
-      return place.claudeDirectory;
-    case 'codex':
-      return absolute(env.CODEX_HOME) ?? join(home, '.codex');
-    case 'gemini':
-      return join(absolute(env.GEMINI_CLI_HOME) ?? home, '.gemini');
-    case 'opencode':
-      return join(absolute(env.XDG_CONFIG_HOME) ?? join(home, '.config'), 'opencode');
-  }
-}
+type Habits = Pick<McpFile, 'directory' | 'path'> & Pick<ServerEntry, 'holder' | 'wanted'>;
 
-function fileOf(client: ClientName, directory: string, { place, env }: McpOwner): string {
+/** Where a client has its settings, and how it words a server. */
+function habitsOf(client: ClientName, { place, env }: McpOwner): Habits {
+  const command = place.paths.binary;
+  const home = place.userHome ?? place.paths.home;
+  const moved = absolute(env.SELF_GENERATION_HOME);
+  const variables = moved === undefined ? undefined : { SELF_GENERATION_HOME: moved };
   switch (client) {
-    case 'claude':
+    case 'claude': {
+      const directory = place.claudeDirectory;
       // Beside ~/.claude, not in it; in a directory of one's own it is inside.
-      return env.CLAUDE_CONFIG_DIR
-        ? join(directory, '.claude.json')
-        : join(place.userHome ?? place.paths.home, '.claude.json');
-    case 'codex':
-      return join(directory, 'config.toml');
-    case 'gemini':
-      return join(directory, 'settings.json');
+      const path = join(env.CLAUDE_CONFIG_DIR ? directory : home, '.claude.json');
+      const wanted = { type: 'stdio', command, args: ['mcp'], env: variables ?? {} };
+      return { directory, path, holder: 'mcpServers', wanted };
+    }
+    case 'codex': {
+      const directory = absolute(env.CODEX_HOME) ?? join(home, '.codex');
+      const environment = { env_vars: NAMED_VARIABLES, ...(variables && { env: variables }) };
+      const wanted = { command, args: ['mcp'], ...environment };
+      return { directory, path: join(directory, 'config.toml'), holder: 'mcp_servers', wanted };
+    }
+    case 'gemini': {
+      const directory = join(absolute(env.GEMINI_CLI_HOME) ?? home, '.gemini');
+      const wanted = { command, args: ['mcp'], env: { ...KEYS_BY_NAME, ...variables } };
+      return { directory, path: join(directory, 'settings.json'), holder: 'mcpServers', wanted };
+    }
     case 'opencode': {
+      const directory = join(absolute(env.XDG_CONFIG_HOME) ?? join(home, '.config'), 'opencode');
       const withComments = join(directory, 'opencode.jsonc');
-      return existsSync(withComments) ? withComments : join(directory, 'opencode.json');
+      const path = existsSync(withComments) ? withComments : join(directory, 'opencode.json');
+      const environment = variables && { environment: variables };
+      return {
+        directory,
+        path,
+        holder: 'mcp',
+        wanted: { type: 'local', command: [command, 'mcp'], ...environment },
+      };
     }
   }
 }
 
 function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
-}
-
-function wantedEntry(client: ClientName, { place, env }: McpOwner): Json {
-  const command = place.paths.binary;
-  const moved = absolute(env.SELF_GENERATION_HOME);
-  const variables = moved === undefined ? undefined : { SELF_GENERATION_HOME: moved };
-  switch (client) {
-    case 'claude':
-      return { type: 'stdio', command, args: ['mcp'], env: variables ?? {} };
-    case 'codex':
-      return { command, args: ['mcp'], env_vars: NAMED_VARIABLES, ...(variables && { env: variables }) };
-    case 'gemini':
-      return { command, args: ['mcp'], env: { ...KEYS_BY_NAME, ...variables } };
-    case 'opencode':
-      return { type: 'local', command: [command, 'mcp'], ...(variables && { environment: variables }) };
-  }
 }
 
 /** By what it starts: whatever else the user has added. */

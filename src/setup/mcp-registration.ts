@@ -1,17 +1,21 @@
-import { existsSync, rmdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { ensurePrivateDirectory } from '../sys/atomic-file.ts';
-import { editFile } from './edit-file.ts';
+import { realPath, resolveLinks } from '../sys/atomic-file.ts';
+import {
+  type EditedFile,
+  editFile,
+  type FileChange,
+  type FileEdit,
+  type PlannedRestore,
+  planRestore,
+  type Refusal,
+} from './file-plan.ts';
 import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
-import { CLIENT_TITLES, clientsThere, type McpOwner, mcpFile } from './mcp-clients.ts';
-import { commandPath, removeCommand, setCommand } from './slash-command.ts';
-import type { Work } from './steps.ts';
+import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
+import type { SetupStep, Work } from './steps.ts';
 
-/** With which clients: the named ones, all that are there, or only those that an earlier install registered with. */
-export type McpRequest =
-  | { readonly kind: 'named'; readonly clients: readonly ClientName[] }
-  | { readonly kind: 'all' | 'earlier' };
+/** With which clients: these, or all that are there. */
+export type McpRequest = readonly ClientName[] | 'all';
 
 export type McpReport = {
   readonly registered: readonly ClientName[];
@@ -20,11 +24,12 @@ export type McpReport = {
 
 export type McpOutcome = McpReport & {
   readonly records: readonly McpRecord[];
-  readonly createdDirectories: readonly string[];
+  readonly directories: readonly string[];
 };
 
 type Registering = {
-  readonly request: McpRequest;
+  /** Undefined: only those that an earlier install registered with. */
+  readonly request: McpRequest | undefined;
   readonly owner: McpOwner;
   readonly earlier: Manifest | undefined;
   readonly work: Work;
@@ -36,30 +41,26 @@ type Registering = {
  * keeps its client out, and no other. What an earlier install registered is brought up to date.
  */
 export function registerMcp(registering: Registering): McpOutcome {
-  const { owner } = registering;
   const clients = clientsMeant(registering);
   const records: McpRecord[] = [];
   const refused: { path: string; reason: string }[] = [];
-  const createdDirectories: string[] = [];
-  const registered: ClientName[] = [];
-  const attempt = (path: string, act: () => McpRecord | string) => {
+  const directories: string[] = [];
+  const refuse = (client: McpClient, reason: string) =>
+    refused.push({ path: mcpFile(client, registering.owner).path, reason });
+  for (const client of [...clients, ...(clients.includes('claude') ? (['command'] as const) : [])]) {
     try {
-      createdDirectories.push(...makeDirectory(dirname(path), registering.work));
-      const outcome = act();
-      if (typeof outcome === 'string') refused.push({ path, reason: outcome });
-      else records.push(outcome);
-      return typeof outcome !== 'string';
+      const outcome = registerWith(client, registering);
+      if (outcome.kind === 'refused') refuse(client, outcome.reason);
+      else {
+        records.push({ ...outcome.record, client });
+        directories.push(...outcome.directories);
+      }
     } catch (error) {
-      refused.push({ path, reason: error instanceof Error ? error.message : String(error) });
-      return false;
+      refuse(client, error instanceof Error ? error.message : String(error));
     }
-  };
-  for (const client of clients) {
-    const { path } = mcpFile(client, owner);
-    if (attempt(path, () => registerWith(client, registering))) registered.push(client);
   }
-  if (clients.includes('claude')) attempt(commandPath(owner.place), () => writeCommand(registering));
-  return { registered, refused, records, createdDirectories };
+  const registered = clients.filter((client) => records.some((record) => record.client === client));
+  return { registered, refused, records, directories };
 }
 
 /** What the user should know: whom it could not be registered with. */
@@ -73,57 +74,60 @@ export function titlesOf(clients: readonly ClientName[]): string {
 }
 
 function clientsMeant({ request, owner, earlier }: Registering): readonly ClientName[] {
-  if (request.kind === 'named') return request.clients;
-  if (request.kind === 'all') return clientsThere(owner);
+  if (request !== undefined) return request === 'all' ? clientsThere(owner) : request;
   const recorded = (earlier?.mcp ?? []).map(({ path }) => path).filter((path) => existsSync(path));
   return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
 }
 
-function registerWith(client: ClientName, { owner, earlier, work, now }: Registering): McpRecord | string {
+function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
   const file = mcpFile(client, owner);
   const known = earlier?.mcp?.find(({ path }) => path === file.path);
-  const outcome = editFile({
+  const edit = {
     path: file.path,
     what: 'mcp',
-    backups: owner.place.paths.backups,
-    backupName: `mcp-${client}`,
-    edit: file.set,
+    name: `mcp-${client}`,
+    edit: (text) => file.set(text, (one) => known?.writtenSha256 === sha256(one)),
     holdsOurs: (text) => file.isOurs(file.read(text)),
     known,
-    work,
-    now,
-  });
-  if (outcome.kind === 'refused') return outcome.reason;
-  return outcome.kind === 'unchanged' && known !== undefined ? known : { ...outcome.record, client };
+  } as const satisfies FileEdit;
+  const outcome = editFile(edit, { backups: owner.place.paths.backups, now, work });
+  if (outcome.kind === 'refused' || client !== 'command') return outcome;
+  return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
 
-function writeCommand({ owner, earlier, work, now }: Registering): McpRecord | string {
-  const path = commandPath(owner.place);
-  const known = earlier?.mcp?.find((record) => record.path === path);
-  const outcome = editFile({
-    path,
-    what: 'mcp',
-    backups: owner.place.paths.backups,
-    backupName: 'mcp-command',
-    edit: (text) => setCommand(text, (one) => known?.writtenSha256 === sha256(one)),
-    holdsOurs: (text) => removeCommand(text).kind !== 'unchanged' || known?.writtenSha256 === sha256(text),
-    known,
-    work,
-    now,
-  });
-  if (outcome.kind === 'refused') return outcome.reason;
-  // Nobody else writes this very text.
-  return { ...outcome.record, before: { kind: 'absent' }, client: 'command' };
+type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
+
+/**
+ * What is to become of every file that install told of the MCP server, and of those of this environment's clients: an
+ * install that was cut off has written nothing down. @throws UnreadableFile
+ */
+export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
+  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
+  const recorded: readonly Known[] = manifest?.mcp ?? [];
+  const here: Known[] = [
+    ...CLIENT_NAMES.map((client) => ({ client, path: mcpFile(client, owner).path })),
+    { client: 'command', path: mcpFile('command', owner).path, before: { kind: 'absent' } },
+  ];
+  const isRecorded = ({ path }: Known) => recorded.some((one) => realPath(one.path) === realPath(path));
+  const others = here.filter((one) => !isRecorded(one));
+  return [...recorded.map(planFor), ...others.flatMap((one) => orNothing(() => planFor(one)))];
 }
 
-/** Directories that are there are the user's, and stay as they are. */
-function makeDirectory(path: string, work: Work): readonly string[] {
-  if (existsSync(path) || work.dryRun) return [];
-  const change = ensurePrivateDirectory(path);
-  const directories = change.kind === 'created' ? change.directories : [];
-  for (const directory of directories) {
-    work.steps.push({ what: 'directory', path: directory, change: 'created' });
-    work.undo.push(() => rmdirSync(directory));
+/** Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here. */
+function orNothing(plan: () => PlannedRestore): PlannedRestore[] {
+  try {
+    const made = plan();
+    return made.kind === 'refused' || made.file.before === made.file.after ? [] : [made];
+  } catch {
+    return [];
   }
-  return directories;
+}
+
+/** Commands that the user has made their own: they stay. */
+export function changedCommands(files: readonly FileChange[], manifest: Manifest | undefined): SetupStep[] {
+  const commands = (manifest?.mcp ?? []).filter(({ client }) => client === 'command');
+  const paths = commands.map(({ path }) => resolveLinks(path));
+  return files
+    .filter(({ path, before, after }) => paths.includes(path) && before !== undefined && before === after)
+    .map(({ path }) => ({ what: 'mcp', path, change: 'kept', note: 'you have changed it' }));
 }

@@ -1,8 +1,6 @@
 import { basename, join, posix, win32 } from 'node:path';
-import { isRecord } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { realPath } from '../sys/atomic-file.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
 import type { Owner } from './hook-command.ts';
 import type { Failure } from './steps.ts';
 
@@ -62,23 +60,4 @@ export function ownerOf(place: Place, platform: string, binaryBefore: string | u
     userHome,
     platform,
   };
-}
-
-/**
- * The settings file's text, byte order mark included, or undefined when there is none.
- * @throws Error when it cannot be read, or is not UTF-8 and so could not be written back unharmed.
- */
-export function readSettings(path: string): string | undefined {
-  let bytes: Uint8Array;
-  try {
-    bytes = readPlainFile(path);
-  } catch (error) {
-    if (isRecord(error) && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw new Error(`"${path}" is not a UTF-8 text`, { cause });
-  }
 }

@@ -1,7 +1,8 @@
 import type { Node } from 'jsonc-parser';
 import { isRecord, type Json } from '../core/guards.ts';
-import type { HookEventName, HookRegistration } from '../core/hook-names.ts';
-import { isKnownToAll } from './client-version.ts';
+import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../core/hook-names.ts';
+import { type ClientFeatures, isKnownToAll } from './client-version.ts';
+import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';
 import {
   appliedEntry,
   type Invocation,
@@ -10,7 +11,6 @@ import {
   recogniseEntry,
   wantedEntry,
 } from './hook-command.ts';
-import { BOM, parseDocument, reparse } from './json-document.ts';
 import {
   appendTo,
   type Document,
@@ -18,36 +18,24 @@ import {
   items,
   jsonOf,
   keyOf,
+  parseDocument,
   place,
   properties,
   propertyValue,
   removeNode,
+  reparse,
   replaceNode,
 } from './json-text.ts';
+import { ownerOf, type Place } from './place.ts';
 
 export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
-
-export type SettingsNote =
-  | { readonly kind: 'hooks-disabled' }
-  | { readonly kind: 'predecessor-replaced'; readonly commands: readonly string[] };
-
-export type RegisterResult =
-  | { readonly kind: 'edited'; readonly text: string; readonly notes: readonly SettingsNote[] }
-  | { readonly kind: 'unchanged'; readonly notes: readonly SettingsNote[] }
-  | { readonly kind: 'refused'; readonly reason: string };
-
-/** `emptied`: nothing but our hooks was in it; whoever made the file may delete it. */
-export type UnregisterResult =
-  | { readonly kind: 'edited' | 'emptied'; readonly text: string }
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'refused'; readonly reason: string };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
 
 export type InspectResult =
   | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | Refusal;
 
 type Entry = { readonly event: string; readonly group: Node; readonly node: Node };
 type OwnEntry = Entry & RecognisedHook;
@@ -57,26 +45,39 @@ type Spot = Pick<HookRegistration, 'event' | 'matcher'>;
 /** Each step adds, rewrites or removes one entry, so a real file needs a few dozen. */
 const STEPS_MAX = 10_000;
 
+/** What has to stand in the settings of a client with these features. */
+export function registrationFor(options: {
+  readonly place: Place;
+  readonly platform: string;
+  readonly features: ClientFeatures;
+  readonly mode: HookMode;
+  /** Where an earlier install put the program: entries that name it are ours as well. */
+  readonly binaryBefore: string | undefined;
+}): Registration {
+  const { place, platform, features, mode, binaryBefore } = options;
+  return {
+    ...ownerOf(place, platform, binaryBefore),
+    binary: place.paths.binary,
+    form: features.execForm ? 'exec' : 'shell',
+    knowsAsync: features.asyncHooks,
+    hooks: hooksIn(mode).filter((hook) => features.events.includes(hook.event)),
+  };
+}
+
 /**
  * The settings text with each hook registered exactly once, in today's form. Everything else keeps its bytes. A file
  * that cannot be understood without doubt is refused, with the place and what to do. Never throws on bad text.
  */
-export function registerHooks(text: string | undefined, registration: Registration): RegisterResult {
-  const bom = text?.startsWith(BOM) ? BOM : '';
-  const bare = text?.slice(bom.length) ?? '';
-  const blank = bare.trim() === '';
-  const parsed = parseDocument(blank ? '{}\n' : bare);
+export function registerHooks(text: string | undefined, registration: Registration): TextEdit {
+  const parsed = parseDocument(text ?? '');
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
-  const notes = notesOn(parsed, registration);
   let current: Document = parsed;
   for (let step = 0; step < STEPS_MAX; step++) {
     const next = nextText(current, registration);
     if (next === undefined) {
-      return current.text === bare
-        ? { kind: 'unchanged', notes }
-        : { kind: 'edited', text: bom + current.text, notes };
+      return current.text === text ? { kind: 'unchanged' } : { kind: 'edited', text: current.text };
     }
     current = reparse(next);
   }
@@ -87,19 +88,15 @@ export function registerHooks(text: string | undefined, registration: Registrati
  * The settings text without the entries for which `isOurs` is true, in whatever event they stand, and without the
  * groups, events and `hooks` objects that held nothing else. Never throws on bad text.
  */
-export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): UnregisterResult {
-  const bom = text.startsWith(BOM) ? BOM : '';
-  const bare = text.slice(bom.length);
-  if (bare.trim() === '') return { kind: 'unchanged' };
-  const parsed = parseDocument(bare);
+export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): TextRemoval {
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   let current: Document = parsed;
   for (let step = 0; step < STEPS_MAX; step++) {
     const entry = entriesOf(current.root).find(({ node }) => isOurs(jsonOf(node)));
     if (entry === undefined) {
-      if (current.text === bare) return { kind: 'unchanged' };
-      const kind = /^\s*\{\s*\}\s*$/.test(current.text) ? 'emptied' : 'edited';
-      return { kind, text: bom + current.text };
+      if (current === parsed) return { kind: 'unchanged' };
+      return { kind: /^\s*\{\s*\}\s*$/.test(current.text) ? 'emptied' : 'edited', text: current.text };
     }
     current = reparse(removeNode(current.text, withEmptyHolders(entry.node)));
   }
@@ -123,9 +120,8 @@ export function registerApplied(
   text: string,
   hook: AppliedRegistration,
   owner: Owner & Pick<Invocation, 'binary'>,
-): RegisterResult {
-  const bom = text.startsWith(BOM) ? BOM : '';
-  const parsed = parseDocument(text.slice(bom.length).trim() === '' ? '{}' : text.slice(bom.length));
+): TextEdit {
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [hook]);
   if (objection !== undefined) return { kind: 'refused', reason: objection };
@@ -136,11 +132,10 @@ export function registerApplied(
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
-  const notes = isDisabled(parsed) ? [{ kind: 'hooks-disabled' } as const] : [];
-  if (standing.length === 0) return { kind: 'edited', text: bom + appendGroup(parsed, hook, wanted), notes };
+  if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted) };
   const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
   return isSame
-    ? { kind: 'unchanged', notes }
+    ? { kind: 'unchanged' }
     : { kind: 'refused', reason: 'it is registered already, for something else' };
 }
 
@@ -152,11 +147,14 @@ export function isApplied(entry: unknown, id: string, owner: Owner): boolean {
 
 /** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
 export function inspectHooks(text: string, owner: Owner): InspectResult {
-  const bare = text.startsWith(BOM) ? text.slice(BOM.length) : text;
-  const parsed = parseDocument(bare.trim() === '' ? '{}' : bare);
+  const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const entries = ownEntries(parsed.root, owner).map(({ event, kind, name }) => ({ event, kind, name }));
-  return { kind: 'read', entries, isDisabled: isDisabled(parsed) };
+  return {
+    kind: 'read',
+    entries,
+    isDisabled: jsonOf(propertyValue(parsed.root, 'disableAllHooks')) === true,
+  };
 }
 
 /** The text after the next edit that is needed, or undefined when every hook stands there once and as it should. */
@@ -221,20 +219,6 @@ function appendGroup(document: Document, hook: Spot, wanted: Json): string {
 
 function groupOf(hook: Spot, entry: Json): Json {
   return { ...(hook.matcher === undefined ? {} : { matcher: hook.matcher }), hooks: [entry] };
-}
-
-function notesOn(document: Document, registration: Registration): SettingsNote[] {
-  const commands = ownEntries(document.root, registration)
-    .filter((entry) => entry.kind === 'predecessor')
-    .map((entry) => String(asRecord(jsonOf(entry.node)).command));
-  return [
-    ...(isDisabled(document) ? [{ kind: 'hooks-disabled' } as const] : []),
-    ...(commands.length > 0 ? [{ kind: 'predecessor-replaced', commands } as const] : []),
-  ];
-}
-
-function isDisabled({ root }: Document): boolean {
-  return jsonOf(propertyValue(root, 'disableAllHooks')) === true;
 }
 
 /** Why hooks cannot be added to this document without guessing what its author means, or undefined. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { TextEdit } from './edit-file.ts';
-import type { TextRemoval } from './json-entry.ts';
+import type { TextEdit, TextRemoval } from './file-plan.ts';
 import type { Place } from './place.ts';
 
 /**

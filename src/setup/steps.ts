@@ -8,6 +8,8 @@ export type SetupStep = {
     | 'backup'
     | 'settings'
     | 'mcp'
+    | 'rule'
+    | 'skill'
     | 'manifest'
     | 'data';
   readonly path: string;
@@ -21,17 +23,20 @@ export type SetupProblem = { readonly action: string; readonly reason: string; r
 
 export type Failure = { readonly kind: 'failed' } & SetupProblem;
 
+/** Takes one thing back. */
+export type Undo = () => void;
+
 /** Collects what has been done, and how to undo it. */
-export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: (() => void)[] };
+export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: Undo[] };
 
 /** What to say when an attempt has been undone. */
 export const RUN_AGAIN = 'Correct that and run the command again; nothing was changed.';
 
 /** Undoes what has been done, the last first. Never throws. */
-export function rollBack(work: Work): void {
-  for (const undo of work.undo.splice(0).reverse()) {
+export function rollBack(undo: Undo[]): void {
+  for (const step of undo.splice(0).reverse()) {
     try {
-      undo();
+      step();
     } catch {
       // What cannot be undone is left; the failure that led here is the one to report.
     }

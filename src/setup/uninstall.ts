@@ -12,16 +12,17 @@ import {
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { realPath } from '../sys/atomic-file.ts';
-import { listAppliedFiles } from './applied-files.ts';
+import { realPath, temporariesOf } from '../sys/atomic-file.ts';
+import { listAppliedFiles } from './check-applied.ts';
+import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
-import { type Manifest, readManifest, type SettingsRecord } from './manifest.ts';
-import { changedCommands, planMcp } from './mcp-removal.ts';
+import { ourDirectories } from './install.ts';
+import { type Manifest, readManifest } from './manifest.ts';
+import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
 import { locate, ownerOf, type Place } from './place.ts';
 import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './runs-left.ts';
 import { unregisterHooks } from './settings-file.ts';
-import type { SetupProblem, SetupStep } from './steps.ts';
-import { carryOut, type FilePlan, planUndo } from './undo-file.ts';
+import type { SetupProblem, SetupStep, Work as SetupWork } from './steps.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -35,10 +36,12 @@ export type UninstallReport =
   | { readonly kind: 'done'; readonly steps: readonly SetupStep[]; readonly warnings: readonly string[] }
   | ({ readonly kind: 'failed'; readonly steps: readonly SetupStep[] } & SetupProblem);
 
-type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly warnings: string[] };
+type Work = SetupWork & { readonly warnings: string[] };
 type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; readonly owner: Owner };
 
 const ENTRIES_MAX = 10_000;
+/** What our directory is called where no variable says otherwise. */
+const OWN_NAME = '.self-generation';
 const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
 const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
 /** Copies of files from before install, apply or undo changed them. */
@@ -62,27 +65,30 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   const read = readManifest(place.paths.manifest);
   const manifest = read.kind === 'read' ? read.manifest : undefined;
   const scope = { place, manifest, owner: ownerOf(place, options.platform, manifest?.binary) };
-  const work: Work = { dryRun: options.dryRun, steps: [], warnings: [] };
+  const work: Work = { dryRun: options.dryRun, steps: [], undo: [], warnings: [] };
   if (read.kind === 'unreadable') work.warnings.push(`Went on without the manifest: ${read.reason}.`);
   try {
     const active = findActiveRuns(place, work);
     if (active !== undefined) return { kind: 'failed', action: 'uninstall', ...active, steps: work.steps };
     const objection = options.purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection, work);
-    const plans = planSettings(scope, options.purge);
-    const servers = planMcp({ ...options, place, binaryBefore: manifest?.binary }, manifest);
+    const settings = planSettings(scope, options.purge);
+    const servers = planMcpRemoval({ ...options, place, binaryBefore: manifest?.binary }, manifest);
     if (options.purge) work.warnings.push(...appliedThatStays(place, work));
-    for (const plan of plans) {
-      if (plan.kind === 'refused') return failed(`take the hooks out of "${plan.path}"`, plan.reason, work);
+    const files: FileChange[] = [];
+    for (const plan of [...settings, ...servers]) {
+      if (plan.kind === 'refused') {
+        const ours = settings.includes(plan) ? 'the hooks' : 'the MCP server';
+        return failed(`take ${ours} out of "${plan.path}"`, plan.reason, work);
+      }
+      // Two paths may lead to one file.
+      if (!files.some(({ path }) => path === plan.file.path)) files.push(plan.file);
     }
-    for (const plan of servers) {
-      if (plan.kind === 'refused')
-        return failed(`take the MCP server out of "${plan.path}"`, plan.reason, work);
-    }
-    for (const plan of plans) carryOut(plan, 'settings', work);
-    for (const plan of servers) carryOut(plan, 'mcp', work);
-    work.steps.push(...changedCommands(servers, manifest));
-    if (plans.some((plan) => bringsPredecessorBack(plan, scope.owner))) work.warnings.push(PREDECESSOR_BACK);
+    carryOut({ files, removes: [] }, work);
+    for (const path of [...files.map((file) => file.path), place.paths.binary])
+      for (const temporary of temporariesOf(path)) remove(temporary, 'data', work);
+    work.steps.push(...changedCommands(files, manifest));
+    if (files.some((file) => bringsPredecessorBack(file, scope.owner))) work.warnings.push(PREDECESSOR_BACK);
     removeInstalled(scope, work);
     if (options.purge) purgeHome(scope, work);
     else reportKept(scope, work);
@@ -123,26 +129,24 @@ function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner }: Scope, purge: boolean): FilePlan[] {
+function planSettings({ place, manifest, owner }: Scope, purge: boolean): PlannedRestore[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
-  return [...records, ...others].map((record) => planOne(record, owner, purge));
-}
-
-function planOne(record: { path: string } & Partial<SettingsRecord>, owner: Owner, purge: boolean): FilePlan {
   // With purge the predecessor's scripts go as well, so its entries would only fail at every event.
   const isOurs = (entry: unknown) => {
     const kind = recogniseEntry(entry, owner)?.kind;
     return kind === 'ours' || kind === 'applied' || (purge && kind === 'predecessor');
   };
-  return planUndo(record, (text) => unregisterHooks(text, isOurs));
+  return [...records, ...others].map((record) =>
+    planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs)),
+  );
 }
 
-function bringsPredecessorBack(plan: FilePlan, owner: Owner): boolean {
-  if (plan.kind !== 'write' || plan.change !== 'restored') return false;
+function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Owner): boolean {
+  if (what !== 'settings' || !restores || after === undefined) return false;
   const isPredecessor = (entry: unknown) => recogniseEntry(entry, owner)?.kind === 'predecessor';
-  return unregisterHooks(plan.text, isPredecessor).kind !== 'unchanged';
+  return unregisterHooks(after, isPredecessor).kind !== 'unchanged';
 }
 
 function removeInstalled({ place, manifest }: Scope, work: Work): void {
@@ -186,7 +190,8 @@ function objectionToPurge({ paths, userHome }: Place): string | undefined {
   const way = relative(real, realPath(userHome ?? '/'));
   const isInside = way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
   if (isInside || dirname(real) === real) return `"${paths.home}" holds more than our files`;
-  const isOurs = [paths.manifest, paths.database, paths.config].some((path) => existsSync(path));
+  const isNamed = basename(real) === OWN_NAME; // An install that was cut off may have made no more than directories.
+  const isOurs = isNamed || [paths.manifest, paths.database, paths.config].some((path) => existsSync(path));
   if (isOurs || readdirSync(paths.home).length === 0) return undefined;
   return `"${paths.home}" holds neither install.json nor data/self-gen.db nor config.json, so it may not be ours`;
 }
@@ -199,7 +204,7 @@ function purgeHome({ place, manifest }: Scope, work: Work): void {
   const { paths } = place;
   const created = manifest?.createdDirectories ?? [];
   const hasTrees = keepTrees(paths, work);
-  const isWholeOurs = basename(paths.home) === '.self-generation' || created.includes(paths.home);
+  const isWholeOurs = basename(paths.home) === OWN_NAME || created.includes(paths.home);
   if (isWholeOurs && !hasTrees) {
     remove(paths.home, 'data', work);
     return;
@@ -238,14 +243,6 @@ function restoreDirectories({ place, manifest }: Scope, work: Work): void {
   for (const { path, mode } of manifest?.modesBefore ?? []) {
     if (((statOf(path)?.mode ?? 0) & 0o777) === 0o700) chmodSync(path, mode);
   }
-}
-
-/** What install makes, for the case that nobody knows what stood there before. */
-function ourDirectories(paths: StatePaths): string[] {
-  return [
-    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
-    ...[dirname(paths.hookLog), paths.backups],
-  ];
 }
 
 /** Removes the files in a directory whose names are ours; what else is in it stays. */

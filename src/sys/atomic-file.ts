@@ -4,11 +4,13 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  existsSync,
   fchmodSync,
   fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readlinkSync,
   readSync,
   realpathSync,
@@ -24,6 +26,7 @@ const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
 /** As many as Linux itself follows. */
 const LINKS_MAX = 40;
+const TEMPORARY_END = /^[0-9a-f-]{36}\.tmp$/;
 const COMPARE_CHUNK_BYTES = 1024 * 1024;
 
 /**
@@ -124,6 +127,15 @@ export function realPath(path: string): string {
   } catch {
     return path;
   }
+}
+
+/** What processes left beside a file that were ended in the middle of writing it. */
+export function temporariesOf(target: string): string[] {
+  const directory = dirname(target);
+  const start = `.${basename(target)}.`;
+  return (existsSync(directory) ? readdirSync(directory) : [])
+    .filter((name) => name.startsWith(start) && TEMPORARY_END.test(name.slice(start.length)))
+    .map((name) => join(directory, name));
 }
 
 function makeDirectories(path: string): string[] {

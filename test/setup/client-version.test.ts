@@ -104,24 +104,24 @@ describe('clientFeatures()', () => {
     'SessionEnd',
   ];
   const all = [...middle.slice(0, 4), 'PostToolBatch', ...middle.slice(4)];
-  const rows: [string | undefined, boolean, boolean, string[]][] = [
-    ['1.9.999', false, false, oldest],
-    ['2.0.42', false, false, oldest],
-    ['2.0.75', false, false, oldest],
-    ['2.0.76', false, false, middle],
-    ['2.1.20', false, false, middle],
-    ['2.1.138', false, false, middle],
-    ['2.1.139', true, false, middle],
-    ['2.1.149', true, false, middle],
-    ['2.1.150', true, true, all],
-    ['2.1.328', true, true, all],
-    ['3.0.0', true, true, all],
-    [undefined, false, false, middle],
+  const rows: [string | undefined, boolean, string[]][] = [
+    ['1.9.999', false, oldest],
+    ['2.0.42', false, oldest],
+    ['2.0.75', false, oldest],
+    ['2.0.76', false, middle],
+    ['2.1.20', false, middle],
+    ['2.1.138', false, middle],
+    ['2.1.139', true, middle],
+    ['2.1.149', true, middle],
+    ['2.1.150', true, all],
+    ['2.1.328', true, all],
+    ['3.0.0', true, all],
+    [undefined, false, middle],
   ];
-  for (const [version, execForm, postToolBatch, events] of rows) {
+  for (const [version, execForm, events] of rows) {
     test(`of ${version}`, () => {
       const features = clientFeatures(version);
-      expect(features).toMatchObject({ execForm, postToolBatch });
+      expect(features).toMatchObject({ execForm });
       expect(features.events.map(String)).toEqual(events);
       expect(features.asyncHooks).toBe(version === '2.1.328' || version === '3.0.0');
     });

@@ -447,9 +447,7 @@ describe('examine()', () => {
     mkdirSync(settingsPath());
     const checks = await look();
     expect(problems(checks)).toMatchObject([{ name: 'registration', status: 'failed' }]);
-    expect(checks.find((check) => check.name === 'registration')?.detail).toContain(
-      'cannot be checked: EISDIR',
-    );
+    expect(checks.find((check) => check.name === 'registration')?.detail).toContain('cannot be read: EISDIR');
     expect(checks.at(-1)?.name).toBe('last seen');
   });
 

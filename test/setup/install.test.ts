@@ -164,9 +164,9 @@ describe('install()', () => {
   });
 
   test('writes through a link into the dotfiles', async () => {
-    const real = putFile(join(root, 'dotfiles', 'claude.json'), '{}');
+    const real = putFile(join(root, 'dotfiles', 'claude'), '{}');
     mkdirSync(join(home, '.claude'));
-    symlinkSync('../../dotfiles/claude.json', settingsPath());
+    symlinkSync('../../dotfiles/claude', settingsPath());
     const before = treeOf(root);
     await installed();
     expect(lstatSync(settingsPath()).isSymbolicLink()).toBe(true);
@@ -231,9 +231,10 @@ describe('install()', () => {
       UserPromptSubmit: [old('prompt-logger.mjs')],
       SubagentStop: [old('subagent-tracker.mjs')],
     };
-    putFile(settingsPath(), JSON.stringify({ hooks }));
+    putFile(settingsPath(), JSON.stringify({ disableAllHooks: true, hooks }));
     const report = await installed();
     expect(report.warnings).toEqual([
+      'Your settings have "disableAllHooks": true: no hook runs until you remove it.',
       'Replaced 2 hooks of an earlier self-generation, so that none runs twice.',
     ]);
     expect(readFileSync(settingsPath(), 'utf8')).not.toContain('.mjs');

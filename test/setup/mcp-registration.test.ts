@@ -120,6 +120,8 @@ const TOML_FORMS: Readonly<Record<string, string>> = {
   'other servers': '[mcp_servers.other]\ncommand = "x"\n\n[mcp_servers.other.env]\nA = "b"\n',
   'comments and arrays':
     '# mine\nnotify = [\n  "a", # first\n  "[b]",\n]\n[projects."/home/x"]\ntrust_level = "trusted"\n',
+  'an inline table of servers': 'mcp_servers = { other = { command = "x" } }\n',
+  'dotted keys': 'mcp_servers.other.command = "x"\n',
   'a text that looks like ours':
     'note = """\n[mcp_servers.self-generation]\n# <<< self-generation <<<\n"""\n',
   CRLF: 'model = "gpt-5"\r\n\r\n[tui]\r\nx = 1979-05-27T07:32:00Z\r\n',
@@ -157,7 +159,7 @@ describe('install() with MCP', () => {
         const [words] = /[^\s{},][^{},]*[^\s{},]/.exec(line) ?? [''];
         expect(read(client)).toContain(words);
       }
-      removed();
+      expect(removed().warnings).toEqual([]);
       expect(treeBelow(root)).toEqual(before);
     });
 
@@ -250,14 +252,6 @@ describe('install() with MCP', () => {
     });
   }
 
-  test('an inline table of servers in config.toml is refused with the lines to write by hand', async () => {
-    const text = 'mcp_servers = { other = { command = "x" } }\n';
-    putFile(inHome('.codex/config.toml'), text);
-    const report = await installed({ mcp: ['codex'] });
-    expect(report.mcp.refused[0]?.reason).toContain('write it by hand: [mcp_servers.self-generation]');
-    expect(read('codex')).toBe(text);
-  });
-
   test('what cannot be written is refused, and the rest is done', async () => {
     // A directory where the file should be: nobody, not even root, can write that.
     mkdirSync(inHome('.gemini/settings.json'), { recursive: true });
@@ -347,7 +341,7 @@ describe('install() with MCP', () => {
     const old = read('codex')
       .replace('args = ["mcp"]', 'args = [\n  "mcp",\n  "--old",\n]')
       .replace(/^env_vars = \[/m, 'env_vars = ["MINE", ');
-    writeFileSync(inHome(FILES.codex.name), old.replace(/(?=# <<<)/, theirs));
+    writeFileSync(inHome(FILES.codex.name), old + theirs);
     await installed();
     expect(entryOf('codex')).toEqual({
       ...FILES.codex.wanted(),
@@ -424,12 +418,9 @@ describe('install() with MCP', () => {
     expect(existsSync(binary())).toBe(true);
   });
 
-  test('codex mcp add takes our comments away; the table is found all the same', async () => {
+  test('the table is found among what Codex has added since', async () => {
     await installed({ mcp: ['codex'] });
-    const rewritten = read('codex')
-      .split('\n')
-      .filter((line) => !line.startsWith('# >>>'))
-      .join('\n');
+    const rewritten = read('codex');
     const others =
       '[mcp_servers.self-generation.tools.agents_list]\napproval_mode = "approve"\n\n# of the other\n[mcp_servers.other]\ncommand = "x"\n';
     writeFileSync(inHome(FILES.codex.name), `model = "m"\n\n${rewritten}\n${others}`);

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
 import { HOOKS, type HookRegistration, hooksIn } from '../../src/core/hook-names.ts';
+import type { TextEdit } from '../../src/setup/file-plan.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
   type AppliedRegistration,
   inspectHooks,
   isApplied,
-  type RegisterResult,
   type Registration,
   registerApplied,
   registerHooks,
@@ -198,19 +198,6 @@ describe('registerHooks()', () => {
     expect(Object.keys(hooksOf(edited(all)))).toEqual(['UserPromptSubmit']);
   });
 
-  test('tells of the predecessor and of hooks being switched off', () => {
-    const command = `node ${HOME}/.self-generation/hooks/error-logger.mjs`;
-    const text = JSON.stringify({
-      disableAllHooks: true,
-      hooks: { PostToolUseFailure: [{ hooks: [{ command }, { command: 'mine' }] }] },
-    });
-    const result = registerHooks(text, registration());
-    expect(result).toMatchObject({
-      kind: 'edited',
-      notes: [{ kind: 'hooks-disabled' }, { kind: 'predecessor-replaced', commands: [command] }],
-    });
-  });
-
   const refusals: [string, string, string][] = [
     ['broken JSON', '{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: not valid JSON (comma expected)'],
     ['an unclosed object', '{"a": 1', 'line 1, column 8: not valid JSON (close brace expected)'],
@@ -229,7 +216,7 @@ describe('registerHooks()', () => {
   ];
   for (const [name, text, reason] of refusals) {
     test(`refuses ${name}`, () => {
-      const result: RegisterResult = registerHooks(text, registration());
+      const result: TextEdit = registerHooks(text, registration());
       expect(result.kind === 'refused' ? result.reason : result.kind).toContain(reason);
     });
   }

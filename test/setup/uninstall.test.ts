@@ -160,6 +160,19 @@ describe('uninstall()', () => {
     );
   });
 
+  test('cleans a file once that two settings are links to', async () => {
+    putFile(join(root, 'dotfiles', 'claude.json'), '{"a": 1}');
+    for (const name of ['.claude', '.work']) {
+      mkdirSync(join(home, name));
+      symlinkSync(join(root, 'dotfiles', 'claude.json'), join(home, name, 'settings.json'));
+    }
+    const before = treeBelow(root);
+    await installed();
+    await installed({ ...homeEnv(), CLAUDE_CONFIG_DIR: join(home, '.work') });
+    done(removed());
+    expect(treeBelow(root)).toEqual(before);
+  });
+
   test('keeps a hook that the user has put beside ours', async () => {
     await installed();
     const settings = JSON.parse(readFileSync(settingsPath(), 'utf8'));
@@ -236,6 +249,20 @@ describe('uninstall()', () => {
     await installed();
     done(removed({ purge: true }));
     expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({ a: 1 });
+  });
+
+  test('removes what an install that was killed had begun to write, and nothing that looks like it', async () => {
+    putFile(settingsPath(), '{"a": 1}');
+    putFile(join(home, '.claude', '.settings.json.mine.tmp'), 'mine');
+    const before = treeBelow(root);
+    const id = 'de7c1b11-4687-4580-8ca2-21afc9e20cc0';
+    putFile(join(home, '.claude', `.settings.json.${id}.tmp`), '{"a"');
+    putFile(state('hooks', `.self-generation.${id}.tmp`), 'pro');
+    done(removed());
+    expect(treeBelow(root)).toEqual(before);
+    putFile(state('hooks', `.self-generation.${id}.tmp`), 'pro');
+    done(removed({ purge: true }));
+    expect(treeBelow(root)).toEqual(before);
   });
 
   test('changes nothing in a dry run', async () => {

@@ -1,6 +1,7 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { Suggestion } from '../../core/suggestion.ts';
+import { type Refusal, refused } from '../../setup/file-plan.ts';
 import { realPath, resolveLinks } from '../../sys/atomic-file.ts';
 
 /** Below which directory a suggestion is applied. */
@@ -12,9 +13,6 @@ export type Base = {
   /** Nothing outside of this is written; without symbolic links. */
   readonly root: string;
 };
-
-/** `Cannot apply it: <reason>.` */
-export type Refusal = { readonly kind: 'refused'; readonly reason: string };
 
 export type BaseRequest = {
   /** `global`: into the user's own directory, whatever the suggestion is about. */
@@ -99,10 +97,6 @@ function realPlace(path: string): RealPlace | undefined {
   }
   const ancestor = orUndefined(() => realpathSync(at));
   return ancestor === undefined ? undefined : { path: join(ancestor, ...missing), ancestor, missing };
-}
-
-function refused(reason: string): Refusal {
-  return { kind: 'refused', reason };
 }
 
 function statOf(path: string): Stats | undefined {

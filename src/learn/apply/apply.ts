@@ -4,19 +4,21 @@ import { unreachable } from '../../core/guards.ts';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import type { Language } from '../../core/messages.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
+import {
+  type FileChange,
+  type FilePlan,
+  NO_CHANGE,
+  orRefused,
+  type Refusal,
+  readText,
+  refused,
+  withCopy,
+} from '../../setup/file-plan.ts';
 import { SUGGESTION_ID } from '../../setup/hook-command.ts';
 import { sha256 } from '../../setup/manifest.ts';
 import type { Place } from '../../setup/place.ts';
 import type { Applied } from './applied.ts';
-import {
-  type Base,
-  type BaseRequest,
-  findBase,
-  findTarget,
-  type Refusal,
-  type Target,
-} from './apply-target.ts';
-import { type Change, type FileChange, NO_CHANGE, readText } from './file-change.ts';
+import { type Base, type BaseRequest, findBase, findTarget, type Target } from './apply-target.ts';
 import { planRegistration } from './hook-settings.ts';
 import { insertRule, objectionToRule, RULES_HEADINGS } from './rule-block.ts';
 import { objectionToSkill, skillFile, skillNameOf } from './skill-file.ts';
@@ -25,13 +27,14 @@ export type ApplyRequest = BaseRequest & {
   readonly place: Place;
   readonly platform: string;
   readonly language: Language;
+  readonly now: () => Date;
   /** What is applied already: what was made for it is there for this one as well, and goes with the last. */
   readonly earlier: readonly Applied[];
 };
 
 type Ready = {
   readonly kind: 'ready';
-  readonly change: Change;
+  readonly change: FilePlan;
   readonly applied: Applied;
   /** What the user should know of it. */
   readonly notes: readonly string[];
@@ -44,8 +47,8 @@ export type ApplyPlan =
   | { readonly kind: 'present'; readonly path: string; readonly line: number }
   | Refusal;
 
-const PROJECT_MODES = { file: 0o644, directory: 0o755 };
-const PRIVATE_MODES = { file: 0o600, directory: 0o700 };
+/** A file in a project is for everybody who works on it; the user's own are for nobody else. */
+const MODES = { project: 0o644, global: 0o600 };
 const NAMES_MAX = 10_000;
 const HOOK_TIMEOUT_SECONDS = 5;
 /** Of a hook that an earlier version or another implementation proposed. */
@@ -54,18 +57,20 @@ export const CONTAINS_CODE = 'it contains code, and no code that a model wrote i
 /** Plans what `apply` does: reads what is there, changes nothing. Never throws for what stands in a suggestion. */
 export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   if (!SUGGESTION_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
-  if (suggestion.type === 'hook') return planHook(suggestion, request);
-  if (suggestion.type === 'lesson') return refused('a lesson goes into no file');
-  const base = findBase(suggestion, request);
-  if (base.kind === 'refused') return base;
-  switch (suggestion.type) {
-    case 'skill':
-      return planSkill(suggestion, base, request);
-    case 'claude_md':
-      return planRule(suggestion, base, request);
-    default:
-      return unreachable(suggestion.type);
-  }
+  return orRefused(() => {
+    if (suggestion.type === 'hook') return planHook(suggestion, request);
+    if (suggestion.type === 'lesson') return refused('a lesson goes into no file');
+    const base = findBase(suggestion, request);
+    if (base.kind === 'refused') return base;
+    switch (suggestion.type) {
+      case 'skill':
+        return planSkill(suggestion, base, request);
+      case 'claude_md':
+        return planRule(suggestion, base, request);
+      default:
+        return unreachable(suggestion.type);
+    }
+  });
 }
 
 function planSkill(suggestion: Suggestion, base: Base, { language, earlier }: ApplyRequest): ApplyPlan {
@@ -87,14 +92,13 @@ function planSkill(suggestion: Suggestion, base: Base, { language, earlier }: Ap
   };
   const taken = sameName(path);
   if (taken !== undefined) {
-    const standing = readText(taken);
-    const isOurs = standing.kind === 'read' && standing.text === text;
-    return isOurs
-      ? ready(NO_CHANGE, applied, [`"${taken}" is there already, exactly so`])
+    return readText(taken) === text
+      ? ready([], applied, [`"${taken}" is there already, exactly so`])
       : refused(`"${taken}" exists, and no file of yours is overwritten`);
   }
-  const file = { path: target.path, before: null, after: text };
-  return ready(changeOf(base, file, target.missing), applied);
+  const mode = MODES[base.scope];
+  const file = { path: target.path, what: 'skill', before: undefined, after: text, mode } as const;
+  return ready([file], applied);
 }
 
 /** The directories above a file that were made for it, or for an earlier one. */
@@ -116,7 +120,11 @@ function sameName(path: string): string | undefined {
   }
 }
 
-function planRule(suggestion: Suggestion, base: Base, { language, earlier }: ApplyRequest): ApplyPlan {
+function planRule(
+  suggestion: Suggestion,
+  base: Base,
+  { language, earlier, place, now }: ApplyRequest,
+): ApplyPlan {
   const rule = suggestion.text;
   const objection = objectionToRule(rule);
   if (objection !== undefined) return refused(objection);
@@ -124,9 +132,8 @@ function planRule(suggestion: Suggestion, base: Base, { language, earlier }: App
     return refused('it reads like an instruction to ignore, fetch, send, delete or hide something');
   const target = findTarget(base.root, join(base.directory, 'CLAUDE.md'));
   if (target.kind === 'refused') return target;
-  const standing = readText(target.path);
-  if (standing.kind === 'refused') return standing;
-  const result = insertRule(standing.text ?? '', rule, RULES_HEADINGS[language]);
+  const before = readText(target.path);
+  const result = insertRule(before ?? '', rule, RULES_HEADINGS[language]);
   if (result.kind === 'damaged')
     return refused(`"${target.path}", line ${result.line}: ${result.reason}; put it right there`);
   const applied: Applied = {
@@ -137,24 +144,23 @@ function planRule(suggestion: Suggestion, base: Base, { language, earlier }: App
     directories: madeFor(target, earlier),
     rule,
     createdFile:
-      standing.text === null ||
+      before === undefined ||
       earlier.some((one) => one.kind === 'claude_md' && one.path === target.path && one.createdFile),
   };
   if (result.kind === 'present') {
     const { path } = target;
     return result.isOurs
-      ? ready(NO_CHANGE, applied, [`The rule is there already, in line ${result.line} of "${path}"`])
+      ? ready([], applied, [`The rule is there already, in line ${result.line} of "${path}"`])
       : { kind: 'present', path, line: result.line };
   }
-  const file = { path: target.path, before: standing.text, after: result.text, backup: 'CLAUDE.md' } as const;
-  return ready(changeOf(base, file, target.missing), applied);
+  const mode = MODES[base.scope];
+  const file = { path: target.path, what: 'rule', before, after: result.text, mode } as const;
+  return ready(withCopy(file, { backups: place.paths.backups, name: 'apply-CLAUDE.md', now }), applied);
 }
 
 /** An entry in the client's settings by which our program is asked; what it says then is kept with the verdict. */
-function planHook(
-  { id, details, projectPath }: Suggestion,
-  { place, platform, scope }: ApplyRequest,
-): ApplyPlan {
+function planHook({ id, details, projectPath }: Suggestion, request: ApplyRequest): ApplyPlan {
+  const { place, scope } = request;
   const declaration = details.hook;
   if (declaration === undefined) return refused(CONTAINS_CODE);
   const registration = {
@@ -163,7 +169,7 @@ function planHook(
     matcher: declaration.tools.join('|'),
     timeoutSeconds: HOOK_TIMEOUT_SECONDS,
   };
-  const settings = planRegistration(registration, place, platform);
+  const settings = planRegistration(registration, request);
   if (settings.kind === 'refused') return settings;
   const isEverywhere = scope === 'global' || projectPath === '';
   const notes = settings.isDisabled
@@ -177,28 +183,9 @@ function planHook(
     declaration,
     projectPath: isEverywhere ? '' : projectPath,
   };
-  return ready({ ...NO_CHANGE, files: settings.files }, applied, notes);
+  return ready(settings.files, applied, notes);
 }
 
-function ready(change: Change, applied: Applied, notes: readonly string[] = []): Ready {
-  return { kind: 'ready', change, applied, notes };
-}
-
-function refused(reason: string): Refusal {
-  return { kind: 'refused', reason };
-}
-
-/** A file in a project is for everybody who works on it; the user's own are for nobody else. */
-function changeOf(
-  { scope }: Base,
-  file: Pick<FileChange, 'path' | 'before' | 'after' | 'backup'>,
-  makes: readonly string[],
-): Change {
-  const modes = scope === 'project' ? PROJECT_MODES : PRIVATE_MODES;
-  return {
-    files: [{ ...file, mode: modes.file, isShown: true }],
-    makes,
-    removes: [],
-    directoryMode: modes.directory,
-  };
+function ready(files: readonly FileChange[], applied: Applied, notes: readonly string[] = []): Ready {
+  return { kind: 'ready', change: { ...NO_CHANGE, files }, applied, notes };
 }

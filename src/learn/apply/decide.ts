@@ -1,17 +1,28 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { parseJson } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
+import { type FilePlan, perform } from '../../setup/file-plan.ts';
 import type { Db } from '../../store/connection.ts';
 import { insertEvent } from '../../store/events.ts';
 import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from '../../store/suggestions.ts';
 import { readDatabase, writeDatabase } from '../../store/use-database.ts';
+import { writeFileAtomic } from '../../sys/atomic-file.ts';
+import { readPlainFile } from '../../sys/plain-file.ts';
 import { type Applied, readApplied } from './applied.ts';
-import { type Change, perform } from './file-change.ts';
-import { noteIntent, readIntents } from './intent.ts';
+
+/**
+ * What apply is about to do, in a file that exists only while it does it. If the process is ended in between, the files
+ * are changed and no verdict says by whom: when the same is applied again it would find its own work and take it for the
+ * user's.
+ */
+const INTENT_NAME = /^applying-.+\.json$/;
+const INTENTS_MAX = 1000;
 
 export type Decision = {
   readonly suggestion: Suggestion;
   readonly verdict: Verdict;
-  readonly change: Change;
+  readonly change: FilePlan;
   /** What else is stored with the verdict. */
   readonly store?: (ts: string, db: Db) => void;
   /** For an applied one: in which project it was. */
@@ -41,7 +52,7 @@ export function carryOut(
         const current = findSuggestions(suggestion.id, db).find(({ id }) => id === suggestion.id);
         if (verdictOf(current) !== verdictOf(suggestion))
           throw new Error(`Suggestion ${suggestion.id} has been decided on meanwhile`);
-        rollBack = perform(change, paths.backups, now);
+        rollBack = perform(change).rollBack;
         decideSuggestion(suggestion, verdict, ts, db);
         store?.(ts, db);
         if (event === undefined) return;
@@ -77,4 +88,28 @@ export function listEarlier(paths: StatePaths): Applied[] {
 function verdictOf(suggestion: Suggestion | undefined): Suggestion['status'] | 'none' | undefined {
   const status = suggestion?.status;
   return status === 'new' || status === 'shown' || status === 'expired' ? 'none' : status;
+}
+
+/** Gives what takes the note away again, once the verdict is recorded or the files are as before. */
+function noteIntent(id: string, applied: Applied, { data }: StatePaths): () => void {
+  const path = `${data}/applying-${id}.json`;
+  writeFileAtomic(path, `${JSON.stringify(applied)}\n`, { mode: 0o600 });
+  return () => rmSync(path, { force: true });
+}
+
+/** What was begun, and neither finished nor taken back. */
+function readIntents({ data }: StatePaths): Applied[] {
+  return intentsIn(data)
+    .map((name) => readApplied(parseJson(readPlainFile(`${data}/${name}`).toString())))
+    .filter((applied) => applied !== undefined);
+}
+
+function intentsIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => INTENT_NAME.test(name))
+      .slice(0, INTENTS_MAX);
+  } catch {
+    return []; // Nothing has been learned here yet.
+  }
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
+import { type Refusal, refused } from '../../setup/file-plan.ts';
 import type { Db } from '../../store/connection.ts';
-import { lessonState, saveModelLesson, takeBackLesson } from '../../store/lessons-by-model.ts';
-import type { Refusal } from './apply-target.ts';
+import { lessonState, saveModelLesson } from '../../store/lessons-by-model.ts';
 
 /** A lesson changes no file: what is applied is a row of the knowledge base. */
 const APPLIED_LESSON = z.object({
@@ -54,13 +54,4 @@ export function planLesson({ text, projectPath, details }: Suggestion): LessonPl
       if (!saveModelLesson(saved, db)) throw new Error('a person has written meanwhile what helps');
     },
   };
-}
-
-/** Takes an applied lesson back. */
-export function undoLesson(applied: AppliedLesson, db: Db): void {
-  takeBackLesson(applied, db);
-}
-
-function refused(reason: string): Refusal {
-  return { kind: 'refused', reason };
 }

@@ -59,6 +59,7 @@ function requestIn(home: Bench, changes: Partial<ApplyRequest> = {}): ApplyReque
     place,
     platform: 'linux',
     language: 'ko',
+    now: () => NOW,
     earlier: listEarlier(home.paths),
     ...changes,
   };
@@ -77,7 +78,12 @@ function apply(home: Bench, suggestion: Suggestion, changes: Partial<ApplyReques
 }
 
 function undoRequestIn(home: Bench, id: string): UndoRequest {
-  return { place: requestIn(home).place, platform: 'linux', others: listApplied(home.paths, id) };
+  return {
+    place: requestIn(home).place,
+    platform: 'linux',
+    now: () => NOW,
+    others: listApplied(home.paths, id),
+  };
 }
 
 function undoPlan(home: Bench, { id }: Suggestion): UndoPlan {
@@ -282,7 +288,7 @@ describe('a rule', () => {
     [
       'another encoding',
       (home) => void home.put('app/.claude/CLAUDE.md', Buffer.from([0x23, 0x20, 0xc7, 0xd1])),
-      'is not in UTF-8',
+      'is not a UTF-8 text',
     ],
     ['a link that leads elsewhere', (home) => linkOut(home, 'CLAUDE.md'), 'is outside'],
     [
@@ -630,11 +636,7 @@ describe('undo', () => {
     const suggestion = seedSuggestion(home, RULE, own(home));
     expect(reasonOf(undoPlan(home, suggestion))).toContain('waits for your decision');
     const verdict = { kind: 'dismissed', why: 'no' } as const;
-    carryOut(
-      { suggestion, verdict, change: { files: [], makes: [], removes: [], directoryMode: 0 } },
-      home.paths,
-      NOW,
-    );
+    carryOut({ suggestion, verdict, change: { files: [], removes: [] } }, home.paths, NOW);
     undo(home, suggestion);
     expect(storedSuggestion(home, suggestion.id)).toMatchObject({ status: 'shown', why: null });
   });

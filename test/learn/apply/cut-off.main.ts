@@ -17,6 +17,7 @@ const plan = planApply(suggestion, {
   place,
   platform: 'linux',
   language: 'ko',
+  now: () => new Date(),
   earlier: listEarlier(paths),
 });
 if (plan.kind !== 'ready') throw new Error(`Cannot apply: ${plan.kind}`);

@@ -1,6 +1,13 @@
 import { isRecord, type Json } from '../core/guards.ts';
 
-/** What a client is told of our server, and what the user or the client itself has put beside it. */
+/** What a client is told of our server, under one name in one object of its settings, and what may stand beside it. */
+export type ServerEntry = {
+  readonly holder: string;
+  readonly name: string;
+  /** What the entry is to hold; what else the user or the client has put into it stays. */
+  readonly wanted: Json;
+  readonly isOurs: (value: unknown) => boolean;
+};
 
 /** Codex's list of variables that it hands on. */
 const NAMES_KEY = 'env_vars';
@@ -33,4 +40,9 @@ function mergeVariables(current: Json, wanted: Json): Json {
 /** Codex takes a name, or a table with one. */
 function nameOf(variable: unknown): unknown {
   return isRecord(variable) ? variable.name : variable;
+}
+
+/** Why nothing is put in the place of an entry that starts another program. */
+export function takenReason(name: string): string {
+  return `a server of another program is called "${name}"; rename or remove it`;
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readTomlTable, removeTomlTable, setTomlTable, type TomlTable } from '../../src/setup/toml-table.ts';
+import type { ServerEntry } from '../../src/setup/server-entry.ts';
+import { readTomlEntry, removeTomlEntry, setTomlEntry } from '../../src/setup/toml-entry.ts';
 
 const WANTED = { command: '/home/u/"q" \\ 한/self-generation', args: ['mcp'], env: { A: 'x\ty\x7f' } };
-const TABLE: TomlTable = {
+const TABLE: ServerEntry = {
   holder: 'mcp_servers',
   name: 'self-generation',
   wanted: WANTED,
@@ -63,21 +64,21 @@ const document = fc
     }
   });
 
-describe('setTomlTable() and removeTomlTable()', () => {
+describe('setTomlEntry() and removeTomlEntry()', () => {
   test('add and take away that one table of any document, and leave every other byte', () => {
     fc.assert(
       fc.property(document, (text) => {
-        const set = setTomlTable(text, TABLE);
+        const set = setTomlEntry(text, TABLE);
         if (set.kind !== 'edited') throw new Error(`${set.kind}: ${JSON.stringify(set)}`);
         expect(set.text).toStartWith(text);
         const value = parse(set.text);
         expect(servers(value)['self-generation']).toEqual(WANTED);
         expect({ ...value, mcp_servers: undefined }).toEqual({ ...parse(text), mcp_servers: undefined });
         expect(servers(value)).toEqual({ ...servers(parse(text)), 'self-generation': WANTED });
-        expect(setTomlTable(set.text, TABLE)).toEqual({ kind: 'unchanged' });
-        expect(readTomlTable(set.text, TABLE)).toEqual(WANTED);
+        expect(setTomlEntry(set.text, TABLE)).toEqual({ kind: 'unchanged' });
+        expect(readTomlEntry(set.text, TABLE)).toEqual(WANTED);
 
-        const removed = removeTomlTable(set.text, TABLE);
+        const removed = removeTomlEntry(set.text, TABLE);
         if (removed.kind !== 'edited' && removed.kind !== 'emptied') throw new Error(JSON.stringify(removed));
         const isWhole = text === '' || text.endsWith('\n');
         const eol = text.includes('\r\n') ? '\r\n' : '\n';
@@ -90,10 +91,10 @@ describe('setTomlTable() and removeTomlTable()', () => {
   test('take the table away from between what was written before and after it since', () => {
     fc.assert(
       fc.property(document, word, (text, name) => {
-        const set = setTomlTable(text, TABLE);
+        const set = setTomlEntry(text, TABLE);
         if (set.kind !== 'edited') throw new Error(set.kind);
         const changed = `# first\n${set.text}[z${name}z]\nk = 1\n`;
-        const removed = removeTomlTable(changed, TABLE);
+        const removed = removeTomlEntry(changed, TABLE);
         if (removed.kind !== 'edited') throw new Error(JSON.stringify(removed));
         expect(parse(removed.text)).toEqual({ ...parse(text), [`z${name}z`]: { k: 1 } });
       }),
@@ -107,14 +108,14 @@ describe('setTomlTable() and removeTomlTable()', () => {
     ['an inline table', 'mcp_servers = { self-generation = { command = "x" } }\n'],
     ['a table of the holder', "[mcp_servers]\n'self-generation'.command = 'x'\n"],
   ])('leave %s of another program alone', (_, text) => {
-    expect(setTomlTable(text, TABLE)).toMatchObject({ kind: 'refused' });
-    expect(removeTomlTable(text, TABLE)).toEqual({ kind: 'unchanged' });
+    expect(setTomlEntry(text, TABLE)).toMatchObject({ kind: 'refused' });
+    expect(removeTomlEntry(text, TABLE)).toEqual({ kind: 'unchanged' });
   });
 
   test('renew a table that is ours and not as wanted', () => {
-    const old = setTomlTable('a = 1\n', { ...TABLE, wanted: { ...WANTED, args: ['old'] } });
+    const old = setTomlEntry('a = 1\n', { ...TABLE, wanted: { ...WANTED, args: ['old'] } });
     if (old.kind !== 'edited') throw new Error(old.kind);
-    const renewed = setTomlTable(`${old.text}[b]\nc = 2\n`, TABLE);
+    const renewed = setTomlEntry(`${old.text}[b]\nc = 2\n`, TABLE);
     if (renewed.kind !== 'edited') throw new Error(renewed.kind);
     expect(parse(renewed.text)).toEqual({ a: 1, b: { c: 2 }, mcp_servers: { 'self-generation': WANTED } });
   });
@@ -125,26 +126,35 @@ describe('setTomlTable() and removeTomlTable()', () => {
     ['with dots', 'env.MINE = "1"\n'],
   ])('keep variables of the user that stand %s', (_, env) => {
     const head = `[mcp_servers.self-generation]\r\ntimeout = 1.5\ncommand = ${JSON.stringify(WANTED.command)}\n`;
-    const renewed = setTomlTable(`${head}${env}[z]\nlast = true\n`, TABLE);
+    const renewed = setTomlEntry(`${head}${env}[z]\nlast = true\n`, TABLE);
     if (renewed.kind !== 'edited') throw new Error(JSON.stringify(renewed));
     const table = { ...WANTED, timeout: 1.5, env: { ...WANTED.env, MINE: '1' } };
     expect(parse(renewed.text)).toEqual({ z: { last: true }, mcp_servers: { 'self-generation': table } });
-    expect(setTomlTable(renewed.text, TABLE)).toEqual({ kind: 'unchanged' });
+    expect(setTomlEntry(renewed.text, TABLE)).toEqual({ kind: 'unchanged' });
   });
 
-  test('refuse rather than cut lines that only look like the table', () => {
+  test('leave lines that only look like the table', () => {
     const note = "note = '''\n[mcp_servers.self-generation]\nmine\n[z]\n'''\n";
     const table = `[mcp_servers.self-generation]\ncommand = ${JSON.stringify(WANTED.command)}\n`;
-    expect(removeTomlTable(note + table, TABLE)).toMatchObject({
-      kind: 'refused',
-      reason: expect.stringContaining('remove them by hand'),
+    expect(removeTomlEntry(note + table, TABLE)).toEqual({ kind: 'edited', text: note });
+    expect(setTomlEntry(note + table, TABLE)).toMatchObject({
+      text: expect.stringMatching(/^note = '''\n\[mcp_servers.self-generation\]\nmine\n\[z\]\n'''\n/),
     });
-    expect(setTomlTable(note + table, TABLE)).toMatchObject({ kind: 'refused' });
+  });
+
+  test.each([
+    ['an inline table', 'mcp_servers = { other = { command = "x" } }\n'],
+    ['dotted keys', '# mine\nmcp_servers.other.command = "x"\n'],
+  ])('add to %s of the holder what they take away again', (_, text) => {
+    const set = setTomlEntry(text, TABLE);
+    if (set.kind !== 'edited') throw new Error(JSON.stringify(set));
+    expect(servers(parse(set.text))).toEqual({ other: { command: 'x' }, 'self-generation': WANTED });
+    expect(removeTomlEntry(set.text, TABLE)).toEqual({ kind: 'edited', text });
   });
 
   test('say what is wrong with a text that is no TOML, and change nothing', () => {
-    expect(setTomlTable('a = ', TABLE)).toMatchObject({ reason: expect.stringContaining('not valid TOML') });
-    expect(removeTomlTable('a = ', TABLE)).toEqual({ kind: 'unchanged' });
-    expect(removeTomlTable('self-generation = ', TABLE)).toMatchObject({ kind: 'refused' });
+    expect(setTomlEntry('a = ', TABLE)).toMatchObject({ reason: expect.stringContaining('not valid TOML') });
+    expect(removeTomlEntry('a = ', TABLE)).toEqual({ kind: 'unchanged' });
+    expect(removeTomlEntry('self-generation = ', TABLE)).toMatchObject({ kind: 'refused' });
   });
 });

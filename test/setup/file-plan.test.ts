@@ -3,16 +3,20 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, sy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type Change,
   diffOf,
   type FileChange,
+  type FilePlan,
   NO_CHANGE,
   perform,
+  planRestore,
   readText,
   TEXT_BYTES_MAX,
-} from '../../../src/learn/apply/file-change.ts';
-import { realPath } from '../../../src/sys/atomic-file.ts';
-import { putFile, treeBelow } from '../../support/tree.ts';
+  UnreadableFile,
+  withCopy,
+} from '../../src/setup/file-plan.ts';
+import { sha256 } from '../../src/setup/manifest.ts';
+import { realPath } from '../../src/sys/atomic-file.ts';
+import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';
 const at = (...names: string[]) => join(root, ...names);
@@ -25,36 +29,40 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const file = (name: string, changes: Partial<FileChange> = {}): FileChange => ({
   path: at(name),
-  before: null,
+  before: undefined,
   after: 'new',
   mode: 0o644,
-  isShown: true,
+  what: 'rule',
   ...changes,
 });
 
-function changed(changes: Partial<Change>): () => void {
-  return perform({ ...NO_CHANGE, ...changes }, at('backups'), now);
+function changed(changes: Partial<FilePlan>): () => void {
+  return perform({ ...NO_CHANGE, ...changes }).rollBack;
 }
+
+const copyOf = (change: FileChange, time = now) =>
+  withCopy(change, { backups: at('backups'), name: 'apply-CLAUDE.md', now: () => time });
 
 describe('readText()', () => {
   const refused: [string, () => string, string][] = [
-    ['another encoding', () => putFile(at('a'), Buffer.from([0xc7, 0xd1])), 'is not in UTF-8'],
-    ['UTF-16', () => putFile(at('a'), Buffer.from('\ufeffhello', 'utf16le')), 'is not in UTF-8'],
+    ['another encoding', () => putFile(at('a'), Buffer.from([0xc7, 0xd1])), 'is not a UTF-8 text'],
+    ['UTF-16', () => putFile(at('a'), Buffer.from('\ufeffhello', 'utf16le')), 'is not a UTF-8 text'],
     ['NUL', () => putFile(at('a'), 'a\0b'), 'NUL'],
     ['a directory', () => root, 'cannot be read'],
-    ['too much', () => putFile(at('a'), 'a'.repeat(TEXT_BYTES_MAX + 1)), 'more than'],
+    ['too much', () => putFile(at('a'), Buffer.alloc(TEXT_BYTES_MAX + 1, 'a')), 'more than'],
   ];
   for (const [name, make, reason] of refused) {
     test(`refuses ${name}`, () => {
-      const result = readText(make());
-      expect(result.kind === 'refused' && result.reason).toContain(reason);
+      const path = make();
+      expect(() => readText(path)).toThrow(UnreadableFile);
+      expect(() => readText(path)).toThrow(reason);
     });
   }
 
   test('keeps the byte order mark, and says when there is no file', () => {
-    expect(readText(putFile(at('a'), '\uFEFFa\r\n'))).toEqual({ kind: 'read', text: '\uFEFFa\r\n' });
-    expect(readText(putFile(at('b'), 'a'.repeat(TEXT_BYTES_MAX))).kind).toBe('read');
-    expect(readText(at('c'))).toEqual({ kind: 'read', text: null });
+    expect(readText(putFile(at('a'), '\uFEFFa\r\n'))).toBe('\uFEFFa\r\n');
+    expect(readText(putFile(at('b'), Buffer.alloc(TEXT_BYTES_MAX, 'a')))?.length).toBe(TEXT_BYTES_MAX);
+    expect(readText(at('c'))).toBeUndefined();
   });
 });
 
@@ -67,11 +75,9 @@ describe('perform()', () => {
       files: [
         file('a/b/new'),
         file('kept', { before: 'old', after: 'changed' }),
-        file('gone/x', { before: 'x', after: null }),
+        file('gone/x', { before: 'x', after: undefined }),
       ],
-      makes: [at('a'), at('a', 'b')],
       removes: [at('gone')],
-      directoryMode: 0o755,
     });
     expect(treeBelow(root)).toEqual({
       a: 'directory 755',
@@ -84,11 +90,12 @@ describe('perform()', () => {
   });
 
   test('keeps a private copy of what it changes, and gives up the oldest of many', () => {
-    const backup = 'CLAUDE.md' as const;
     putFile(at('CLAUDE.md'), '0');
     for (let round = 0; round < 25; round++) {
-      const files = [file('CLAUDE.md', { before: String(round), after: String(round + 1), backup })];
-      perform({ ...NO_CHANGE, files }, at('backups'), new Date(now.getTime() + Math.min(round, 23)));
+      const time = new Date(now.getTime() + Math.min(round, 23));
+      changed({
+        files: copyOf(file('CLAUDE.md', { before: String(round), after: String(round + 1) }), time),
+      });
     }
     const names = readdirSync(at('backups')).sort();
     expect(names).toHaveLength(20);
@@ -108,18 +115,17 @@ describe('perform()', () => {
     expect(readdirSync(at('d'))).toEqual(['mine']);
   });
 
-  const failures: [string, () => Partial<Change>][] = [
+  const failures: [string, () => Partial<FilePlan>][] = [
     ['a file was changed meanwhile', () => ({ files: [file('a/n'), file('old', { before: 'older' })] })],
     ['a file appeared meanwhile', () => ({ files: [file('a/n'), file('old')] })],
     ['a link appeared that leads nowhere', () => ({ files: [file('a/n'), file('link')] })],
     ['a file is gone meanwhile', () => ({ files: [file('a/n'), file('absent', { before: 'x' })] })],
-    ['a directory cannot be made', () => ({ files: [file('a/n')], makes: [at('a'), at('old', 'b')] })],
-    ['a directory is missing', () => ({ files: [file('a/n'), file('b/c/n')] })],
+    ['a directory cannot be made', () => ({ files: [file('a/n'), file('old/b/n')] })],
     [
       'the copy cannot be kept',
       () => {
         putFile(at('backups'), 'a file');
-        return { files: [file('a/n'), file('old', { before: 'old', backup: 'settings.json' })] };
+        return { files: [file('a/n'), ...copyOf(file('old', { before: 'old' }))] };
       },
     ],
   ];
@@ -127,7 +133,7 @@ describe('perform()', () => {
     test(`changes nothing when ${name}`, () => {
       putFile(at('old'), 'old');
       symlinkSync('nowhere', at('link'));
-      const change = { makes: [at('a')], ...make() };
+      const change = make();
       const before = treeBelow(root);
       expect(() => changed(change)).toThrow();
       expect(treeBelow(root)).toEqual(before);
@@ -136,8 +142,18 @@ describe('perform()', () => {
 
   test('takes a directory that somebody else made meanwhile, and leaves it', () => {
     mkdirSync(at('a'));
-    changed({ files: [file('a/n')], makes: [at('a')] })();
+    changed({ files: [file('a/n')] })();
     expect(treeBelow(root)).toEqual({ a: expect.stringContaining('directory') });
+  });
+});
+
+describe('perform().rollBack()', () => {
+  test('leaves what somebody else has written since', () => {
+    putFile(at('old'), 'old');
+    const rollBack = changed({ files: [file('old', { before: 'old' }), file('n')] });
+    putFile(at('old'), 'theirs');
+    rollBack();
+    expect(treeBelow(root)).toEqual({ old: expect.stringContaining('theirs') });
   });
 });
 
@@ -146,8 +162,10 @@ describe('diffOf()', () => {
     const files = [
       file('a'),
       file('b', { before: '1\n2\n', after: '1\n3\n' }),
-      file('c', { before: 'x\n', after: null }),
-      file('d', { isShown: false }),
+      file('c', { before: 'x\n', after: undefined }),
+      file('d', { what: 'manifest' }),
+      file('e', { what: 'backup' }),
+      file('f', { before: 'x', after: 'x' }),
     ];
     expect(diffOf({ ...NO_CHANGE, files }).replaceAll(root, '')).toBe(
       [
@@ -176,5 +194,49 @@ describe('diffOf()', () => {
     const before = 'a line\n'.repeat(100_000);
     const files = [file('a', { before, after: `${before}new\n` })];
     expect(diffOf({ ...NO_CHANGE, files }).split('\n').length).toBeLessThan(12);
+  });
+});
+
+describe('planRestore()', () => {
+  const remove = (text: string) =>
+    text.includes('ours')
+      ? ({ kind: text === 'ours' ? 'emptied' : 'edited', text: text.replace('ours', '') } as const)
+      : ({ kind: 'unchanged' } as const);
+  const saved = () =>
+    ({ kind: 'saved', backup: putFile(at('copy'), 'mine'), sha256: sha256('mine') }) as const;
+  const absent = { kind: 'absent' } as const;
+  const rows: [string, string, Parameters<typeof planRestore>[0], Partial<FileChange>][] = [
+    [
+      'removes what nobody has touched',
+      'ours',
+      { path: '', before: absent, writtenSha256: sha256('ours') },
+      { after: undefined },
+    ],
+    ['removes what is empty without ours', 'ours', { path: '', before: absent }, { after: undefined }],
+    ['keeps an empty file that was there', 'ours', { path: '' }, { after: '' }],
+    [
+      'takes ours out of what has changed',
+      'ours+',
+      { path: '', before: absent, writtenSha256: sha256('ours') },
+      { after: '+' },
+    ],
+    ['leaves what has nothing of ours', 'mine', { path: '', before: absent }, { after: 'mine' }],
+  ];
+  for (const [name, text, record, expected] of rows) {
+    test(name, () => {
+      const path = putFile(at('a'), text);
+      expect(planRestore({ ...record, path }, 'rule', remove)).toMatchObject({
+        kind: 'planned',
+        file: { path, before: text, ...expected },
+      });
+    });
+  }
+
+  test('puts back the copy, if it is the one that was made', () => {
+    const path = putFile(at('a'), 'mine, ours');
+    const record = { path, before: saved(), writtenSha256: sha256('mine, ours') };
+    expect(planRestore(record, 'rule', remove)).toMatchObject({ file: { after: 'mine', restores: true } });
+    putFile(at('copy'), 'forged');
+    expect(planRestore(record, 'rule', remove)).toMatchObject({ file: { after: 'mine, ' } });
   });
 });

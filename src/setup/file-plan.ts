@@ -1,0 +1,326 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, extname, join, parse } from 'node:path';
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { isRecord } from '../core/guards.ts';
+import { resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
+import { readPlainFile } from '../sys/plain-file.ts';
+import { type SettingsBefore, type SettingsRecord, sha256 } from './manifest.ts';
+import { rollBack, type SetupStep, type Undo, type Work } from './steps.ts';
+
+/**
+ * Every change of a file that belongs to the user: planned from the text that stands there, shown as a diff, done all or
+ * not at all and only while that text still stands there, with a copy, and taken back as far as it is still ours.
+ */
+
+/** One file as it is and as it is to be; undefined: it is not there. The same twice: it stays. */
+export type FileChange = {
+  /** Where it is when all links are followed. */
+  readonly path: string;
+  readonly what: SetupStep['what'];
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** Of a new file, and by it of the directories that it needs; any other keeps its own. */
+  readonly mode: number;
+  /** It gets back what stood there before we changed it. */
+  readonly restores?: true;
+  /** What the user should know of it. */
+  readonly note?: string;
+};
+
+/** What is to be done on the disk, all of it or nothing. */
+export type FilePlan = {
+  readonly files: readonly FileChange[];
+  /** Directories to be removed at the end if they are empty, innermost first. */
+  readonly removes: readonly string[];
+};
+
+export type Refusal = { readonly kind: 'refused'; readonly reason: string };
+
+/** `Cannot …: <reason>.` */
+export function refused(reason: string): Refusal {
+  return { kind: 'refused', reason };
+}
+
+/** A plan, or what keeps it from being made: a file that cannot be read. */
+export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
+  try {
+    return plan();
+  } catch (error) {
+    if (error instanceof UnreadableFile) return refused(error.message);
+    throw error;
+  }
+}
+
+/** What is to be made of a text: another one, nothing, or a reason why it is left alone. */
+export type TextEdit =
+  | { readonly kind: 'edited'; readonly text: string }
+  | { readonly kind: 'unchanged' }
+  | Refusal;
+
+/** `emptied`: nothing but ours was in it; whoever made the file may delete it. */
+export type TextRemoval = TextEdit | { readonly kind: 'emptied'; readonly text: string };
+
+export const NO_CHANGE: FilePlan = { files: [], removes: [] };
+export const TEXT_BYTES_MAX = 64 * 1024 * 1024;
+const ATTEMPTS_MAX = 2;
+/** Copies that a record names are kept; of those that nobody puts back, the newest of each kind. */
+const UNNAMED_COPY = /^apply-\w+\./;
+const UNNAMED_COPIES_MAX = 20;
+
+/** A file cannot be read as text that could be written back unharmed. */
+export class UnreadableFile extends Error {}
+
+/** A file is not as it was when the change was planned. */
+export class ChangedFile extends Error {}
+
+/**
+ * The text of a file, byte order mark included, so that writing it back gives the same bytes; undefined when there is
+ * none. @throws UnreadableFile
+ */
+export function readText(path: string): string | undefined {
+  try {
+    const { size } = statSync(path);
+    if (size > TEXT_BYTES_MAX) throw new Error(`it has ${size} bytes, more than ${TEXT_BYTES_MAX}`);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readPlainFile(path));
+    if (text.includes('\0')) throw new Error('it has NUL characters');
+    return text;
+  } catch (cause) {
+    if (isRecord(cause) && cause.code === 'ENOENT') return undefined;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const words = cause instanceof TypeError ? 'it is not a UTF-8 text' : reason;
+    throw new UnreadableFile(`"${path}" cannot be read: ${words}`, { cause });
+  }
+}
+
+/** Where copies are kept, the file's name among them, and when this one is made. */
+export type Copies = { readonly backups: string; readonly name: string; readonly now: () => Date };
+
+/** The change, behind a private copy of what stands there now. */
+export function withCopy(file: FileChange, { backups, name, now }: Copies): FileChange[] {
+  if (file.before === undefined || file.before === file.after) return [file];
+  const stamp = now().toISOString().replace(/[-:.]/g, '');
+  const { name: stem, ext } = parse(name);
+  const nameOf = (suffix: string) => join(backups, `${stem}.${stamp}${suffix}${ext}`);
+  let path = nameOf('');
+  for (let copy = 2; existsSync(path); copy++) path = nameOf(`-${copy}`);
+  return [{ path, what: 'backup', before: undefined, after: file.before, mode: 0o600 }, file];
+}
+
+/** What the user is shown: a unified diff of each file of theirs. */
+export function diffOf({ files }: FilePlan): string {
+  return files
+    .filter(({ what, before, after }) => what !== 'backup' && what !== 'manifest' && before !== after)
+    .map(({ path, before, after }) => {
+      const [from, to] = [before, after].map((text) => (text === undefined ? '/dev/null' : path));
+      const patch = structuredPatch(from ?? '', to ?? '', before ?? '', after ?? '', '', '', { context: 3 });
+      return formatPatch(patch, FILE_HEADERS_ONLY);
+    })
+    .join('');
+}
+
+/** What was made beside the files, outermost first, and what puts everything back. */
+export type Performed = { readonly directories: readonly string[]; readonly rollBack: Undo };
+
+/**
+ * Does it. @throws Error when something cannot be done, ChangedFile when a file is no longer as it was planned on; then
+ * everything is as before.
+ */
+export function perform({ files, removes }: FilePlan): Performed {
+  const undo: Undo[] = [];
+  const directories: string[] = [];
+  try {
+    for (const file of files) {
+      if (file.before === file.after) continue;
+      if (file.before === undefined) directories.push(...makeDirectories(file, undo));
+      replace(file, undo);
+    }
+    for (const directory of removes) removeEmptyDirectory(directory, undo);
+  } catch (error) {
+    rollBack(undo);
+    throw error;
+  }
+  for (const { path, what } of files) if (what === 'backup') forgetOldest(path);
+  return { directories, rollBack: () => rollBack(undo) };
+}
+
+/** A link that leads nowhere is not nothing. */
+function assertUnchanged(path: string, before: string | undefined): void {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  if (readText(path) !== before || (isThere && before === undefined))
+    throw new ChangedFile(`"${path}" has been changed meanwhile`);
+}
+
+/** What somebody else has written since is not taken back either. */
+function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Undo[]): void {
+  assertUnchanged(path, before);
+  const mode = before === undefined ? modeOfNew : statSync(path).mode & 0o7777;
+  const put = (text: string | undefined) =>
+    text === undefined ? rmSync(path) : writeFileAtomic(path, text, { mode });
+  put(after);
+  undo.push(() => {
+    if (readText(path) === after) put(before);
+  });
+}
+
+/** Whoever may read the file may look into the directories that are made for it. */
+function makeDirectories({ path, mode }: FileChange, undo: Undo[]): string[] {
+  const missing: string[] = [];
+  for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
+  return missing.filter((directory) => {
+    // `recursive` makes it no error that another process was faster; its directory is not ours then.
+    if (mkdirSync(directory, { recursive: true }) === undefined) return false;
+    undo.push(() => rmdirSync(directory));
+    chmodSync(directory, mode | 0o100 | ((mode & 0o044) >> 2)); // The process's own mask would narrow it.
+    return true;
+  });
+}
+
+function removeEmptyDirectory(path: string, undo: Undo[]): void {
+  try {
+    const mode = statSync(path).mode & 0o7777;
+    rmdirSync(path);
+    undo.push(() => {
+      mkdirSync(path);
+      chmodSync(path, mode);
+    });
+  } catch (error) {
+    const isInUse =
+      isRecord(error) && ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(String(error.code));
+    if (!isInUse) throw error;
+  }
+}
+
+function forgetOldest(copy: string): void {
+  const [kind] = UNNAMED_COPY.exec(basename(copy)) ?? [];
+  if (kind === undefined) return;
+  const copies = readdirSync(dirname(copy)).filter((name) => name.startsWith(kind));
+  for (const name of copies.sort().slice(0, -UNNAMED_COPIES_MAX)) rmSync(join(dirname(copy), name));
+}
+
+/** Does it, unless this is a rehearsal, and says what was done. Gives the directories that were made. @throws as perform(). */
+export function carryOut(plan: FilePlan, { dryRun, steps, undo }: Work): readonly string[] {
+  const done = dryRun ? undefined : perform(plan);
+  if (done !== undefined) undo.push(done.rollBack);
+  steps.push(
+    ...plan.files.map((file) => {
+      const { what, path, note } = file;
+      return { what, path, change: wordFor(file), ...(note === undefined ? {} : { note }) };
+    }),
+  );
+  return done?.directories ?? [];
+}
+
+function wordFor({ before, after, restores }: FileChange): SetupStep['change'] {
+  if (before === after) return 'unchanged';
+  if (after === undefined) return 'removed';
+  if (restores) return 'restored';
+  return before === undefined ? 'created' : 'updated';
+}
+
+export type FileEdit = {
+  readonly path: string;
+  readonly what: SetupStep['what'];
+  readonly note?: string;
+  readonly edit: (text: string | undefined) => TextEdit;
+  /** How the name of a copy begins, where it is not `what`. */
+  readonly name?: string;
+  /** Whether something of ours stands in a text; then it is not how the user had it. */
+  readonly holdsOurs?: (text: string) => boolean;
+  /** What an earlier install wrote down about the file. */
+  readonly known?: SettingsRecord | undefined;
+};
+
+export type EditedFile = {
+  readonly kind: 'edited' | 'unchanged';
+  /** By which planRestore() knows what to put back. */
+  readonly record: SettingsRecord;
+  /** Directories that were made for it, outermost first. */
+  readonly directories: readonly string[];
+};
+
+/**
+ * Changes a file so that uninstall can put it back. Somebody else may write it at the same time: then it is planned once
+ * more. @throws Error when a file cannot be read or written.
+ */
+export function editFile(
+  { path, what, edit, note, name = what, holdsOurs = () => false, known }: FileEdit,
+  { backups, now, work }: { readonly backups: string; readonly now: () => Date; readonly work: Work },
+): EditedFile | Refusal {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const before = readText(path);
+    const result = edit(before);
+    if (result.kind === 'refused') return result;
+    const after = result.kind === 'unchanged' ? before : result.text;
+    const file = { path: resolveLinks(path), what, before, after, mode: 0o600, ...(note && { note }) };
+    const files = withCopy(file, { backups, name: name + extname(path), now });
+    try {
+      const directories = carryOut({ files, removes: [] }, work);
+      if (result.kind === 'unchanged' && known !== undefined)
+        return { kind: 'unchanged', record: known, directories };
+      const copy = files.find((one) => one.what === 'backup')?.path;
+      const standing = standingBefore(before, copy, { holdsOurs, known });
+      const record = { path, before: standing, writtenSha256: sha256(after ?? '') };
+      return { kind: result.kind, record, directories };
+    } catch (error) {
+      if (!(error instanceof ChangedFile)) throw error;
+    }
+  }
+  return { kind: 'refused', reason: 'another program keeps changing the file' };
+}
+
+/** What uninstall may put back: the text from before our first edit, as long as nobody has mixed in their own. */
+function standingBefore(
+  text: string | undefined,
+  copy: string | undefined,
+  { holdsOurs, known }: Required<Pick<FileEdit, 'holdsOurs' | 'known'>>,
+): SettingsBefore {
+  if (text === undefined) return { kind: 'absent' };
+  if (copy !== undefined && !holdsOurs(text)) return { kind: 'saved', backup: copy, sha256: sha256(text) };
+  return known?.writtenSha256 === sha256(text) ? known.before : { kind: 'edited-since' };
+}
+
+export type PlannedRestore =
+  | { readonly kind: 'planned'; readonly file: FileChange }
+  | (Refusal & { readonly path: string });
+
+/**
+ * What is to become of a file that we have changed: as it was before, to the byte, if nobody has touched it since;
+ * otherwise without what is ours, which `remove` takes out. @throws UnreadableFile
+ */
+export function planRestore(
+  { path, before, writtenSha256 }: { readonly path: string } & Partial<SettingsRecord>,
+  what: SetupStep['what'],
+  remove: (text: string, original?: string) => TextRemoval,
+): PlannedRestore {
+  const textNow = readText(path);
+  const file = { path: resolveLinks(path), what, before: textNow, after: textNow, mode: 0o600 };
+  if (textNow === undefined) return { kind: 'planned', file };
+  const original = originalOf(before);
+  const wasAbsent = before?.kind === 'absent';
+  if (writtenSha256 === sha256(textNow)) {
+    if (wasAbsent) return { kind: 'planned', file: { ...file, after: undefined } };
+    if (original !== undefined && remove(original).kind === 'unchanged')
+      return { kind: 'planned', file: { ...file, after: original, restores: true } };
+  }
+  const result = remove(textNow, original);
+  if (result.kind === 'refused') return { ...result, path };
+  if (result.kind === 'unchanged') return { kind: 'planned', file };
+  const after = result.kind === 'emptied' && wasAbsent ? undefined : result.text;
+  return { kind: 'planned', file: { ...file, after } };
+}
+
+/** The copy from before install; undefined when there is none, or it is not what was copied. */
+function originalOf(before: SettingsBefore | undefined): string | undefined {
+  if (before?.kind !== 'saved') return undefined;
+  const text = orRefused(() => readText(before.backup));
+  return typeof text === 'string' && sha256(text) === before.sha256 ? text : undefined;
+}

@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parse, parseDocument, patch, stringify, TomlFormat } from '@decimalturn/toml-patch';
+import { isRecord, type Json } from '../core/guards.ts';
+import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { mergeEntry, type ServerEntry, takenReason } from './server-entry.ts';
+
+/**
+ * One table in a TOML file: `[mcp_servers.self-generation]`. Its own lines alone are changed wherever it has some, so
+ * that all others keep their bytes; only what stands inline among others is left to the package that patches the whole.
+ * What comes out is taken only if another parser reads the same from it as before but for that table.
+ */
+
+/**
+ * The text with the table as it has to be: where it stands, or else at the end. What else the user or the client has put
+ * into it stays. Never throws on bad text.
+ */
+export function setTomlEntry(text: string | undefined, entry: ServerEntry): TextEdit {
+  const before = text ?? '';
+  const parsed = parseToml(before);
+  if (parsed.kind === 'refused') return parsed;
+  const current = tableIn(parsed.value, entry);
+  if (current !== undefined && !entry.isOurs(current))
+    return { kind: 'refused', reason: takenReason(entry.name) };
+  const table = isRecord(current) ? mergeEntry(current, entry.wanted) : entry.wanted;
+  if (isDeepStrictEqual(current, table)) return { kind: 'unchanged' };
+  const after = withTable(before, entry, table);
+  if (after !== undefined) return { kind: 'edited', text: after };
+  const lines = newTable(entry, table).trim().replaceAll('\n', '; ');
+  return { kind: 'refused', reason: `the table cannot be put there; write it by hand: ${lines}` };
+}
+
+/** The text without the table, if it is ours. Never throws on bad text. */
+export function removeTomlEntry(text: string, entry: ServerEntry): TextRemoval {
+  const parsed = parseToml(text);
+  if (parsed.kind === 'refused') return text.includes(entry.name) ? parsed : { kind: 'unchanged' };
+  const current = tableIn(parsed.value, entry);
+  if (current === undefined || !entry.isOurs(current)) return { kind: 'unchanged' };
+  const rest = withTable(text, entry, undefined);
+  if (rest !== undefined) return { kind: rest.trim() === '' ? 'emptied' : 'edited', text: rest };
+  const header = `[${entry.holder}.${entry.name}]`;
+  return { kind: 'refused', reason: `${header} cannot be told from the other lines; remove it by hand` };
+}
+
+type Place = Pick<ServerEntry, 'holder' | 'name'>;
+
+/** What the table holds; undefined when it is not there, or the text cannot be read. */
+export function readTomlEntry(text: string, place: Place): unknown {
+  const parsed = parseToml(text);
+  return parsed.kind === 'refused' ? undefined : tableIn(parsed.value, place);
+}
+
+type ParsedToml =
+  | { readonly kind: 'parsed'; readonly value: Json }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+function parseToml(text: string): ParsedToml {
+  try {
+    return { kind: 'parsed', value: readValue(text) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: 'refused', reason: `not valid TOML (${reason}); correct it there` };
+  }
+}
+
+function readValue(text: string): Json {
+  const value: unknown = Bun.TOML.parse(text);
+  return isRecord(value) ? value : {};
+}
+
+function tableIn(value: Json, { holder, name }: Place): unknown {
+  const servers = value[holder];
+  return isRecord(servers) && Object.hasOwn(servers, name) ? servers[name] : undefined;
+}
+
+/** The text with this table in that place, or without one; undefined where neither way does just that. */
+function withTable(text: string, place: Place, table: Json | undefined): string | undefined {
+  const wanted = valueWith(readValue(text), place, table);
+  for (const edit of [inItsLines, inWholeText]) {
+    try {
+      const after = edit(text, place, table);
+      const value = readValue(after);
+      // A holder that is empty says nothing: it may have stood there as a table of its own.
+      if (isDeepStrictEqual(valueWith(value, place, tableIn(value, place)), wanted)) return after;
+    } catch {
+      // What cannot be read or written that way is left to the next, or to the user.
+    }
+  }
+  return undefined;
+}
+
+/** The value with another table in that place, or without it; a holder that holds nothing else goes with it. */
+function valueWith(value: Json, { holder, name }: Place, table: unknown): Json {
+  const { [holder]: held, ...others } = value;
+  const { [name]: _, ...servers } = isRecord(held) ? held : {};
+  const kept = table === undefined ? servers : { ...servers, [name]: table };
+  return Object.keys(kept).length === 0 ? others : { ...others, [holder]: kept };
+}
+
+function inWholeText(text: string, place: Place, table: Json | undefined): string {
+  return patch(text, valueWith(parse(text), place, table));
+}
+
+/** An empty line is put before a new table, and goes with it. */
+function inItsLines(text: string, place: Place, table: Json | undefined): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const inEol = (lines: string) => lines.replace(/\r?\n/g, eol);
+  const [first, ...others] = blocksOf(text, place);
+  if (first === undefined) {
+    if (table === undefined) return text;
+    const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol;
+    return text + gap + inEol(newTable(place, table));
+  }
+  const lines = text.split(/(?<=\n)/);
+  const own = [first, ...others].map(({ from, to }) => lines.slice(from, to).join('')).join('');
+  const renewed = table === undefined ? '' : patch(inEol(own), valueWith({}, place, table));
+  for (const { from, to } of others.reverse()) lines.splice(from, to - from);
+  const gap = table === undefined && lines[first.from - 1]?.trim() === '' ? 1 : 0;
+  lines.splice(first.from - gap, first.to - first.from + gap, renewed);
+  return lines.join('');
+}
+
+/** The lines of the table and of those below it, without comments behind the last key: they may be about what follows. */
+function blocksOf(text: string, { holder, name }: Place): { from: number; to: number }[] {
+  return parseDocument(text).cst.flatMap((block) => {
+    if (!('items' in block)) return [];
+    const [first, second] = block.key.item.value;
+    if (first !== holder || second !== name) return [];
+    const last = block.items.findLast((item) => 'equals' in item) ?? block.key;
+    return [{ from: block.key.loc.start.line - 1, to: last.loc.end.line }];
+  });
+}
+
+function newTable({ holder, name }: Place, table: Json): string {
+  const format = TomlFormat.default();
+  format.inlineTableStart = 0;
+  format.bracketSpacing = false;
+  return `[${holder}.${name}]\n${stringify(table, format)}`;
+}
