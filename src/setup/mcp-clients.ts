@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { isRecord, type Json } from '../core/guards.ts';
+import { isRecord, type Json, readRecord } from '../core/guards.ts';
+import { codexVariables, opencodeVariables } from '../core/provider-variables.ts';
 import type { Environment } from '../core/state-paths.ts';
 import type { TextEdit } from './edit-file.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry, type TextRemoval } from './json-entry.ts';
-import { ownerOf, type Place } from './place.ts';
+import { nameOf } from './merge-entry.ts';
+import { ownerOf, type Place, readSettings } from './place.ts';
 import { readTomlTable, removeTomlTable, setTomlTable } from './toml-table.ts';
 
 /** Where each client has its MCP servers, and what has to stand there for ours. */
@@ -33,6 +35,8 @@ export type McpFile = {
   readonly read: (text: string) => unknown;
   /** Whether an entry starts our program. */
   readonly isOurs: (entry: unknown) => boolean;
+  /** Variables that a provider of the user's takes a key from, and that the client does not hand on to such an entry. */
+  readonly heldBack: (entry: Json) => readonly string[];
 };
 
 export type McpOwner = {
@@ -55,24 +59,21 @@ const NAMED_VARIABLES = [
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'],
 ];
 
-/** Filled in by the client from its own environment; empty when it has none. No key is written into the file. */
-const KEYS_BY_NAME = Object.fromEntries(
-  NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)).map((name) => [name, `\${${name}:-}`]),
-);
+/** The administrator's file, which Codex reads below the user's. */
+const CODEX_SYSTEM_FILE = '/etc/codex/config.toml';
 
 /** The settings file of this client, for this user. `path`: where an earlier install found it. */
 export function mcpFile(client: ClientName, owner: McpOwner, path?: string): McpFile {
   const directory = directoryOf(client, owner);
-  const wanted = wantedEntry(client, owner);
+  const configured = HOLDS_BACK.includes(client) ? configuredVariables(owner) : [];
+  const wanted = wantedEntry(client, configured, owner);
   const isOurs = recogniser(owner);
-  const at = path ?? fileOf(client, directory, owner);
+  const heldBack = (entry: Json) => configured.filter((name) => !handsOn(entry, name));
+  const common = { client, path: path ?? fileOf(client, directory, owner), directory, isOurs, heldBack };
   if (client === 'codex') {
     const table = { holder: 'mcp_servers', name: SERVER_NAME, wanted, isOurs };
     return {
-      client,
-      path: at,
-      directory,
-      isOurs,
+      ...common,
       set: (text) => setTomlTable(text, table),
       remove: (text) => removeTomlTable(text, table),
       read: (text) => readTomlTable(text, table),
@@ -81,10 +82,7 @@ export function mcpFile(client: ClientName, owner: McpOwner, path?: string): Mcp
   const entry = { holder: client === 'opencode' ? 'mcp' : 'mcpServers', name: SERVER_NAME, wanted, isOurs };
   const fresh: Json = client === 'opencode' ? { $schema: 'https://opencode.ai/config.json' } : {};
   return {
-    client,
-    path: at,
-    directory,
-    isOurs,
+    ...common,
     set: (text) => setJsonEntry(text, entry, fresh),
     remove: (text, original) => removeJsonEntry(text, entry, original),
     read: (text) => readJsonEntry(text, entry),
@@ -135,7 +133,37 @@ function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
-function wantedEntry(client: ClientName, { place, env }: McpOwner): Json {
+const HOLDS_BACK: readonly ClientName[] = ['codex', 'gemini'];
+
+/** What is named in the user's own configuration of Codex and OpenCode: each of them may be started by every client. */
+function configuredVariables(owner: McpOwner): readonly string[] {
+  const codex = [CODEX_SYSTEM_FILE, fileOf('codex', directoryOf('codex', owner), owner)].flatMap((path) =>
+    namedIn(path, (text) =>
+      Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))
+        .filter(isRecord)
+        .flatMap(codexVariables),
+    ),
+  );
+  const opencode = namedIn(fileOf('opencode', directoryOf('opencode', owner), owner), opencodeVariables);
+  return [...new Set([...codex, ...opencode])].filter((name) => !NAMED_VARIABLES.includes(name));
+}
+
+/** None where the file is missing or cannot be understood: then the client itself does not go by it. */
+function namedIn(path: string, names: (text: string) => readonly string[]): readonly string[] {
+  try {
+    return names(readSettings(path) ?? '');
+  } catch {
+    return [];
+  }
+}
+
+function handsOn({ env_vars: named, env }: Json, name: string): boolean {
+  return (
+    (Array.isArray(named) && named.some((one) => nameOf(one) === name)) || (isRecord(env) && name in env)
+  );
+}
+
+function wantedEntry(client: ClientName, configured: readonly string[], { place, env }: McpOwner): Json {
   const command = place.paths.binary;
   const moved = absolute(env.SELF_GENERATION_HOME);
   const variables = moved === undefined ? undefined : { SELF_GENERATION_HOME: moved };
@@ -143,12 +171,23 @@ function wantedEntry(client: ClientName, { place, env }: McpOwner): Json {
     case 'claude':
       return { type: 'stdio', command, args: ['mcp'], env: variables ?? {} };
     case 'codex':
-      return { command, args: ['mcp'], env_vars: NAMED_VARIABLES, ...(variables && { env: variables }) };
+      return {
+        command,
+        args: ['mcp'],
+        env_vars: [...NAMED_VARIABLES, ...configured],
+        ...(variables && { env: variables }),
+      };
     case 'gemini':
-      return { command, args: ['mcp'], env: { ...KEYS_BY_NAME, ...variables } };
+      return { command, args: ['mcp'], env: { ...filledIn(configured), ...variables } };
     case 'opencode':
       return { type: 'local', command: [command, 'mcp'], ...(variables && { environment: variables }) };
   }
+}
+
+/** Filled in by the client from its own environment; empty when it has none. No key is written into the file. */
+function filledIn(configured: readonly string[]): Json {
+  const names = [...NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)), ...configured];
+  return Object.fromEntries(names.map((name) => [name, `\${${name}:-}`]));
 }
 
 /** By what it starts: whatever else the user has added. */
