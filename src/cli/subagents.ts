@@ -2,8 +2,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { parseSeconds } from '../core/runs/durations.ts';
 import { THINKING_LEVELS } from '../core/runs/run-settings-values.ts';
-import type { RunFeatures } from '../subagents/features.ts';
-import { runFeatures } from '../subagents/run-features.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type CliContext, newCommand } from './context.ts';
 import { dismiss, type InboxFlags, inbox } from './subagents/inbox.ts';
@@ -39,12 +37,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidd
 ${IDS}`;
 
 /** `subagents`: background runs of the clients, to be started, looked at, talked to and stopped. */
-export function subagentsCommand(
-  context: CliContext,
-  features: RunFeatures = runFeatures,
-  read = readInput,
-): Command {
-  const tools: RunTools = { context, features, read };
+export function subagentsCommand(context: CliContext, read = readInput): Command {
+  const tools: RunTools = { context, read };
   const command = newCommand('subagents', context)
     .description('start, watch, ask and stop sub-agents that run in the background')
     .enablePositionalOptions()

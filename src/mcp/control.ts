@@ -3,8 +3,10 @@ import { queuePosition } from '../store/runs/lane.ts';
 import { runEvents } from '../store/runs/run-events.ts';
 import { countRuns, listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
-import { runFeatures } from '../subagents/run-features.ts';
-import { isComing } from '../subagents/wait.ts';
+import { readLog } from '../subagents/read-log.ts';
+import { retryRun } from '../subagents/retry.ts';
+import { stopRuns } from '../subagents/stop.ts';
+import { isComing, waitForRuns } from '../subagents/wait.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
   LIST_DEFAULT,
@@ -83,7 +85,7 @@ function log({ target, limit, includeTools = false }: SubagentsParameters, call:
   if (found.kind !== 'found') return found;
   const { run } = found.listing;
   const most = Math.min(limit ?? LOG_DEFAULT, LOG_MAX);
-  const messages = messageViews(runFeatures.readLog(run, call.world), { limit: most, includeTools });
+  const messages = messageViews(readLog(run, call.world), { limit: most, includeTools });
   return answered({ number: run.number, label: nameOf(found.listing), ...messages });
 }
 
@@ -91,22 +93,22 @@ async function stop(target: string | undefined, call: ToolCall): Promise<Answer>
   const { requester, world } = call;
   const by = `${requester.client ?? 'a client'} over MCP`;
   if (target === 'all' || target === '*') {
-    return stopped(await runFeatures.stopRuns({ kind: 'all' }, requester, by, world));
+    return stopped(await stopRuns({ kind: 'all' }, requester, by, world));
   }
   const found = findRun(target, call);
   if (found.kind !== 'found') return found;
   const { id } = found.listing.run;
-  return stopped(await runFeatures.stopRuns({ kind: 'run', runId: id }, requester, by, world));
+  return stopped(await stopRuns({ kind: 'run', runId: id }, requester, by, world));
 }
 
-function stopped(answer: Awaited<ReturnType<typeof runFeatures.stopRuns>>): Answer {
+function stopped(answer: Awaited<ReturnType<typeof stopRuns>>): Answer {
   return answer.status === 'done' ? answered({ ...answer }) : refusedBy(answer);
 }
 
 function retry(target: string | undefined, call: ToolCall): Answer {
   const found = findRun(target, call);
   if (found.kind !== 'found') return found;
-  return spawnAnswer(runFeatures.retryRun(found.listing.run.id, call.requester, call.world));
+  return spawnAnswer(retryRun(found.listing.run.id, call.requester, call.world));
 }
 
 /** Until the runs have ended and what they have to tell can be told, so that it goes with this very answer. */
@@ -114,7 +116,7 @@ async function wait(target: string | undefined, seconds: number, call: ToolCall)
   const meant = isMany(target) ? activeRuns(target, call) : findRun(target, call);
   if (!Array.isArray(meant) && meant.kind !== 'found') return meant;
   const listings = Array.isArray(meant) ? meant : [meant.listing];
-  const { kind } = await runFeatures.waitForRuns(
+  const { kind } = await waitForRuns(
     listings.map(({ run, turn }) => ({ runId: run.id, turn: turn.number })),
     {
       timeoutMs: seconds * 1000,

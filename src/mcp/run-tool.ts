@@ -3,8 +3,12 @@ import type { Requester } from '../core/runs/run.ts';
 import { findTarget } from '../core/runs/run-target.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
+import { agentsFor } from '../subagents/agents.ts';
 import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest, TurnName } from '../subagents/features.ts';
-import { runFeatures } from '../subagents/run-features.ts';
+import { readLog } from '../subagents/read-log.ts';
+import { sendToRun } from '../subagents/send.ts';
+import { spawnRun } from '../subagents/spawn.ts';
+import { waitForRuns } from '../subagents/wait.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
   type HistoryParameters,
@@ -39,7 +43,7 @@ export function spawnSession(parameters: SpawnParameters, { requester, world }: 
     ...rest,
     runTimeoutSeconds: runTimeoutSeconds === undefined ? undefined : Math.floor(runTimeoutSeconds),
   });
-  return spawnAnswer(runFeatures.spawnRun(request, requester, world));
+  return spawnAnswer(spawnRun(request, requester, world));
 }
 
 /** What a spawn has come to; the fields that the seed names come first. */
@@ -73,7 +77,7 @@ export function listSessions(parameters: ListParameters, call: ToolCall): Answer
 }
 
 function lastMessages({ run }: RunListing, limit: number, world: RunsWorld) {
-  return messageViews(runFeatures.readLog(run, world), { limit, includeTools: false }).messages;
+  return messageViews(readLog(run, world), { limit, includeTools: false }).messages;
 }
 
 /** `sessions_history`. */
@@ -82,7 +86,7 @@ export function sessionHistory(parameters: HistoryParameters, call: ToolCall): A
   const found = findRun(sessionKey, call);
   if (found.kind !== 'found') return found;
   const { run } = found.listing;
-  const messages = messageViews(runFeatures.readLog(run, call.world), { limit, includeTools });
+  const messages = messageViews(readLog(run, call.world), { limit, includeTools });
   return answered({ sessionKey: run.childKey, ...messages });
 }
 
@@ -103,12 +107,12 @@ export async function sendMessage(
   const found = findRun(target, call);
   if (found.kind !== 'found') return found;
   const { run } = found.listing;
-  const sent = runFeatures.sendToRun(run.id, message, call.requester, call.world);
+  const sent = sendToRun(run.id, message, call.requester, call.world);
   if (sent.status !== 'accepted') return refusedBy(sent);
   const name = { runId: run.id, sessionKey: run.childKey, turn: sent.turn };
   const later = 'The result comes by itself, after the answer of a later call.';
   if (timeoutSeconds === 0) return answered({ status: 'accepted', ...name, note: later });
-  const { kind, runs } = await runFeatures.waitForRuns(
+  const { kind, runs } = await waitForRuns(
     [{ runId: run.id, turn: sent.turn }],
     {
       timeoutMs: timeoutSeconds * 1000,
@@ -132,7 +136,7 @@ export async function sendMessage(
 
 /** `agents_list`. */
 export function listAgents({ requester, world }: ToolCall): Answer {
-  return answered({ ...runFeatures.agentsFor(agentOfKey(requester.key), world) });
+  return answered({ ...agentsFor(agentOfKey(requester.key), world) });
 }
 
 export type FoundRun = { readonly kind: 'found'; readonly listing: RunListing };

@@ -8,12 +8,31 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { VERSION } from '../core/version.ts';
+import { advance } from '../subagents/advance.ts';
+import { agentsFor } from '../subagents/agents.ts';
 import type { RunsWorld, TurnName } from '../subagents/features.ts';
-import { runFeatures } from '../subagents/run-features.ts';
 import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
-import { callTool } from './call-tool.ts';
 import { type Caller, refuse } from './caller.ts';
 import { Connection } from './connection.ts';
+import { controlSubagents } from './control.ts';
+import {
+  HISTORY_PARAMETERS,
+  LIST_PARAMETERS,
+  NO_PARAMETERS,
+  type Parsed,
+  parseParameters,
+  SEND_PARAMETERS,
+  SUBAGENTS_PARAMETERS,
+  spawnParameters,
+} from './parameters.ts';
+import {
+  listAgents,
+  listSessions,
+  sendToSession,
+  sessionHistory,
+  spawnSession,
+  type ToolCall,
+} from './run-tool.ts';
 import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
 
 /** What the server is made of, and what it says when something goes wrong. */
@@ -75,7 +94,7 @@ export function newServer(serving: Serving): Server {
 }
 
 function agentIdsFor({ requester, world }: Connection): string[] {
-  const { agents, allowAny } = runFeatures.agentsFor(agentOfKey(requester.key), world);
+  const { agents, allowAny } = agentsFor(agentOfKey(requester.key), world);
   return allowAny ? [] : agents.map(({ id }) => id);
 }
 
@@ -100,7 +119,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   } catch (error) {
     return toolResult(failed(wordsOf(error)), undefined);
   }
-  runFeatures.kick(world);
+  advance(world);
   const { requester } = connection;
   const holdTurn = (turn: TurnName) => {
     try {
@@ -120,6 +139,33 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
     complain('look for news', error); // What was asked has been done, and its answer counts.
     return toolResult(answer, undefined);
   }
+}
+
+/** Does what a tool is called for. `given`: the parameters as they came in. */
+async function callTool(tool: Tool, given: unknown, call: ToolCall): Promise<Answer> {
+  switch (tool) {
+    case 'sessions_spawn':
+      return using(parseParameters(tool, spawnParameters([]), given), (value) => spawnSession(value, call));
+    case 'sessions_list':
+      return using(parseParameters(tool, LIST_PARAMETERS, given), (value) => listSessions(value, call));
+    case 'sessions_history':
+      return using(parseParameters(tool, HISTORY_PARAMETERS, given), (value) => sessionHistory(value, call));
+    case 'sessions_send':
+      return using(parseParameters(tool, SEND_PARAMETERS, given), (value) => sendToSession(value, call));
+    case 'agents_list':
+      return using(parseParameters(tool, NO_PARAMETERS, given), () => listAgents(call));
+    case 'subagents':
+      return using(parseParameters(tool, SUBAGENTS_PARAMETERS, given), (value) =>
+        controlSubagents(value, call),
+      );
+  }
+}
+
+function using<T>(
+  parsed: Parsed<T>,
+  answer: (value: T) => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  return parsed.kind === 'wrong' ? failed(parsed.error) : answer(parsed.value);
 }
 
 function wordsOf(error: unknown): string {

@@ -1,40 +1,11 @@
 import type { ClientName } from '../core/client-name.ts';
-import type { Requester, Run, RunWithTurn, WorktreeMode } from '../core/runs/run.ts';
-import type { LogEntry } from '../core/runs/run-log.ts';
+import type { RunWithTurn, WorktreeMode } from '../core/runs/run.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 
 /**
- * What can be done with background runs, for the commands and for the MCP server alike. Both resolve the words of a
- * person or a model with findTarget(); what comes in here names runs by their ids.
+ * What can be asked of background runs, by the commands and by the MCP server alike. Both resolve the words of a person or
+ * a model with findTarget(); what comes in here names runs by their ids.
  */
-export type RunFeatures = {
-  /** Who asks, seen from this process. */
-  readonly requesterHere: (world: RunsWorld) => Requester;
-  /** Starts what may start, looks after runs that nobody looks after, archives what is due. Quick; never throws. */
-  readonly kick: (world: RunsWorld) => void;
-  /** Writes the run down, answers, and only then starts it. */
-  readonly spawnRun: (request: SpawnRequest, requester: Requester, world: RunsWorld) => SpawnAnswer;
-  /** A new run with the task and the settings of an earlier one. */
-  readonly retryRun: (runId: string, requester: Requester, world: RunsWorld) => SpawnAnswer;
-  /** Resolves when every process is gone or has outlived its grace. `by`: who asked, in words for the Notes. */
-  readonly stopRuns: (
-    target: StopTarget,
-    requester: Requester,
-    by: string,
-    world: RunsWorld,
-  ) => Promise<StopAnswer>;
-  /** One more turn, now or when the current one has ended. */
-  readonly sendToRun: (runId: string, message: string, requester: Requester, world: RunsWorld) => SendAnswer;
-  /** Resolves when every one of these turns has ended, or the time is over; kicks meanwhile. */
-  readonly waitForRuns: (
-    turns: readonly TurnName[],
-    options: WaitOptions,
-    world: RunsWorld,
-  ) => Promise<WaitAnswer>;
-  readonly agentsFor: (requesterAgentId: string, world: RunsWorld) => AgentList;
-  /** All turns of a run from the first on, archived ones too; empty when nothing was written. */
-  readonly readLog: (run: Run, world: RunsWorld) => readonly LogEntry[];
-};
 
 /** What the features need of the process that they run in. */
 export type RunsWorld = {

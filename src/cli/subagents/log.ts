@@ -9,6 +9,7 @@ import { cutText } from '../../core/text.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
+import { readLog } from '../../subagents/read-log.ts';
 import type { CliContext } from '../context.ts';
 import { shownText } from '../visible.ts';
 import { nameOf, visibleLine } from './run-words.ts';
@@ -42,7 +43,7 @@ export function log(words: readonly string[], flags: LogFlags, tools: RunTools):
     if (listing === undefined) return;
     if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
     if (flags.follow) return follow(listing.run, asked, here);
-    const shown = lastEntries(here.features.readLog(listing.run, here.world), asked);
+    const shown = lastEntries(readLog(listing.run, here.world), asked);
     if (here.isJson) return printLog(listing, shown, here);
     here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
   });
@@ -88,7 +89,7 @@ async function follow(run: Run, asked: Asked, here: RunsHere): Promise<void> {
     const isQuiet = sizesNow === sizes;
     sizes = sizesNow;
     if (!isQuiet || isHeldBack || isOver) {
-      const all = here.features.readLog(run, here.world);
+      const all = readLog(run, here.world);
       const entries = all.filter((entry) => isShown(entry, asked.withTools));
       isHeldBack = all.at(-1)?.kind === 'assistant' && !isQuiet && !isOver;
       printed ??= upTo(entries, Math.max(0, entries.length - asked.limit));

@@ -2,8 +2,10 @@ import type { Requester } from '../../core/runs/run.ts';
 import { findTarget } from '../../core/runs/run-target.ts';
 import { listRuns, type RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
-import type { Refusal, RunFeatures, RunsWorld } from '../../subagents/features.ts';
+import { advance } from '../../subagents/advance.ts';
+import type { Refusal, RunsWorld } from '../../subagents/features.ts';
 import { refusalInside } from '../../subagents/own-run.ts';
+import { requesterHere } from '../../subagents/requester.ts';
 import {
   type CliContext,
   EXIT_FAILED,
@@ -25,17 +27,15 @@ export type JsonFlag = { readonly json?: true };
 
 /** The runs of the project that the user is in, as a command sees them. */
 export type RunsHere = {
-  readonly features: RunFeatures;
   readonly world: RunsWorld;
   readonly requester: Requester;
   readonly isJson: boolean;
   readonly context: CliContext;
 };
 
-/** What the commands are made of: the program around them, and what can be done with runs. */
+/** What the commands are made of: the program around them. */
 export type RunTools = {
   readonly context: CliContext;
-  readonly features: RunFeatures;
   /** Standard input as text, or its beginning. */
   readonly read: (bytesMax: number) => Promise<string>;
 };
@@ -45,7 +45,7 @@ export type RunTools = {
  * there is nothing to be had: not what others were told to do, nor what waits for whoever started them (R43).
  */
 export function withRunsHere(
-  { context, features }: RunTools,
+  { context }: RunTools,
   { json }: JsonFlag,
   action: string,
   act: (here: RunsHere) => void | Promise<void>,
@@ -55,10 +55,10 @@ export function withRunsHere(
     const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
     const inside = refusalInside('subagents', world);
     if (inside !== undefined) return refuse(inside, '', { isJson: json === true, context });
-    features.kick(world);
-    const requester = features.requesterHere(world);
+    advance(world);
+    const requester = requesterHere(world);
     const isJson = json === true;
-    await act({ features, world, requester, isJson, context });
+    await act({ world, requester, isJson, context });
   });
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { isTerminal } from '../../core/runs/turn.ts';
 import { acknowledgeDelivery, holdTurn } from '../../subagents/deliver.ts';
+import { sendToRun } from '../../subagents/send.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import {
@@ -37,7 +38,7 @@ export function send(words: readonly string[], flags: SendFlags, tools: RunTools
       return complain('Send failed: the message is longer than 1 MiB', EXIT_FAILED, here);
     const listing = findRun(target, here);
     if (listing === undefined) return;
-    const answer = here.features.sendToRun(listing.run.id, message, here.requester, here.world);
+    const answer = sendToRun(listing.run.id, message, here.requester, here.world);
     if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
     if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
     const { runs } = await waitFor(

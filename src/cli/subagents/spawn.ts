@@ -2,6 +2,8 @@ import type { ClientName } from '../../core/client-name.ts';
 import { ordinal } from '../../core/runs/durations.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
 import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
+import { retryRun } from '../../subagents/retry.ts';
+import { spawnRun } from '../../subagents/spawn.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import {
@@ -42,7 +44,7 @@ export function spawn(words: readonly string[], flags: SpawnFlags, tools: RunToo
     if (task.trim() === '') return complainUsage(USAGE, here);
     if (Buffer.byteLength(task) > TASK_BYTES_MAX)
       return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
-    const answer = here.features.spawnRun(requestOf(task, flags), here.requester, here.world);
+    const answer = spawnRun(requestOf(task, flags), here.requester, here.world);
     await tell(answer, flags, here);
   });
 }
@@ -57,7 +59,7 @@ export function retry(
     if (target === undefined) return complainUsage('retry <id|#>', here);
     const listing = findRun(target, here);
     if (listing === undefined) return;
-    await tell(here.features.retryRun(listing.run.id, here.requester, here.world), flags, here);
+    await tell(retryRun(listing.run.id, here.requester, here.world), flags, here);
   });
 }
 

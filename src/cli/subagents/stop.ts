@@ -1,6 +1,7 @@
 import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import type { StopAnswer } from '../../subagents/features.ts';
+import { stopRuns } from '../../subagents/stop.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import {
@@ -24,10 +25,10 @@ export function stop(target: string | undefined, flags: JsonFlag, tools: RunTool
     const isAll = target === 'all' || target === '*';
     const listing = isAll ? undefined : findRun(target, here);
     if (!isAll && listing === undefined) return;
-    const { features, requester, world, context } = here;
+    const { requester, world, context } = here;
     context.progress('stopping …');
     const wanted = listing === undefined ? ({ kind: 'all' } as const) : oneOf(listing);
-    const answer = await features.stopRuns(wanted, requester, whoAsks(here), world);
+    const answer = await stopRuns(wanted, requester, whoAsks(here), world);
     context.progress('');
     if (answer.status !== 'done') return refuse(answer, '', here);
     if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);

@@ -1,6 +1,7 @@
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
+import { waitForRuns } from '../../subagents/wait.ts';
 import { shownText } from '../visible.ts';
 import { isoTime, nameOf, runtimeMs, shortId, visibleLine } from './run-words.ts';
 import type { RunsHere } from './runs-here.ts';
@@ -16,7 +17,7 @@ export type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
 export async function waitFor(
   turns: readonly TurnName[],
   patience: Patience,
-  { features, world, context }: RunsHere,
+  { world, context }: RunsHere,
 ): Promise<WaitAnswer> {
   let seconds = 0;
   let states = '';
@@ -28,7 +29,7 @@ export async function waitFor(
     states = statesOf(runs);
   };
   try {
-    return await features.waitForRuns(turns, { ...patience, onProgress }, world);
+    return await waitForRuns(turns, { ...patience, onProgress }, world);
   } finally {
     clearInterval(timer);
     context.progress('');

@@ -12,7 +12,6 @@ import { insertRun, type NewRun } from '../../../src/store/runs/runs.ts';
 import { withRuns } from '../../../src/store/runs/runs-db.ts';
 import { changeTurn, endTurn } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
-import { runFeatures } from '../../../src/subagents/run-features.ts';
 import { identityOf } from '../../../src/sys/process-identity.ts';
 import { pathExists, readTextFile } from '../../../src/sys/runtime-bun.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
@@ -70,7 +69,7 @@ export function newShelf(config: object = {}): Shelf {
   const key = requesterKey(project, { readTextFile, pathExists });
   const write = <T>(work: (db: Sqlite) => T) => withRuns(home.paths, work);
   const call: Shelf['call'] = (words, { stdin = '', ...changes } = {}) =>
-    callHere((context) => subagentsCommand(context, runFeatures, async () => stdin), words, {
+    callHere((context) => subagentsCommand(context, async () => stdin), words, {
       env: { HOME: home.path, PATH: `${home.path}/bin` },
       cwd: project,
       // Nothing is started: where a supervisor is due, there is no such program.
