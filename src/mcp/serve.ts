@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { advance } from '../subagents/advance.ts';
 import { runsWorld, thisProcess } from '../subagents/world.ts';
@@ -64,6 +65,6 @@ function connectionEnded(lines: Transform): Promise<void> {
 
 /** Standard output belongs to the protocol. */
 function complain(what: string, error: unknown): void {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   process.stderr.write(`error: Cannot ${what}: ${reason}\n`);
 }

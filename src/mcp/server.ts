@@ -6,6 +6,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import { reasonOf } from '../core/guards.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { VERSION } from '../core/version.ts';
 import { advance } from '../subagents/advance.ts';
@@ -117,7 +118,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
     connection = asked.connection();
     connection.acknowledge();
   } catch (error) {
-    return toolResult(failed(wordsOf(error)), undefined);
+    return toolResult(failed(reasonOf(error)), undefined);
   }
   advance(world);
   const { requester } = connection;
@@ -129,7 +130,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
     }
   };
   const answer = await callTool(tool, given, { world, requester, signal, progress, holdTurn }).catch(
-    (error: unknown): Answer => failed(wordsOf(error)),
+    (error: unknown): Answer => failed(reasonOf(error)),
   );
   const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;
   if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
@@ -166,10 +167,6 @@ function using<T>(
   answer: (value: T) => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
   return parsed.kind === 'wrong' ? failed(parsed.error) : answer(parsed.value);
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Says how far a call is, again and again: from the first time that there is something to say. */

@@ -19,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { reasonOf } from '../core/guards.ts';
 
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -142,7 +143,7 @@ function throughTemporary(target: string, fill: (temporary: string) => void): vo
     renameSync(temporary, target);
   } catch (cause) {
     rmSync(temporary, { force: true });
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new Error(`Cannot write "${target}": ${reason}`, { cause });
   }
   syncDirectory(directory);

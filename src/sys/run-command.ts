@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 export type CommandOptions = {
@@ -72,7 +73,7 @@ export function runCommand(
     try {
       if (child.pid !== undefined) options.onStart?.(child.pid);
     } catch (error) {
-      stop({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) });
+      stop({ kind: 'failed', reason: reasonOf(error) });
     }
     child.stdin?.on('error', () => {}); // A program need not read its input.
     child.stdin?.end(options.stdin ?? '');

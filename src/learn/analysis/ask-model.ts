@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { variablesNamed } from '../../clients/environment.ts';
 import { NOTHING_SAID, oneShotCommand, readAnswer, type Usage } from '../../clients/one-shot.ts';
 import type { RunClient } from '../../clients/runs/run-client.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { readRegularFile } from '../../sys/read-regular-file.ts';
@@ -96,7 +97,7 @@ async function askOnce(client: RunClient, prompt: string, asking: Asking): Promi
   const reply = await runClient(client, prompt, { ...asking, onStart }).catch(
     (error: unknown): Reply => ({
       kind: 'failed',
-      reason: error instanceof Error ? error.message : String(error),
+      reason: reasonOf(error),
       usage: NOTHING_SAID,
     }),
   );
