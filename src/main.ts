@@ -38,5 +38,5 @@ else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
 else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
   await (await import('./learn/apply/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
-} else if (isCalled('mcp', 1)) await (await import('./mcp/mcp-process.ts')).mcpProcess();
+} else if (isCalled('mcp', 1)) await (await import('./mcp/serve.ts')).serveMcp();
 else process.exitCode = await (await import('./cli/run.ts')).runCli(words);

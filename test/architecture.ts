@@ -46,7 +46,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'learn/apply/applied-hook.ts',
     'learn/import/catch-up-process.ts',
     'learn/import/catch-up.ts',
-    'mcp/mcp-process.ts',
+    'mcp/serve.ts',
     'subagents/deliver-to-hook.ts',
     'subagents/supervisor/supervise-process.ts',
   ],

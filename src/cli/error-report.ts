@@ -9,7 +9,6 @@ import type { CliContext } from './context.ts';
 import { shownLine } from './visible.ts';
 
 const ERROR_LENGTH_MAX = 120;
-const FIX_LENGTH_MAX = 160;
 
 /** Errors one below the other. Not as a table: each has two long texts, and a table of them is wider than a screen. */
 export function printErrors(
@@ -31,11 +30,9 @@ export function printErrors(
       ...(withProject ? [shownLine(error.project) || 'no project'] : []),
     ];
     const fix =
-      error.fix === null
-        ? dim(NO_FIX[error.state ?? ''] ?? 'no fix yet')
-        : green(shortened(error.fix, FIX_LENGTH_MAX));
+      error.fix === null ? dim(NO_FIX[error.state ?? ''] ?? 'no fix yet') : green(shownLine(error.fix));
     return [
-      `${bold(String(error.id).padStart(width))}  ${shortened(error.said, ERROR_LENGTH_MAX)}`,
+      `${bold(String(error.id).padStart(width))}  ${shortened(error.said)}`,
       `${indent}${fix}`,
       `${indent}${dim(facts.join(' · '))}`,
     ];
@@ -55,9 +52,9 @@ function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
 }
 
-function shortened(text: string, lengthMax: number): string {
+function shortened(text: string): string {
   const line = shownLine(text);
-  return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
+  return line.length > ERROR_LENGTH_MAX ? `${cutText(line, ERROR_LENGTH_MAX - 1)}…` : line;
 }
 
 const AGES = [

@@ -3,7 +3,6 @@ import { projectPathSpellings, relativeFile } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cleanText } from '../core/text.ts';
-import { parseSearch } from '../core/word-search.ts';
 import { readFailure } from '../lessons/failure.ts';
 import type { Db } from '../store/connection.ts';
 import { type ErrorFilter, findErrors, listErrors, tellError } from '../store/error-entries.ts';
@@ -216,7 +215,7 @@ function search(words: readonly string[], flags: ListFlags, context: CliContext)
     if (asked === undefined) return;
     const limit = flags.limit ?? LIMIT_DEFAULT;
     const found = {
-      words: parseSearch(words.map((word) => ofProject(word, asked)).join(' ')),
+      text: words.map((word) => ofProject(word, asked)).join(' '),
       ...asked,
       limit,
     };

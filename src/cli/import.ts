@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
+import { reasonOf } from '../core/guards.ts';
 
 import { type ImportReport, importAll } from '../learn/import/import.ts';
 import type { TranscriptProgress, TranscriptReport } from '../learn/import/import-transcripts.ts';
@@ -82,7 +83,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
     else print(report, flags, context);
   } catch (error) {
     context.progress('');
-    const reason = shownLine(error instanceof Error ? error.message : String(error));
+    const reason = shownLine(reasonOf(error));
     const advice = 'What has been taken in so far stays; run it again to go on';
     fail(context, EXIT_FAILED, `import: ${reason}. ${advice}`);
   }

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
+import { reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/version.ts';
 import { agentMark } from '../subagents/requester.ts';
 import { currentDirectory } from '../sys/process.ts';
@@ -45,7 +46,7 @@ export async function runCli(words: readonly string[]): Promise<number> {
     await program(context).parseAsync([...words], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return exitCode;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     context.stderr(`error: ${message}\n`);
     return EXIT_FAILED;
   }

@@ -120,12 +120,14 @@ function printCounts(
   if (counts.lastEvent !== null) print(`Newest event: ${counts.lastEvent}`);
 }
 
+/** Whole, and one below the other: somebody may want to copy a command. */
 function printFixes(fixes: readonly KnownFix[], context: CliContext): void {
-  const table = newTable(['what happened', 'what to do', 'helped', 'seen', 'told'], context);
-  for (const fix of fixes) {
-    table.push([short(fix.error), short(fix.fix), String(fix.solved), String(fix.seen), String(fix.shown)]);
+  const { dim, green } = pc.createColors(context.colour);
+  context.stdout('\nLessons\n');
+  for (const { error, fix, solved, seen, shown } of fixes) {
+    const facts = `helped ${counted(solved, 'time')} · seen ${seen} · told ${shown}`;
+    context.stdout(`${shownLine(error)}\n  ${green(shownLine(fix))}\n  ${dim(facts)}\n`);
   }
-  context.stdout(`\nLessons\n${table.toString()}\n`);
 }
 
 /** What the analyses cost and proposed, and which sub-agent was given what. */
@@ -152,17 +154,19 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
     context.stdout(`\nNewest analyses\n${table.toString()}\n`);
   }
   if (given.length > 0) {
-    const table = newTable(['sub-agent', 'type', 'project', 'was given'], context);
+    context.stdout('\nWhat sub-agents were given\n');
     for (const { ts, agentType, project, text } of given) {
-      table.push([ts.slice(0, 19), short(agentType ?? '?'), short(project), short(withoutFrame(text))]);
+      const lines = withoutFrame(text).map((line) => `  ${shownLine(line)}\n`);
+      const head = `${ts.slice(0, 19)}  ${shownLine(agentType ?? '?')}  ${shownLine(project)}\n`;
+      context.stdout(`${head}${lines.join('')}`);
     }
-    context.stdout(`\nWhat sub-agents were given\n${table.toString()}\n`);
   }
 }
 
 /** The frame is the same around all of them. */
-function withoutFrame(text: string): string {
-  return text.startsWith('<record ') ? text.split('\n').slice(1, -1).join(' ') : text;
+function withoutFrame(text: string): string[] {
+  const lines = text.split('\n');
+  return text.startsWith('<record ') ? lines.slice(1, -1) : lines;
 }
 
 function sentence(text: string): string {

@@ -23,7 +23,7 @@ Sub-agents run in the background, each in a client's own session. What one has t
 with the next answer or hook of that session, or to "subagents inbox". A run keeps its number.
 
 Examples:
-  $ self-generation subagents spawn --label tests 'Run the tests and say which fail'
+  $ self-generation subagents spawn --label tests --permissions exec 'Run the tests and say which fail'
   $ self-generation subagents                     what runs, waits and is done in this project
   $ self-generation subagents log 3 50 tools      the last 50 messages of run 3, tools among them
   $ self-generation subagents send 3 'now fix the first of them'

@@ -7,13 +7,19 @@ import { leaveWorktree } from '../subagents/workplace/worktree.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 import { printProblem, printSteps, printWarnings } from './install.ts';
 
-type Flags = { readonly purge?: true; readonly dryRun?: true; readonly json?: true };
+type Flags = {
+  readonly purge?: true;
+  readonly yes?: true;
+  readonly dryRun?: true;
+  readonly json?: true;
+};
 
 const EXAMPLES = `
 Examples:
-  $ self-generation uninstall             remove the hooks and the program, keep what was learned
-  $ self-generation uninstall --purge     remove that too
-  $ self-generation uninstall --dry-run   show what would be removed
+  $ self-generation uninstall                 remove the hooks and the program, keep what was learned
+  $ self-generation uninstall --purge         remove that too; on a terminal it asks first
+  $ self-generation uninstall --purge --yes   do not ask
+  $ self-generation uninstall --dry-run       show what would be removed
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`;
 
@@ -22,15 +28,27 @@ export function uninstallCommand(context: CliContext): Command {
   return newCommand('uninstall', context)
     .description('remove the hooks and the program; what was learned stays')
     .option('--purge', 'also remove everything that was learned, what sub-agents left, and the settings')
+    .option('--yes', 'do not ask')
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
+      if (!(await isAgreed(flags, context))) {
+        context.stderr('Nothing was changed.\n');
+        context.setExitCode(EXIT_FAILED);
+        return;
+      }
       const report = await takeAway(flags, context);
       if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
       else printReport(report, flags, context);
       if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
     });
+}
+
+/** Only what was learned cannot be had again. Where nobody can be asked, the command is the answer. */
+async function isAgreed({ purge, yes, dryRun, json }: Flags, context: CliContext): Promise<boolean> {
+  if (!purge || yes || dryRun || json || !context.isInteractive) return true;
+  return context.confirm('Remove everything that was learned?');
 }
 
 /** With purge also the working trees of sub-agents in which nothing would be lost, before their database goes. */

@@ -1,14 +1,11 @@
 import { unreachable } from '../core/guards.ts';
-import { decidePostToolBatch } from './batch-logger.ts';
-import type { Decision, FullContext } from './decision.ts';
-import type { HookEvent } from './event.ts';
+import { type Decision, type FullContext, type HookContext, NOTHING, originOf } from './decision.ts';
+import type { HookEvent, HookEventOf } from './event.ts';
 import { decidePreToolUse } from './pre-tool-guide.ts';
 import { decideUserPromptSubmit } from './prompt-logger.ts';
 import { decideSessionStart } from './session-analyzer.ts';
 import { decideSessionEnd } from './session-summary.ts';
-import { decideStop } from './stop-tracker.ts';
-import { decideSubagentStop } from './subagent-tracker.ts';
-import { decidePostToolUse } from './tool-logger.ts';
+import { decidePostToolBatch, decidePostToolUse } from './tool-logger.ts';
 
 /** The events that need little code to decide on: SubagentStart and the one that searches have theirs to themselves. */
 export type OtherEvent = Exclude<HookEvent, { name: 'SubagentStart' | 'PostToolUseFailure' }>;
@@ -27,7 +24,7 @@ export function decideOther(event: OtherEvent, context: FullContext): Decision {
     case 'SubagentStop':
       return decideSubagentStop(event, context);
     case 'Stop':
-      return decideStop();
+      return NOTHING; // What the transcript has gained is read before, as for every hook.
     case 'SessionStart':
       return decideSessionStart(event, context);
     case 'SessionEnd':
@@ -35,4 +32,13 @@ export function decideOther(event: OtherEvent, context: FullContext): Decision {
     default:
       return unreachable(event);
   }
+}
+
+/**
+ * SubagentStop: records that a sub-agent ended (REQ-RA-201). An empty type is no sub-agent: the client sends it when
+ * it compacts a conversation.
+ */
+export function decideSubagentStop(event: HookEventOf<'SubagentStop'>, context: HookContext): Decision {
+  if (event.agentType === '') return NOTHING;
+  return { recording: { kind: 'subagent-stop', at: originOf(event, context) } };
 }

@@ -105,7 +105,7 @@ function limitsFor(event: HookEvent): CatchUpLimits | undefined {
  * Records what the session's transcripts have gained, and leaves to a process of its own what is too much for a hook.
  * Gives what the agent said before the call that is at hand. Never throws.
  */
-async function readNews(run: HookRun, forWriting: () => Db): Promise<string | undefined> {
+async function readNews(run: HookRun, forWriting: Writing): Promise<string | undefined> {
   const { event, paths } = run;
   const limits = limitsFor(event);
   if (limits === undefined || (event.transcriptPath === undefined && limits !== WHOLLY)) return undefined;
@@ -114,7 +114,7 @@ async function readNews(run: HookRun, forWriting: () => Db): Promise<string | un
     const { transcriptPath } = event;
     // The client may end before a hook that it does not wait for has learnt from the whole.
     const project = projectAt(event.cwd, run.env).path;
-    const isWanted = caughtUp?.isMore || event.name === 'SessionEnd' || isNewHere(project, run);
+    const isWanted = caughtUp?.isMore || event.name === 'SessionEnd' || isNewHere(project, run, forWriting);
     if (transcriptPath !== undefined && isWanted) {
       startDetached(['catch-up', transcriptPath, ...(project === null ? [] : [project])], paths);
     }
@@ -126,14 +126,17 @@ async function readNews(run: HookRun, forWriting: () => Db): Promise<string | un
   }
 }
 
-/** At its first session what another clone of its repository has learnt is not found yet. */
-function isNewHere(project: string | null, { event, paths }: HookRun): boolean {
+/**
+ * At its first session what another clone of its repository has learnt is not found yet. Where nothing has been written
+ * so far, this only reads: a database of an earlier implementation stays as it is.
+ */
+function isNewHere(project: string | null, { event, paths }: HookRun, { opened }: Writing): boolean {
   if (event.name !== 'SessionStart' || project === null) return false;
-  const db = openForReading(paths, START_LOCK_TIMEOUT_MS);
+  const db = opened ?? openForReading(paths, START_LOCK_TIMEOUT_MS);
   try {
     return db?.isOwn === true && !isRepositoryKnown(project, db);
   } finally {
-    db?.sqlite.close();
+    if (db !== opened) db?.sqlite.close();
   }
 }
 
@@ -147,7 +150,7 @@ export async function catchUp(run: HookRun): Promise<void> {
 }
 
 /** Gives what the hook itself says. Never throws. */
-function decideAndRecord(deciding: Deciding, forWriting: () => Db): Reply | undefined {
+function decideAndRecord(deciding: Deciding, forWriting: Writing): Reply | undefined {
   const { context, run } = deciding;
   const decision = attempt(run, () => decideEvent(deciding, forWriting));
   if (decision?.recording) keep(decision.recording, forWriting, run);
@@ -219,28 +222,33 @@ export function takeWaiting(run: HookRun): void {
 
 type Deciding = { readonly context: Unread; readonly run: HookRun; readonly decide: Decide };
 
-/** A hook that records anyway reads through the connection that it writes with. */
-function decideEvent({ context, run, decide }: Deciding, forWriting: () => Db): Decision {
+/** A hook that has written, or records anyway, reads through the connection that it writes with. */
+function decideEvent({ context, run, decide }: Deciding, forWriting: Writing): Decision {
   const { event, paths, env } = run;
   const skills = () => loadSkills(skillPlaces(env, getProjectPath(event.cwd, env)));
   if (event.name !== 'PostToolUseFailure') {
-    return decideOnData((open) => decide({ ...context, skills, knowledge: safely(open) }), run);
+    return decideOnData(
+      (open) => decide({ ...context, skills, knowledge: safely(() => forWriting.opened ?? open()) }),
+      run,
+    );
   }
   const knowledge = () => (pathExists(paths.database) ? attempt(run, forWriting) : undefined);
   return decide({ ...context, skills, knowledge });
 }
 
-/** The connection for writing, opened at the first call. */
-function writingOnce({ paths }: HookRun, busyTimeoutMs: number): () => Db {
-  let writing: Db | undefined;
-  return () => {
-    writing ??= getDb(paths, {
+/** The connection for writing, opened at the first call; `opened`: it, if it is open. */
+type Writing = { (): Db; opened?: Db };
+
+function writingOnce({ paths }: HookRun, busyTimeoutMs: number): Writing {
+  const writing: Writing = () => {
+    writing.opened ??= getDb(paths, {
       mode: 'write',
       busyTimeoutMs,
       migrationBytesMax: MIGRATION_BYTES_MAX,
     });
-    return writing;
+    return writing.opened;
   };
+  return writing;
 }
 
 function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {

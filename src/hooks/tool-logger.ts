@@ -1,7 +1,7 @@
 import { isOwnCommand } from '../core/command.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { callRecord, hiddenError, toolMeta } from './tool-call.ts';
+import { callRecord, hiddenError, toolError, toolMeta } from './tool-call.ts';
 
 /** PostToolUse: records the call, as a failure where what it printed says so beyond doubt. Never says anything. */
 export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: HookContext): Decision {
@@ -14,4 +14,18 @@ export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: Ho
   }
   const isUnfinished = event.isUnfinished ? ({ isUnfinished: true } as const) : {};
   return { recording: { kind: 'tool-use', at, ...call, meta: toolMeta(event, call), ...isUnfinished } };
+}
+
+/** The first lines of a rejected call's result; such calls reach no other hook. */
+const REJECTED = /^<tool_use_error>([\s\S]*?)(?:<\/tool_use_error>|$)/;
+
+/** PostToolBatch: records the calls that the client itself rejected. */
+export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context: HookContext): Decision {
+  const errors = event.calls.flatMap((call) => {
+    const rejection = REJECTED.exec(call.response)?.[1]?.trim();
+    return rejection ? [toolError({ ...call, cwd: event.cwd }, rejection, context.project)] : [];
+  });
+  if (errors.length === 0) return NOTHING;
+  const at = originOf(event, context);
+  return { recording: { kind: 'tool-errors', at, errors, shownKbId: null } };
 }

@@ -6,15 +6,15 @@ import { isRecord } from '../core/guards.ts';
 
 export const LIST_MAX = 200;
 export const LIST_DEFAULT = 50;
-export const MESSAGES_MAX = 1000;
+const MESSAGES_MAX = 1000;
 export const MESSAGES_DEFAULT = 200;
-export const MESSAGES_IN_LIST_MAX = 20;
+const MESSAGES_IN_LIST_MAX = 20;
 export const LOG_MAX = 200;
 export const LOG_DEFAULT = 20;
-export const WAIT_SECONDS_MAX = 600;
+const WAIT_SECONDS_MAX = 600;
 export const WAIT_SECONDS_DEFAULT = 30;
 
-export const SUBAGENT_ACTIONS = ['list', 'info', 'log', 'send', 'stop', 'wait', 'retry'] as const;
+const SUBAGENT_ACTIONS = ['list', 'info', 'log', 'send', 'stop', 'wait', 'retry'] as const;
 export type SubagentAction = (typeof SUBAGENT_ACTIONS)[number];
 
 const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];

@@ -1,14 +1,12 @@
 import type { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { reasonOf } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
 import { advance } from '../subagents/advance.ts';
-import type { RunsWorld } from '../subagents/features.ts';
 import { isInsideRun } from '../subagents/requester.ts';
-import { runsWorld } from '../subagents/world.ts';
+import { runsWorld, thisProcess } from '../subagents/world.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { newServer } from './server.ts';
-
-/** The process that the server runs in; where the state lies follows from its environment. */
-export type McpProcess = Omit<RunsWorld, 'paths'>;
 
 const KICK_EVERY_MS = 5000;
 /** No file of ours is for other users' eyes; SQLite's are made with this as well. */
@@ -18,8 +16,9 @@ const PRIVATE_UMASK = 0o077;
  * The MCP server on standard input and output. Resolves when standard input has ended and what was begun is done; never
  * ends the process. What goes wrong is said on standard error.
  */
-export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
-  const world = runsWorld(mcpProcess);
+export async function serveMcp(): Promise<void> {
+  const here = thisProcess();
+  const world = runsWorld({ ...here, env: withoutEmpty(here.env) });
   if (world === undefined) {
     complain('serve MCP', 'HOME is not set to an absolute path; set it and run again');
     process.exitCode = 1;
@@ -48,6 +47,13 @@ export async function serveMcp(mcpProcess: McpProcess): Promise<void> {
   await server.close();
 }
 
+/** A variable that a client filled in with nothing, or did not know how to fill in, is none. */
+function withoutEmpty(env: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== '' && !/^\$\{\w+:-\}$/.test(value ?? '')),
+  );
+}
+
 /** The client has closed its end, or is dead: for both, its end of the pipes is closed. */
 function connectionEnded(lines: Transform): Promise<void> {
   return new Promise((resolve) => {
@@ -59,6 +65,6 @@ function connectionEnded(lines: Transform): Promise<void> {
 
 /** Standard output belongs to the protocol. */
 function complain(what: string, error: unknown): void {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   process.stderr.write(`error: Cannot ${what}: ${reason}\n`);
 }

@@ -6,6 +6,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import { reasonOf } from '../core/guards.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { VERSION } from '../core/version.ts';
 import { advance } from '../subagents/advance.ts';
@@ -13,8 +14,26 @@ import { agentsFor } from '../subagents/agents.ts';
 import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { refuseInside } from '../subagents/own-run.ts';
 import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
-import { callTool } from './call-tool.ts';
 import { Connection } from './connection.ts';
+import { controlSubagents } from './control.ts';
+import {
+  HISTORY_PARAMETERS,
+  LIST_PARAMETERS,
+  NO_PARAMETERS,
+  type Parsed,
+  parseParameters,
+  SEND_PARAMETERS,
+  SUBAGENTS_PARAMETERS,
+  spawnParameters,
+} from './parameters.ts';
+import {
+  listAgents,
+  listSessions,
+  sendToSession,
+  sessionHistory,
+  spawnSession,
+  type ToolCall,
+} from './run-tool.ts';
 import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
 
 /** What the server is made of, and what it says when something goes wrong. */
@@ -87,7 +106,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
     connection = asked.connection();
     connection.acknowledge();
   } catch (error) {
-    return toolResult(failed(wordsOf(error)), undefined);
+    return toolResult(failed(reasonOf(error)), undefined);
   }
   advance(world);
   const { requester } = connection;
@@ -99,7 +118,7 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
     }
   };
   const answer = await callTool(tool, given, { world, requester, signal, progress, holdTurn }).catch(
-    (error: unknown): Answer => failed(wordsOf(error)),
+    (error: unknown): Answer => failed(reasonOf(error)),
   );
   const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;
   if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
@@ -111,8 +130,31 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   }
 }
 
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Does what a tool is called for. `given`: the parameters as they came in. */
+async function callTool(tool: Tool, given: unknown, call: ToolCall): Promise<Answer> {
+  switch (tool) {
+    case 'sessions_spawn':
+      return using(parseParameters(tool, spawnParameters([]), given), (value) => spawnSession(value, call));
+    case 'sessions_list':
+      return using(parseParameters(tool, LIST_PARAMETERS, given), (value) => listSessions(value, call));
+    case 'sessions_history':
+      return using(parseParameters(tool, HISTORY_PARAMETERS, given), (value) => sessionHistory(value, call));
+    case 'sessions_send':
+      return using(parseParameters(tool, SEND_PARAMETERS, given), (value) => sendToSession(value, call));
+    case 'agents_list':
+      return using(parseParameters(tool, NO_PARAMETERS, given), () => listAgents(call));
+    case 'subagents':
+      return using(parseParameters(tool, SUBAGENTS_PARAMETERS, given), (value) =>
+        controlSubagents(value, call),
+      );
+  }
+}
+
+function using<T>(
+  parsed: Parsed<T>,
+  answer: (value: T) => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  return parsed.kind === 'wrong' ? failed(parsed.error) : answer(parsed.value);
 }
 
 /** Says how far a call is, again and again: from the first time that there is something to say. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { RunCommand } from '../sys/run-command.ts';
 import { type Check, failed, ok, warning } from './check.ts';
@@ -60,6 +61,11 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
   if (!file.isOurs(entry)) {
     const detail = `in ${path}, "self-generation" is a server of another program`;
     return [warning(NAME, detail, `Rename or remove it there, then run: ${install} --mcp ${client}`)];
+  }
+  const heldBack = isRecord(entry) ? file.heldBack(entry) : [];
+  if (heldBack.length > 0) {
+    const detail = `${title} does not hand ${heldBack.join(', ')} on to it, from which a provider takes its key`;
+    return [warning(NAME, detail, remedy)];
   }
   if (text !== undefined && file.set(text, () => false).kind === 'edited') {
     return [warning(NAME, `${path} is not as this version would write it`, remedy)];

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { isRecord, type Json } from '../core/guards.ts';
+import { isRecord, type Json, readRecord } from '../core/guards.ts';
+import { codexVariables, opencodeVariables } from '../core/provider-variables.ts';
 import type { Environment } from '../core/state-paths.ts';
-import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { readText, type TextEdit, type TextRemoval } from './file-plan.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-entry.ts';
 import { ownerOf, type Place } from './place.ts';
-import type { ServerEntry } from './server-entry.ts';
+import { nameOf, type ServerEntry } from './server-entry.ts';
 import { COMMAND_TEXT, commandPath, removeCommand, setCommand } from './slash-command.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
@@ -38,6 +39,8 @@ export type McpFile = {
   readonly read: (text: string) => unknown;
   /** Whether an entry starts our program, or is our command. */
   readonly isOurs: (entry: unknown) => boolean;
+  /** Variables that a provider of the user's takes a key from, and that the client does not hand on to such an entry. */
+  readonly heldBack: (entry: Json) => readonly string[];
 };
 
 export type McpOwner = {
@@ -60,10 +63,8 @@ const NAMED_VARIABLES = [
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'],
 ];
 
-/** Filled in by the client from its own environment; empty when it has none. No key is written into the file. */
-const KEYS_BY_NAME = Object.fromEntries(
-  NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)).map((name) => [name, `\${${name}:-}`]),
-);
+/** The administrator's file, which Codex reads below the user's. */
+const CODEX_SYSTEM_FILE = '/etc/codex/config.toml';
 
 /** The file of this client, for this user. `known`: where an earlier install found it. */
 export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
@@ -71,12 +72,23 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
     const { claudeDirectory: directory } = owner.place;
     const isOurs = (text: unknown) => text === COMMAND_TEXT;
     const path = known ?? commandPath(owner.place);
-    return { path, directory, isOurs, set: setCommand, remove: removeCommand, read: (text) => text };
+    const heldBack = () => [];
+    return {
+      path,
+      directory,
+      isOurs,
+      heldBack,
+      set: setCommand,
+      remove: removeCommand,
+      read: (text) => text,
+    };
   }
-  const { directory, path, holder, wanted } = habitsOf(client, owner);
+  const configured = HOLDS_BACK.includes(client) ? configuredVariables(owner) : [];
+  const { directory, path, holder, wanted } = habitsOf(client, owner, configured);
   const isOurs = recogniser(owner);
+  const heldBack = (entry: Json) => configured.filter((name) => !handsOn(entry, name));
   const entry = { holder, name: SERVER_NAME, wanted, isOurs };
-  const file = { path: known ?? path, directory, isOurs };
+  const file = { path: known ?? path, directory, isOurs, heldBack };
   if (client === 'codex')
     return {
       ...file,
@@ -103,8 +115,8 @@ export function clientsThere(owner: McpOwner): ClientName[] {
 
 type Habits = Pick<McpFile, 'directory' | 'path'> & Pick<ServerEntry, 'holder' | 'wanted'>;
 
-/** Where a client has its settings, and how it words a server. */
-function habitsOf(client: ClientName, { place, env }: McpOwner): Habits {
+/** Where a client has its settings, and how it words a server that is to be handed these variables too. */
+function habitsOf(client: ClientName, { place, env }: McpOwner, configured: readonly string[] = []): Habits {
   const command = place.paths.binary;
   const home = place.userHome ?? place.paths.home;
   const moved = absolute(env.SELF_GENERATION_HOME);
@@ -119,13 +131,16 @@ function habitsOf(client: ClientName, { place, env }: McpOwner): Habits {
     }
     case 'codex': {
       const directory = absolute(env.CODEX_HOME) ?? join(home, '.codex');
-      const environment = { env_vars: NAMED_VARIABLES, ...(variables && { env: variables }) };
+      const environment = {
+        env_vars: [...NAMED_VARIABLES, ...configured],
+        ...(variables && { env: variables }),
+      };
       const wanted = { command, args: ['mcp'], ...environment };
       return { directory, path: join(directory, 'config.toml'), holder: 'mcp_servers', wanted };
     }
     case 'gemini': {
       const directory = join(absolute(env.GEMINI_CLI_HOME) ?? home, '.gemini');
-      const wanted = { command, args: ['mcp'], env: { ...KEYS_BY_NAME, ...variables } };
+      const wanted = { command, args: ['mcp'], env: { ...filledIn(configured), ...variables } };
       return { directory, path: join(directory, 'settings.json'), holder: 'mcpServers', wanted };
     }
     case 'opencode': {
@@ -145,6 +160,42 @@ function habitsOf(client: ClientName, { place, env }: McpOwner): Habits {
 
 function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
+}
+
+const HOLDS_BACK: readonly ClientName[] = ['codex', 'gemini'];
+
+/** What is named in the user's own configuration of Codex and OpenCode: each of them may be started by every client. */
+function configuredVariables(owner: McpOwner): readonly string[] {
+  const codex = [CODEX_SYSTEM_FILE, habitsOf('codex', owner).path].flatMap((path) =>
+    namedIn(path, (text) =>
+      Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))
+        .filter(isRecord)
+        .flatMap(codexVariables),
+    ),
+  );
+  const opencode = namedIn(habitsOf('opencode', owner).path, opencodeVariables);
+  return [...new Set([...codex, ...opencode])].filter((name) => !NAMED_VARIABLES.includes(name));
+}
+
+/** None where the file is missing or cannot be understood: then the client itself does not go by it. */
+function namedIn(path: string, names: (text: string) => readonly string[]): readonly string[] {
+  try {
+    return names(readText(path) ?? '');
+  } catch {
+    return [];
+  }
+}
+
+function handsOn({ env_vars: named, env }: Json, name: string): boolean {
+  return (
+    (Array.isArray(named) && named.some((one) => nameOf(one) === name)) || (isRecord(env) && name in env)
+  );
+}
+
+/** Filled in by the client from its own environment; empty when it has none. No key is written into the file. */
+function filledIn(configured: readonly string[]): Json {
+  const names = [...NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)), ...configured];
+  return Object.fromEntries(names.map((name) => [name, `\${${name}:-}`]));
 }
 
 /** By what it starts: whatever else the user has added. */

@@ -38,7 +38,7 @@ function mergeVariables(current: Json, wanted: Json): Json {
 }
 
 /** Codex takes a name, or a table with one. */
-function nameOf(variable: unknown): unknown {
+export function nameOf(variable: unknown): unknown {
   return isRecord(variable) ? variable.name : variable;
 }
 

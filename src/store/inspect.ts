@@ -1,3 +1,4 @@
+import { reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { resolutionText } from '../core/resolution.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -54,7 +55,7 @@ export function inspectDatabase(paths: StatePaths): DatabaseState {
     };
   } catch (error) {
     const code = sqliteErrorCode(error) ?? '';
-    return unreadable(error instanceof Error ? error.message : String(error), /NOTADB|CORRUPT/.test(code));
+    return unreadable(reasonOf(error), /NOTADB|CORRUPT/.test(code));
   } finally {
     db?.sqlite.close();
   }

@@ -67,7 +67,7 @@ export function registerCached(since: string, db: Db): void {
 }
 
 /** The proposals of a row of analysis_cache. */
-export function cachedProposals(analysis: unknown): Proposal[] {
+function cachedProposals(analysis: unknown): Proposal[] {
   const parsed = typeof analysis === 'string' ? parseJson(analysis) : undefined;
   const suggestions = (parsed as { suggestions?: unknown } | undefined)?.suggestions;
   if (!Array.isArray(suggestions)) return [];

@@ -3,7 +3,7 @@ import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 
 /** Why nothing could be learned from a session's transcript. */
-export const UNREAD_REASONS = ['missing', 'unreadable', 'unknown'] as const;
+const UNREAD_REASONS = ['missing', 'unreadable', 'unknown'] as const;
 export type UnreadReason = (typeof UNREAD_REASONS)[number];
 
 /** A session that had hooks, but no transcript that could be read. */

@@ -21,6 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { reasonOf } from '../core/guards.ts';
 
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -154,7 +155,7 @@ function throughTemporary(target: string, fill: (temporary: string) => void): vo
     renameSync(temporary, target);
   } catch (cause) {
     rmSync(temporary, { force: true });
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new Error(`Cannot write "${target}": ${reason}`, { cause });
   }
   syncDirectory(directory);

@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { reasonOf } from '../core/guards.ts';
 
 export type FoundFile = { readonly path: string; readonly bytes: number; readonly modifiedMs: number };
 
@@ -63,6 +64,6 @@ function attempt(found: Search, path: string, operation: () => void): void {
   try {
     operation();
   } catch (error) {
-    found.unreadable.push({ path, reason: error instanceof Error ? error.message : String(error) });
+    found.unreadable.push({ path, reason: reasonOf(error) });
   }
 }

@@ -10,7 +10,7 @@ import { PREDECESSOR, writeOldDatabase } from '../store/conformance/old-database
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { seedLearnt } from '../support/lessons.ts';
 import { SECRETS } from '../support/made-up.ts';
-import { withDatabase } from '../support/seed.ts';
+import { seedFixes, withDatabase } from '../support/seed.ts';
 import { type Answer, call, callHere } from './call.ts';
 
 const SHOP = '/home/dev/shop';
@@ -187,6 +187,13 @@ describe('errors list', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(200);
     const shown = await errors(home, ['show', '1']);
     expect(shown.stdout).not.toMatch(/[\x1b\u202e]/);
+  });
+
+  test('list shows a fix as a whole, so that its command can be copied', async () => {
+    using home = temporaryHome();
+    const command = `npm run check --workspace ${'packages/one/two/'.repeat(12)}web -- --fix --quiet`;
+    seedFixes(home.paths, [{ error: 'Error: a', resolution: command }]);
+    expect((await errors(home, ['list', '--all-projects'])).stdout).toContain(`   ${command}\n`);
   });
 
   test('brings the database of an earlier implementation up to date', async () => {

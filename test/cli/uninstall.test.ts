@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { uninstallCommand } from '../../src/cli/uninstall.ts';
 import { temporaryHome } from '../support/home.ts';
 import { seedErrors } from '../support/seed.ts';
-import { call } from './call.ts';
+import { call, callHere } from './call.ts';
 
 const SETTINGS = '{ "model" : "opus" } // mine\n';
 const names = (path: string) => readdirSync(path, { recursive: true, encoding: 'utf8' }).sort();
@@ -46,6 +47,26 @@ describe('uninstall', () => {
     expect(existsSync(home.paths.database)).toBe(true);
     expect(await call(home, ['uninstall', '--purge'])).toMatchObject({ exitCode: 0, stderr: '' });
     expect(existsSync(home.paths.home)).toBe(false);
+  });
+
+  test('asks on a terminal before what was learned goes, and with --yes nobody', async () => {
+    using home = temporaryHome();
+    await call(home, ['install', '--client-version', '2.1.328']);
+    seedErrors(home.paths, [{ error: 'Error: a' }]);
+    const questions: string[] = [];
+    const asked = {
+      env: { HOME: home.path },
+      isInteractive: true,
+      confirm: async (question: string) => questions.push(question) === 0,
+    };
+    const purge = (...words: string[]) => callHere(uninstallCommand, ['--purge', ...words], asked);
+    expect(await purge()).toEqual({ code: 1, stdout: '', stderr: 'Nothing was changed.\n' });
+    expect(existsSync(home.paths.binary)).toBe(true);
+    expect(await purge('--yes')).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(home.paths.home)).toBe(false);
+    expect(await callHere(uninstallCommand, ['--yes'], asked)).toMatchObject({ code: 0, stderr: '' });
+    expect(await callHere(uninstallCommand, [], asked)).toMatchObject({ code: 0, stderr: '' });
+    expect(questions).toEqual(['Remove everything that was learned?']);
   });
 
   test('gives 1 for settings that are broken, and leaves the program that they name', async () => {

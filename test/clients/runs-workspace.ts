@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { variablesNamed } from '../../src/clients/environment.ts';
-import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import type {
   AgentEvent,
   Conclusion,
@@ -18,6 +17,7 @@ import { bringLogin, userOf } from '../../src/subagents/workplace/agent-login.ts
 import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';
+import { NO_ROUTE } from './routes/route-of.ts';
 
 /** A turn of a client in a throw-away user's project, as the product runs it. */
 export type TurnRun = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { decidePostToolBatch } from '../../src/hooks/batch-logger.ts';
 import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
+import { decidePostToolBatch } from '../../src/hooks/tool-logger.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';
 import { bashFailure, type Payload, payload, SESSION } from '../support/payloads.ts';

@@ -101,6 +101,12 @@ function at(value: unknown, holder: string): unknown {
 const read = (client: ClientName) => readFileSync(inHome(FILES[client].name), 'utf8');
 const entryOf = (client: ClientName) => FILES[client].entry(read(client));
 
+const PROVIDERS = `[model_providers.acme]
+env_key = "ACME_LOGIN"
+[model_providers.acme.env_http_headers]
+X-Team = "ACME_HEADER"
+`;
+
 /** What stands in the file before; every byte of it has to come back. */
 const JSON_FORMS: Readonly<Record<string, (holder: string) => string>> = {
   'an empty file': () => '',
@@ -297,6 +303,21 @@ describe('install() with MCP', () => {
       expect(parse(read(client))).toEqual({ theme: 'dark', [holderOf(client)]: {} });
     },
   );
+
+  test('hands on what the user has called the keys of providers, where the client hands on only what is named', async () => {
+    putFile(inHome(FILES.codex.name), PROVIDERS);
+    putFile(inHome(FILES.opencode.name), '{"provider":{"x":{"options":{"apiKey":"{env:HOUSE_PASS}"}}}}');
+    await installed({ mcp: CLIENT_NAMES });
+    const named = ['ACME_LOGIN', 'ACME_HEADER', 'HOUSE_PASS'];
+    expect(entryOf('codex')).toMatchObject({ env_vars: expect.arrayContaining(named) });
+    const filledIn = Object.fromEntries(named.map((name) => [name, `\${${name}:-}`]));
+    expect(entryOf('gemini')).toMatchObject({ env: filledIn });
+    for (const client of ['claude', 'opencode'] as const)
+      expect(entryOf(client)).toEqual(FILES[client].wanted());
+    expect((await installed()).upToDate).toBe(true);
+    removed();
+    expect(read('codex')).toBe(PROVIDERS);
+  });
 
   test('uninstall takes away an object that install made, and leaves an empty one that was there', async () => {
     const path = inHome(FILES.gemini.name);
@@ -506,6 +527,20 @@ describe('checkMcp()', () => {
     expect(checks.map(({ status }) => status)).toEqual(['warning', 'warning', 'warning', 'warning']);
     expect(checks.map(({ detail }) => detail).join('\n')).toContain('a server of another program');
     expect(checks[0]?.remedy).toBe('Run: self-generation install --mcp claude');
+  });
+
+  test('names the key of a provider that was added later and is not handed on', async () => {
+    await installed({ mcp: CLIENT_NAMES });
+    writeFileSync(inHome(FILES.codex.name), `${PROVIDERS}${read('codex')}`);
+    const remedies = (await check()).map(({ detail, remedy }) => [detail, remedy]);
+    const detail = (title: string) =>
+      `${title} does not hand ACME_LOGIN, ACME_HEADER on to it, from which a provider takes its key`;
+    expect(remedies).toEqual([
+      [detail('Codex'), 'Run: self-generation install --mcp codex'],
+      [detail('Gemini CLI'), 'Run: self-generation install --mcp gemini'],
+    ]);
+    await installed();
+    expect((await check()).map(({ status }) => status)).toEqual(['ok']);
   });
 
   test('fails when the program does not answer', async () => {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { normalizeError } from '../../src/core/normalize-error.ts';
-import { parseSearch } from '../../src/core/word-search.ts';
 import type { Remedy } from '../../src/lessons/lesson.ts';
 import type { Db } from '../../src/store/connection.ts';
 import { getDb } from '../../src/store/db.ts';
@@ -52,7 +51,7 @@ type Options = { readonly filter?: ErrorFilter; readonly own?: string; readonly 
 
 /** The raw texts of what is found, best first. */
 function search(db: Db, text: string, { filter = ANY, own = SHOP, limit = 20 }: Options = {}): string[] {
-  const ids = searchErrors({ words: parseSearch(text), filter, ownProject: [own], limit }, db);
+  const ids = searchErrors({ text, filter, ownProject: [own], limit }, db);
   return findErrors(ids, db).map(({ raw }) => String(raw));
 }
 
@@ -94,6 +93,66 @@ describe('searchErrors()', () => {
   for (const [what, text, found] of rows) {
     test(`finds ${what}: ${text}`, () => {
       expect(search(opened.db, text).slice(0, Math.max(1, found.length))).toEqual(found);
+    });
+  }
+
+  const pairs: [text: string, raw: string, isFound: boolean][] = [
+    ['cannot', 'Cannot read', true],
+    ['annot', 'Cannot read', false],
+    ['read.', 'Cannot read', true],
+    ['rea--', 'Cannot read', true],
+    ['db.ts', 'at open (src/db.ts:10:5)', true],
+    ['src\\db.ts', 'at open (src/db.ts:10:5)', true],
+    ['db.ts', 'src/mydb.ts', false],
+    ['db.ts', 'src/db.tsx', false],
+    ['lib/db.ts', 'src/db.ts', false],
+    ['src/d', 'src/db.ts', false],
+    ['src/db', 'src/dbase.ts', true],
+    ['e', 'never', false],
+    ['e', 'code e', true],
+    ['모', '모듈을 찾을 수 없습니다', true],
+    ['모듈'.normalize('NFD'), '모듈을 찾을 수 없습니다', true],
+    ['듈', '모듈을 찾을 수 없습니다', false],
+    ['cafe', 'Café closed', true],
+    ['CAFÉ', 'cafe closed', true],
+    ['2345', 'error TS2345', false],
+    ['ts2345', 'error TS2345: Argument', true],
+    ['"quoted" (a) b* ^c {d}:', 'b quoted c a d', true],
+    ['!!! -- "" * 🎉 \ud83d', '🎉 !!!', false],
+  ];
+  for (const [text, raw, isFound] of pairs) {
+    test(`${isFound ? 'finds' : 'does not find'} ${text} in ${raw}`, () => {
+      using own = databaseWith([{ raw: `Failed: ${raw}` }]);
+      expect(search(own.db, text)).toEqual(isFound ? [`Failed: ${raw}`] : []);
+      expect(search(own.db, 'failed')).toHaveLength(1);
+    });
+  }
+
+  const orders: [why: string, text: string, first: Seen, second: Seen][] = [
+    ['all words before some', 'port refused', { raw: 'refused on that port' }, { raw: 'port port port' }],
+    [
+      'all words before the own project',
+      'read port',
+      { raw: 'port is read', project: BANK },
+      { raw: 'read' },
+    ],
+    ['the phrase before the words', 'read port', { raw: 'cannot read port' }, { raw: 'port read' }],
+    [
+      'the phrase before the own project',
+      'read port',
+      { raw: 'read port', project: BANK },
+      { raw: 'port read' },
+    ],
+    ['a phrase that ends within a word', 'read po', { raw: 'cannot read port' }, { raw: 'port was read' }],
+    ['the own project before others', 'port', { raw: 'no port' }, { raw: 'port port port', project: BANK }],
+    ['the whole word before its beginning', 'port', { raw: 'port' }, { raw: 'portal' }],
+    ['the short text before the long one', 'port', { raw: 'port' }, { raw: `port ${'and more '.repeat(9)}` }],
+    ['the error before its fix', 'port', { raw: 'port failed', fix: 'x' }, { raw: 'x failed', fix: 'port' }],
+  ];
+  for (const [why, text, first, second] of orders) {
+    test(`puts ${why}`, () => {
+      using own = databaseWith([first, second]);
+      expect(search(own.db, text)).toEqual([first.raw, second.raw]);
     });
   }
 
@@ -191,7 +250,9 @@ describe('searchErrors()', () => {
         const all = texts.map((raw) => `Failed: ${raw}`);
         using own = databaseWith(all.map((raw) => ({ raw })));
         for (const { raw } of own.db.sqlite.all('SELECT error_raw AS raw FROM error_kb')) {
-          for (const { text: word } of parseSearch(String(raw)))
+          for (const word of String(raw)
+            .split(' ')
+            .filter((one) => /[\p{L}\p{N}]/u.test(one)))
             expect(search(own.db, word, { limit: 100 })).toContain(String(raw));
         }
       }),

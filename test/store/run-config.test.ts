@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { NO_ROUTE } from '../../src/clients/routes/route.ts';
 import type { RunClient, TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { RUN_CLIENTS } from '../../src/clients/runs/run-clients.ts';
 import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
 import { combinePolicies } from '../../src/core/runs/tool-policy.ts';
 import { loadRunConfig, type RunConfig } from '../../src/store/run-config.ts';
+import { NO_ROUTE } from '../clients/routes/route-of.ts';
 import { temporaryHome } from '../support/home.ts';
 
 function load(settings: unknown): RunConfig {

@@ -52,7 +52,7 @@ export function statusWords({ turn, delivery }: RunListing, queuePosition: numbe
 }
 
 /** How long a run took, or since when there is one. */
-export function timeWords({ turn, run }: RunWithTurn, nowMs: number): string {
+function timeWords({ turn, run }: RunWithTurn, nowMs: number): string {
   if (turn.endedAtMs === null) return formatAge(nowMs - run.createdAtMs);
   return formatDuration(runtimeMs(turn, nowMs));
 }
@@ -63,18 +63,18 @@ export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): numb
 }
 
 /** `tokens 12.3k`. */
-export function tokenWords({ inputTokens, outputTokens }: Usage): string {
+function tokenWords({ inputTokens, outputTokens }: Usage): string {
   const total = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
   return `tokens ${formatCount(total)}`;
 }
 
 /** `$0.04`; what nobody knows is not nothing. */
-export function costWords({ costUsd }: Usage): string {
+function costWords({ costUsd }: Usage): string {
   return costUsd === null ? 'cost n/a' : formatUsd(costUsd);
 }
 
 /** Whether its requester has not got all that was to be told. */
-export function isUndelivered({ delivery }: RunListing): boolean {
+function isUndelivered({ delivery }: RunListing): boolean {
   return delivery === 'pending' || delivery === 'leased';
 }
 

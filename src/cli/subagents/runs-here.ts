@@ -18,7 +18,7 @@ import { shownJson, shownText } from '../visible.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
 
-export const EXIT_FORBIDDEN = 4;
+const EXIT_FORBIDDEN = 4;
 
 /** A run that is named is looked for among so many of the newest. */
 const TARGETS_MAX = 20_000;

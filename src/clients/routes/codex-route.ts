@@ -1,4 +1,5 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { codexVariables } from '../../core/provider-variables.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import {
   type ClientUser,
@@ -58,6 +59,19 @@ function routeOf(user: ClientUser): Route {
   const id = readString(config, 'model_provider') ?? OWN_PROVIDER;
   const known = readRecord(config, 'model_providers')[id];
   const provider = isRecord(known) ? withoutKeys(known) : undefined;
+  const keyName = provider?.settings.env_key;
+  // The client itself does not ask without it; its own provider's table it passes over.
+  if (
+    typeof keyName === 'string' &&
+    id !== OWN_PROVIDER &&
+    !({ ...user.env, ...provider?.env }[keyName] ?? '').trim()
+  ) {
+    throw new RouteRefusal(
+      `Codex is not started: its key is in "${keyName}", says "model_providers.${id}" in "${path}", and that variable is ` +
+        'not set here. Set it; where it is set and a client has started the MCP server, run "self-generation install ' +
+        '--mcp", so that clients hand it on, and begin a new session of the client',
+    );
+  }
   const settings = {
     cli_auth_credentials_store: 'auto', // The login may be in the keyring.
     ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
@@ -115,11 +129,10 @@ function textsIn(value: unknown): string[] {
 }
 
 function loginsOf(id: string, provider: Json | undefined): string[] {
-  const { env_key: key, requires_openai_auth: needsOwn, aws } = provider ?? {};
-  const headers = Object.values(readRecord(provider ?? {}, 'env_http_headers'));
+  const { requires_openai_auth: needsOwn, aws } = provider ?? {};
   const isOwn = id === OWN_PROVIDER || needsOwn === true;
   return [
-    ...[key, ...headers].filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name)),
+    ...codexVariables(provider ?? {}),
     ...(isOwn ? OWN_LOGINS : []),
     ...(id === BEDROCK || aws !== undefined ? ['AWS_*'] : []),
   ];

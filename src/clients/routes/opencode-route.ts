@@ -1,6 +1,6 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { opencodeVariables } from '../../core/provider-variables.ts';
 import type { Environment } from '../../core/state-paths.ts';
-import { isNamed } from '../environment.ts';
 import {
   type ClientUser,
   configIn,
@@ -75,7 +75,10 @@ function routeOf(user: ClientUser, asked: string | null): Route {
     model: asked === null ? model : null,
     settings,
     env: model !== null && isDescribed(model, providers) ? { OPENCODE_DISABLE_MODELS_FETCH: '1' } : {},
-    passedOn: [...ids.flatMap((id) => variablesOf(id, readRecord(providers, id))), ...namedIn(settings)],
+    passedOn: [
+      ...ids.flatMap((id) => variablesOf(id, readRecord(providers, id))),
+      ...opencodeVariables(JSON.stringify(settings)),
+    ],
   };
 }
 
@@ -164,12 +167,4 @@ function variablesOf(id: string, provider: Json): string[] {
   const own = Array.isArray(provider.env) ? provider.env : [];
   const known = VARIABLES[id] ?? [`${id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY`];
   return [...known, ...own.filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name))];
-}
-
-/** The variables that the configuration wants to be put in. */
-function namedIn(settings: Json): string[] {
-  const names = [...JSON.stringify(settings).matchAll(/\{env:(\w+)\}/g)].map(([, name]) => name ?? '');
-  return names.filter(
-    (name, index) => names.indexOf(name) === index && !isNamed(name, ['SELF_GENERATION_*']),
-  );
 }

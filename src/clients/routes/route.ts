@@ -49,9 +49,6 @@ export function routed(
   };
 }
 
-/** The route of a client whose configuration says nothing. */
-export const NO_ROUTE: Route = { model: null, settings: {}, env: {}, passedOn: [] };
-
 /** The object in a file of the user's; empty when there is none. @throws RouteRefusal when it cannot be understood. */
 export function configIn(
   path: string,

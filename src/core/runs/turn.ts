@@ -6,7 +6,7 @@ import type { Usage } from './usage.ts';
  * step of a turn is the client asked once more in the same session, with a row of its own so that its tokens stay apart.
  */
 
-export const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
+const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
 
 export type ActiveState = (typeof ACTIVE_STATES)[number];

@@ -3,6 +3,7 @@ import { runClientToEnd, type Waiting, writeClientFiles } from '../../clients/cl
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../clients/one-shot.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
 import type { RunClient } from '../../clients/runs/run-client.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { ProcessIdentity } from '../../core/runs/turn.ts';
@@ -91,7 +92,7 @@ async function askOnce(client: RunClient, prompt: string, asking: Asking): Promi
   };
   const answer = await runClient(client, prompt, { ...asking, onStart })
     .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
-    .catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+    .catch(reasonOf);
   if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
   return answer.kind === 'answered' ? answer : { ...answer, reason: withoutSecrets(answer.reason) };
 }

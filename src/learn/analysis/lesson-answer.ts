@@ -8,7 +8,7 @@ import { namedByManifests } from '../manifests.ts';
 import type { CandidateGroup } from './candidates.ts';
 import { commandWords, quotedCommands } from './shell-words.ts';
 
-export const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
+const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 
 /** A lesson as the model wrote it, with the failures that it is about. */
 export type ModelLesson = {

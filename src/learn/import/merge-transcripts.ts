@@ -1,3 +1,4 @@
+import { reasonOf } from '../../core/guards.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 import {
@@ -107,7 +108,7 @@ class Source {
     try {
       operation();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       this.#unreadable.push({ path: this.file.path, reason });
       this.rest();
       this.cursor = undefined;

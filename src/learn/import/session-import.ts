@@ -1,12 +1,13 @@
 import type { StatePaths } from '../../core/state-paths.ts';
+import { decide } from '../../hooks/decide.ts';
 import type { Db } from '../../store/connection.ts';
-import { forgetNamelessCalls, type ImportStep, writeSteps } from '../../store/imports.ts';
+import { forgetNamelessCalls, type ImportStep, type ReadFile, writeSteps } from '../../store/imports.ts';
+import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../../store/known-moments.ts';
 import type { Unreadable } from '../../sys/find-files.ts';
-import { MergedTranscripts } from './merge-transcripts.ts';
+import { type Merged, MergedTranscripts } from './merge-transcripts.ts';
 import type { PastContexts } from './past-context.ts';
-import { stepsOf } from './past-steps.ts';
 import type { ReadingBudget } from './reading-budget.ts';
-import { nothingPassedOver } from './transcript-cursor.ts';
+import { type CursorPlace, nothingPassedOver } from './transcript-cursor.ts';
 import type { TranscriptFile, TranscriptSession } from './transcript-files.ts';
 import type { InTurn } from './turns.ts';
 
@@ -99,4 +100,25 @@ function wholeFiles(files: readonly TranscriptFile[]): ImportStep[] {
   return files.map(({ path, head, bytes }) => ({
     read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes },
   }));
+}
+
+/**
+ * What is to be written of the next events of a session: what its hooks would have recorded, by their own decisions. The
+ * line is done with when the last of its events is. `startedIn`: where the session was started.
+ */
+function stepsOf(
+  { file, step, place }: Merged,
+  startedIn: string | undefined,
+  contexts: PastContexts,
+): ImportStep[] {
+  const { path, head, bytes: fileBytes, isWithinLine } = file;
+  const readUntil = (place: CursorPlace): ReadFile | undefined =>
+    isWithinLine ? undefined : { path, head, fileBytes: Math.max(fileBytes, place.bytesSeen), ...place };
+  if (step === undefined) return [{ read: readUntil(place) }];
+  return step.events.map(({ ts, event, isQueued }, index) => {
+    const recording = decide(event, contexts.contextOf(event, { ts, startedIn })).recording;
+    const read = readUntil(index === step.events.length - 1 ? step.after : step.before);
+    const delayMsMax = isQueued ? QUEUED_MS_MAX : HOOK_DELAY_MS_MAX;
+    return { read, ...(recording && { recording, delayMsMax }) };
+  });
 }

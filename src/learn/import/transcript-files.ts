@@ -1,6 +1,6 @@
 import { ANALYSIS_MARK } from '../../core/analysis-mark.ts';
 import { fingerprint } from '../../core/fingerprint.ts';
-import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
+import { isRecord, type Json, parseJson, readString, reasonOf } from '../../core/guards.ts';
 import type { FileProgress } from '../../store/imports.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../sys/find-files.ts';
 import { LineReader, readFirstLine } from '../../sys/line-reader.ts';
@@ -251,8 +251,4 @@ function firstPromptIn(entry: Json): string | undefined {
 
 function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../../core/guards.ts';
 import type { Run, Worktree } from '../../core/runs/run.ts';
 import { runDirectory } from '../../core/runs/run-files.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
@@ -55,7 +56,7 @@ export async function prepareWorktree(
     ensurePrivateDirectory(dirname(place.worktree.path));
     return await whileLocked(`${dirname(place.worktree.path)}.lock`, () => addWorktree(place));
   } catch (error) {
-    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'failed', reason: reasonOf(error) };
   }
 }
 
@@ -79,7 +80,7 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
     if (removed.kind === 'failed') return kept(worktree, removed.reason);
     return await forget(worktree, repository);
   } catch (error) {
-    return kept(worktree, error instanceof Error ? error.message : String(error));
+    return kept(worktree, reasonOf(error));
   }
 }
 

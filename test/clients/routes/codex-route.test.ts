@@ -19,7 +19,9 @@ name = "Other"
 base_url = "https://other.example/v1"
 env_key = "OTHER_KEY"
 `;
-const route = (text: string, env = {}) => routeOf('codex', { files: { [FILE]: text }, env });
+const KEYS = { CORP_KEY: 'k', HOUSE: 'k' };
+const route = (text: string, env: Record<string, string> = KEYS) =>
+  routeOf('codex', { files: { [FILE]: text }, env });
 const OWN = [
   'CODEX_API_KEY',
   'CODEX_ACCESS_TOKEN',
@@ -118,6 +120,14 @@ env_http_headers = { X-Three = "THREE" }
       expect(refusalOf('codex', { files: { [FILE]: text } })).toMatch(reason));
   }
 
+  for (const env of [{}, { CORP_KEY: '' }, { CORP_KEY: ' ' }, { OTHER_KEY: 'k' }]) {
+    test(`refuses a provider whose key is not in ${JSON.stringify(env)}: names the variable and what to do`, () => {
+      const reason = refusalOf('codex', { files: { [FILE]: CORP }, env });
+      expect(reason).toContain('its key is in "CORP_KEY", says "model_providers.corp"');
+      expect(reason).toContain('Set it; where it is set and a client has started the MCP server, run');
+    });
+  }
+
   test('reads the file where CODEX_HOME says, and that of an agent with a login of its own', () => {
     const files = { [FILE]: 'model = "a"', '/b/config.toml': 'model = "b"', '/c/config.toml': 'model = "c"' };
     expect(routeOf('codex', { files }).model).toBe('a');
@@ -132,7 +142,7 @@ env_http_headers = { X-Three = "THREE" }
   test('takes what the administrator says for the whole machine, under what the user says', () => {
     const system = 'model = "a"\nmodel_provider = "house"\n[model_providers.house]\nenv_key = "HOUSE"';
     const files = { '/etc/codex/config.toml': system, [FILE]: 'model = "b"' };
-    expect(routeOf('codex', { files })).toMatchObject({ model: 'b', passedOn: ['HOUSE'] });
+    expect(routeOf('codex', { files, env: KEYS })).toMatchObject({ model: 'b', passedOn: ['HOUSE'] });
   });
 });
 

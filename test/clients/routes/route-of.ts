@@ -3,6 +3,9 @@ import { runClient } from '../../../src/clients/runs/run-clients.ts';
 import type { ClientName } from '../../../src/core/client-name.ts';
 import type { Environment } from '../../../src/core/state-paths.ts';
 
+/** The route of a client whose configuration says nothing. */
+export const NO_ROUTE: Route = { model: null, settings: {}, env: {}, passedOn: [] };
+
 /** A user whose files are these, below `/home/dev` where their paths are relative. */
 export type Made = {
   readonly files?: Readonly<Record<string, unknown>>;
