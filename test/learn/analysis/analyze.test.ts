@@ -101,7 +101,7 @@ describe('analyze()', () => {
     });
   });
 
-  test('asks in an empty private directory that is gone afterwards, with nothing of the environment but the login', async () => {
+  test('asks in a private directory with the settings of the client alone, which is gone afterwards, with nothing of the environment but the login', async () => {
     using home = temporaryHome();
     record(home, 5);
     const { client, options } = setting(home, [GOOD]);
@@ -110,7 +110,7 @@ describe('analyze()', () => {
     expect(others).toEqual([]);
     const [directory = '', ...files] = call?.where.trim().split('\n') ?? [];
     expect(directory).toStartWith(`${home.paths.home}/analysis-`);
-    expect(files).toEqual(['700']);
+    expect(files).toEqual(['settings.json', '700']);
     expect(readdirSync(home.paths.home).filter((name) => name.startsWith('analysis-'))).toEqual([]);
     expect(call?.env).toContain('SELF_GENERATION_INTERNAL=1');
     expect(call?.env).toContain('ANTHROPIC_API_KEY=dummy');
