@@ -19,7 +19,7 @@ export type Section = { readonly [name: string]: Setting | Section };
 export type Values<S> = S extends Setting<infer T> ? T : { readonly [Name in keyof S]: Values<S[Name]> };
 
 /** A row of the settings. */
-export function setting<T>(type: Type<T>, standard: NoInfer<T>, description: string): Setting<T> {
+export function setting<T>(type: Type<T>, standard: NoInfer<T>, description = ''): Setting<T> {
   return { ...type, default: standard, description };
 }
 
@@ -34,9 +34,8 @@ export function readSection<S extends Section>(section: S, document: unknown): V
   for (const name of Object.keys(section)) {
     const row = section[name] as Setting | Section;
     const found = isRecord(document) && Object.hasOwn(document, name) ? document[name] : undefined;
-    values[name] = isSetting(row)
-      ? (row.read(found, () => {}) ?? structuredClone(row.default)) // Where null is good, it is the default.
-      : readSection(row, found);
+    const value = isSetting(row) ? row.read(found, () => {}) : readSection(row, found);
+    values[name] = value === undefined ? structuredClone(row.default) : value;
   }
   return values as Values<S>;
 }

@@ -28,7 +28,7 @@ const ADVICE = 'Correct it: "self-generation doctor" and "self-generation config
 /** The settings of background runs. A file of its own: what hooks load knows nothing of them. */
 export function loadRunSettings(paths: StatePaths): RunSettings {
   const text = readTextFile(paths.config);
-  return readRunSettings(text === undefined ? {} : parseJson(text));
+  return readRunSettings(parseJson(text ?? '{}'));
 }
 
 /** As loadRunSettings(), for what is to be started: refused when it is not known what it may do, or what it may cost. */
@@ -43,7 +43,8 @@ export function loadRunConfig(paths: StatePaths): RunConfig {
   const problems = parseConfig(document).problems.filter((one) => isIn(one.key, SECTIONS) || mayBeBound(one));
   const [first, ...more] = problems.filter((one) => {
     if (TOOL_ENTRY.test(one.key)) return isStrict;
-    return isIn(one.key, BOUNDS) || BOUNDS.some(below(one.key)) || (isStrict && mayBeBound(one));
+    const holdsBound = BOUNDS.some((bound) => isIn(bound, [one.key]));
+    return isIn(one.key, BOUNDS) || holdsBound || (isStrict && mayBeBound(one));
   });
   if (first === undefined) return usable(document, problems);
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
@@ -70,9 +71,5 @@ function inWords({ key, message }: ConfigProblem): string {
 }
 
 function isIn(key: string, sections: readonly string[]): boolean {
-  return sections.some((section) => key === section || below(section)(key));
-}
-
-function below(section: string): (key: string) => boolean {
-  return (key) => key.startsWith(`${section}.`) || key.startsWith(`${section}[`);
+  return sections.some((one) => key.startsWith(one) && ['', '.', '['].includes(key.charAt(one.length)));
 }

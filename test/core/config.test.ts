@@ -141,9 +141,12 @@ test('parseConfig() ignores what a document only inherits', () => {
 });
 
 test('parseConfig() gives a valid configuration when the document is any JSON', () => {
-  const values = fc.record(Object.fromEntries(Object.keys(DEFAULTS).map((key) => [key, fc.jsonValue()])), {
-    requiredKeys: [],
-  });
+  const values = fc.record(
+    Object.fromEntries(Object.keys(DEFAULT_CONFIG).map((key) => [key, fc.jsonValue()])),
+    {
+      requiredKeys: [],
+    },
+  );
   fc.assert(
     fc.property(fc.oneof(values, fc.jsonValue()), (document) => {
       const { config } = parseConfig(document);

@@ -1,41 +1,24 @@
 import { isRecord, type Json } from '../guards.ts';
 import { boolean, readSection, setting, type Type } from '../setting.ts';
 import { takeSection, under } from '../take-section.ts';
-import {
-  agentId,
-  agentIds,
-  announceMode,
-  client,
-  count,
-  files,
-  grants,
-  limit,
-  listOf,
-  type Model,
-  minutes,
-  numberFrom,
-  orNull,
-  path,
-  providers,
-  seconds,
-  thinking,
-  tools,
-  word,
-  worktree,
-} from './setting-types.ts';
+import * as is from './setting-types.ts';
 
 /** What is said about one agent. */
 const AGENT = {
-  id: setting(agentId, '', 'how it is called when it is spawned'),
-  name: setting(word, null, 'how it is listed'),
-  workspace: setting(path, null, "where its AGENTS.md and TOOLS.md stand; null: the requester's directory"),
-  agentDir: setting(path, null, 'where its logins are'),
+  id: setting(is.agentId, '', 'how it is called when it is spawned'),
+  name: setting(is.word, null, 'how it is listed'),
+  workspace: setting(
+    is.path,
+    null,
+    "where its AGENTS.md and TOOLS.md stand; null: the requester's directory",
+  ),
+  agentDir: setting(is.path, null, 'where its logins are'),
   subagents: {
-    client: setting(client, null, 'as of all sub-agents, as is what follows'),
-    model: setting(word, null, ''),
-    thinking: setting(thinking, null, ''),
-    allowAgents: setting(agentIds, null, 'as a requester: which other agents it may spawn'),
-    tools: { deny: setting(tools, [], ''), allow: setting(orNull(tools), null, '') },
+    client: setting(is.client, null, 'as of all sub-agents, as is what follows'),
+    model: setting(is.word, null),
+    thinking: setting(is.thinking, null),
+    allowAgents: setting(is.agentIds, null, 'as a requester: which other agents it may spawn'),
+    tools: { deny: setting(is.tools, []), allow: setting(is.orNull(is.tools), null) },
   },
 };
 
@@ -50,52 +33,64 @@ const agents: Type<readonly ListedAgent[]> = {
     const agent: Type<ListedAgent> = {
       expected: 'an object with an "id" of its own, of letters, digits, - and _',
       read(one, reportInside) {
-        const id = isRecord(one) ? agentId.read(one.id, reportInside) : undefined;
+        const id = isRecord(one) ? is.agentId.read(one.id, reportInside) : undefined;
         if (id === undefined || ids.has(id)) return undefined;
         ids.add(id);
         return takeSection(AGENT, one, under('.', reportInside)) as ListedAgent;
       },
     };
-    return listOf(agent, found, report);
+    return is.listOf(agent, found, report);
   },
 };
 
 const SUBAGENTS = {
-  maxConcurrent: setting(count, 8, 'how many sub-agents run at the same time'),
-  maxQueued: setting(numberFrom(0, 100_000), 100, 'how many of a project may wait'),
-  archiveAfterMinutes: setting(minutes, 60, 'when a run that ended and was announced is archived; 0: never'),
-  runTimeoutSeconds: setting(seconds, 0, 'how long a sub-agent may take; 0: no limit'),
-  idleTimeoutSeconds: setting(seconds, 0, 'how long a sub-agent may say nothing; 0: no limit'),
-  client: setting(client, null, "the program of sub-agents; null: the requester's"),
-  model: setting(word, null, 'the model of sub-agents; null: the client chooses'),
-  thinking: setting(thinking, null, 'how much sub-agents think; null: the client chooses'),
-  allowAgents: setting(agentIds, null, 'which agents may be spawned; null: only the own'),
-  worktree: setting(worktree, 'never', 'whether a sub-agent works in a git worktree of its own'),
-  contextFiles: setting(files, ['AGENTS.md', 'TOOLS.md'], 'files of the workspace that sub-agents are given'),
+  maxConcurrent: setting(is.count, 8, 'how many sub-agents run at the same time'),
+  maxQueued: setting(is.numberFrom(0, 100_000), 100, 'how many of a project may wait'),
+  archiveAfterMinutes: setting(
+    is.minutes,
+    60,
+    'when a run that ended and was announced is archived; 0: never',
+  ),
+  runTimeoutSeconds: setting(is.seconds, 0, 'how long a sub-agent may take; 0: no limit'),
+  idleTimeoutSeconds: setting(is.seconds, 0, 'how long a sub-agent may say nothing; 0: no limit'),
+  client: setting(is.client, null, "the program of sub-agents; null: the requester's"),
+  model: setting(is.word, null, 'the model of sub-agents; null: the client chooses'),
+  thinking: setting(is.thinking, null, 'how much sub-agents think; null: the client chooses'),
+  allowAgents: setting(is.agentIds, null, 'which agents may be spawned; null: only the own'),
+  worktree: setting(is.worktree, 'never', 'whether a sub-agent works in a git worktree of its own'),
+  contextFiles: setting(
+    is.files,
+    ['AGENTS.md', 'TOOLS.md'],
+    'files of the workspace that sub-agents are given',
+  ),
 };
 
 const TOOLS = {
   tools: {
-    deny: setting(tools, [], 'tools that sub-agents do not have; stronger than allow'),
-    allow: setting(orNull(tools), null, 'the only tools that they have; null: all that are not denied'),
+    deny: setting(is.tools, [], 'tools that sub-agents do not have; stronger than allow'),
+    allow: setting(is.orNull(is.tools), null, 'the only tools that they have; null: all that are not denied'),
   },
-  allow: setting(grants, [], 'what they may do where their requester would be asked: edit, all, or rules'),
+  allow: setting(is.grants, [], 'what they may do where their requester would be asked: edit, all, or rules'),
   strict: setting(
     boolean,
     true,
-    'false only warns of denied tools that mean nothing, or that a client keeps',
+    'false only warns of a denied tool that a client cannot be kept from, and of names that mean nothing',
   ),
 };
 
 const ANNOUNCE = {
-  mode: setting(announceMode, 'turn', 'who words a result: one more turn, the first prompt, or nobody'),
-  timeoutSeconds: setting(numberFrom(1, 600), 60, 'how long that one more turn may take'),
+  mode: setting(
+    is.announceMode,
+    'turn',
+    'who words a result: one more turn, the first prompt asks it, or nobody',
+  ),
+  timeoutSeconds: setting(is.numberFrom(1, 600), 60, 'how long that one more turn may take'),
   skipOnFailure: setting(boolean, true, 'false announces a failed run also when the model would not'),
 };
 
 const limits = (who: string) => ({
-  tokens: setting(limit, null, `tokens that ${who} may take; null: no limit`),
-  usd: setting(limit, null, `USD that ${who} may cost; null: no limit`),
+  tokens: setting(is.limit, null, `tokens that ${who} may take; null: no limit`),
+  usd: setting(is.limit, null, `USD that ${who} may cost; null: no limit`),
 });
 
 /** The settings of background runs, one row each, under the names of the seed. Hooks do not load this. */
@@ -111,7 +106,7 @@ export const RUN_SETTINGS = {
     requester: limits('all runs of a project'),
     day: limits('all runs of a day'),
   },
-  models: { providers: setting(providers, {}, 'what models cost, in USD per million tokens') },
+  models: { providers: setting(is.providers, {}, 'what models cost, in USD per million tokens') },
 };
 
 export type RunSettings = ReturnType<typeof readRunSettings>;
@@ -146,7 +141,7 @@ function toAgent(agent: ListedAgent) {
 }
 
 /** Under both names that clients give to a model: with its provider, and without. */
-function toPrices(provider: string, { id, cost }: Model) {
+function toPrices(provider: string, { id, cost }: is.Model) {
   if (cost === undefined) return [];
   const { input, output, cacheRead = null, cacheWrite = null } = cost;
   return [`${provider}/${id}`, id].map((model) => ({ model, input, output, cacheRead, cacheWrite }));
