@@ -46,7 +46,9 @@ export function configCommand(context: CliContext): Command {
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
     .action((flags: Flags) => {
-      if (command.args.length > 0) unknownWord(command);
+      const [word] = command.args;
+      if (word !== undefined)
+        command.error(`error: unknown command 'config ${word}': it is list, get, set or unset`);
       withFile(context, (file) => list(file, flags, context));
     });
   const add = (name: string, description: string, example: string, act: Act) => {
@@ -65,10 +67,6 @@ export function configCommand(context: CliContext): Command {
     .argument('<value>', 'JSON, or plain text');
   add('unset', 'go back to the default', 'language', unset).argument('<key>');
   return command;
-}
-
-function unknownWord(command: Command): never {
-  command.error(`error: unknown command 'config ${command.args[0]}': it is list, get, set or unset`);
 }
 
 /** `--json` stands there for its help: `config` itself takes it, wherever it stands. */

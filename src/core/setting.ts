@@ -30,12 +30,14 @@ export function isSetting(row: Setting | Section): row is Setting {
 
 /** Every value of the section: the default where the document, of any shape, has no good one. */
 export function readSection<S extends Section>(section: S, document: unknown): Values<S> {
+  const source = isRecord(document) ? document : {};
   const values: Json = {};
   for (const name of Object.keys(section)) {
     const row = section[name] as Setting | Section;
-    const found = isRecord(document) && Object.hasOwn(document, name) ? document[name] : undefined;
+    const found = Object.hasOwn(source, name) ? source[name] : undefined;
     const value = isSetting(row) ? row.read(found, () => {}) : readSection(row, found);
-    values[name] = value === undefined ? structuredClone(row.default) : value;
+    if (value !== undefined) values[name] = value;
+    else values[name] = Array.isArray(row.default) ? row.default.slice() : row.default;
   }
   return values as Values<S>;
 }

@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { readConfig } from '../../src/core/config.ts';
-import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/core/config-fields.ts';
+import { CONFIG_FIELDS, isAccepted, parseConfig, readPath, writePath } from '../../src/core/config-fields.ts';
 import type { Json } from '../../src/core/guards.ts';
+import { orNull } from '../../src/core/runs/setting-types.ts';
+import { oneOf, readSection, setting } from '../../src/core/setting.ts';
 
 const DEFAULT_CONFIG = readConfig({});
 const DEFAULTS = parseConfig({}).config;
@@ -40,6 +42,21 @@ for (const document of [null, undefined, [], 'text', 5, true]) {
     expect(problems.map((problem) => problem.key)).toEqual(['']);
   });
 }
+
+for (const field of CONFIG_FIELDS) {
+  test(`${field.key} has a meaning, and a default that it takes`, () => {
+    expect(field.description).not.toBe('');
+    expect(isAccepted(field, field.default)).toBe(true);
+    expect(isAccepted(field, undefined)).toBe(false);
+  });
+}
+
+test('readSection() takes null where it may be, whatever the default', () => {
+  const section = { limit: setting(orNull(oneOf('low', 'high')), 'low', 'a row of its own') };
+  expect(readSection(section, { limit: null })).toEqual({ limit: null });
+  expect(readSection(section, { limit: 'none' })).toEqual({ limit: 'low' });
+  expect(section.limit.expected).toBe('null, or "low" or "high"');
+});
 
 const taken: [key: string, value: unknown][] = [
   ['enabled', false],
