@@ -200,6 +200,12 @@ describe('of a list or an object', () => {
   }
 });
 
+test('readRunSettings() takes the permissions that there are, and names the others', () => {
+  const { settings, problems } = read(only('tools.subagents.allow', ['edit', 'sudo', 'exec(npm test:*)']));
+  expect(settings.tools.permitted).toEqual(['edit', 'exec(npm test:*)']);
+  expect(problems).toEqual([expect.stringMatching(/^tools\.subagents\.allow\[1\]: "sudo" is no permission/)]);
+});
+
 test('readRunSettings() pollutes nothing when keys are those of a prototype', () => {
   readRunSettings(
     JSON.parse(
