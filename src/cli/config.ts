@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
-import { type ConfigProblem, readPath, writePath } from '../core/config.ts';
-import { CONFIG_FIELDS, effectiveSettings, parseConfig } from '../core/config-fields.ts';
+import {
+  CONFIG_FIELDS,
+  type ConfigField,
+  isAccepted,
+  parseConfig,
+  readPath,
+  writePath,
+} from '../core/config-fields.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';
@@ -18,6 +24,9 @@ import {
 import { newTable } from './table.ts';
 
 type Flags = { readonly json?: true };
+type Call = Flags & { readonly words: readonly string[] };
+type ConfigFile = { readonly paths: StatePaths; readonly values: Json };
+type Act = (file: ConfigFile, call: Call, context: CliContext) => void;
 
 const EXAMPLES = `
 Examples:
@@ -37,41 +46,27 @@ export function configCommand(context: CliContext): Command {
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
     .action((flags: Flags) => {
-      if (command.args.length > 0) unknownWord(command);
+      const [word] = command.args;
+      if (word !== undefined)
+        command.error(`error: unknown command 'config ${word}': it is list, get, set or unset`);
       withFile(context, (file) => list(file, flags, context));
     });
-  command.addCommand(
-    subcommand('list', 'print all settings', '', context).action((_flags: Flags, self: Command) =>
-      withFile(context, (file) => list(file, self.optsWithGlobals(), context)),
-    ),
-  );
-  command.addCommand(
-    subcommand('get', 'print one setting', 'language', context)
-      .argument('<key>')
-      .action((key: string, _flags: Flags, self: Command) =>
-        withFile(context, (file) => get(file, key, self.optsWithGlobals(), context)),
+  const add = (name: string, description: string, example: string, act: Act) => {
+    const added = subcommand(name, description, example, context);
+    command.addCommand(
+      added.action(() =>
+        withFile(context, (file) => act(file, { ...added.optsWithGlobals(), words: added.args }, context)),
       ),
-  );
-  command.addCommand(
-    subcommand('set', 'change one setting', 'language en', context)
-      .argument('<key>')
-      .argument('<value>', 'JSON, or plain text')
-      .action((key: string, value: string, _flags: Flags, self: Command) =>
-        withFile(context, (file) => set(file, key, value, self.optsWithGlobals(), context)),
-      ),
-  );
-  command.addCommand(
-    subcommand('unset', 'go back to the default', 'language', context)
-      .argument('<key>')
-      .action((key: string, _flags: Flags, self: Command) =>
-        withFile(context, (file) => unset(file, key, self.optsWithGlobals(), context)),
-      ),
-  );
+    );
+    return added;
+  };
+  add('list', 'print all settings', '', list);
+  add('get', 'print one setting', 'language', get).argument('<key>');
+  add('set', 'change one setting', 'language en', set)
+    .argument('<key>')
+    .argument('<value>', 'JSON, or plain text');
+  add('unset', 'go back to the default', 'language', unset).argument('<key>');
   return command;
-}
-
-function unknownWord(command: Command): never {
-  command.error(`error: unknown command 'config ${command.args[0]}': it is list, get, set or unset`);
 }
 
 /** `--json` stands there for its help: `config` itself takes it, wherever it stands. */
@@ -81,12 +76,6 @@ function subcommand(name: string, description: string, example: string, context:
     .option('--json', 'print as JSON')
     .addHelpText('after', `\nExamples:\n  $ self-generation config ${`${name} ${example}`.trim()}`);
 }
-
-type ConfigFile = {
-  readonly paths: StatePaths;
-  readonly values: Json;
-  readonly problems: readonly ConfigProblem[];
-};
 
 function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
   const paths = statePaths(context.env, context.platform);
@@ -100,7 +89,7 @@ function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
     fail(context, EXIT_FAILED, `read the settings: "${paths.config}" is not a JSON object. ${advice}`);
     return;
   }
-  act({ paths, values, problems: parseConfig(values).problems });
+  act({ paths, values });
 }
 
 /** The file's text, or undefined when there is none. @throws Error naming the file when it cannot be read. */
@@ -114,34 +103,35 @@ function readText(path: string): string | undefined {
   }
 }
 
-function list({ values, problems }: ConfigFile, { json }: Flags, context: CliContext): void {
-  const config = effectiveSettings(values);
+function list({ values }: ConfigFile, { json }: Flags, context: CliContext): void {
+  const { config, problems } = parseConfig(values);
   if (json) {
     context.stdout(`${JSON.stringify({ config, problems }, null, 2)}\n`);
     return;
   }
   const table = newTable(['setting', 'value', 'default', 'meaning'], context);
-  for (const field of CONFIG_FIELDS) {
-    const value = JSON.stringify(readPath(config, field.key));
-    table.push([field.key, value, JSON.stringify(field.default), field.description]);
+  for (const { key, default: standard, description } of CONFIG_FIELDS) {
+    table.push([key, JSON.stringify(readPath(config, key)), JSON.stringify(standard), description]);
   }
   context.stdout(`${table.toString()}\n`);
   for (const { key, message } of problems) context.stderr(`warning: ${key}: ${message}\n`);
 }
 
-function get({ values }: ConfigFile, key: string, { json }: Flags, context: CliContext): void {
-  if (!isKnown(key, context)) return;
-  const value = effectiveValue(values, key);
+function get({ values }: ConfigFile, { json, words }: Call, context: CliContext): void {
+  const key = fieldOf(words, context)?.key;
+  if (key === undefined) return;
+  const value = valueInForce(values, key);
   context.stdout(`${JSON.stringify(json ? { key, value } : value)}\n`);
 }
 
-function set(file: ConfigFile, key: string, text: string, flags: Flags, context: CliContext): void {
-  if (!isKnown(key, context)) return;
-  const field = CONFIG_FIELDS.find((one) => one.key === key);
-  const value = field?.accepts(text) ? text : parseJson(text);
-  if (!field?.accepts(value)) {
-    const expected = field?.expected ?? '';
-    const isExplained = !Array.isArray(field?.default) || expected.includes(', like ');
+function set(file: ConfigFile, call: Call, context: CliContext): void {
+  const field = fieldOf(call.words, context);
+  if (field === undefined) return;
+  const { key, expected } = field;
+  const text = call.words[1] ?? '';
+  const value = isAccepted(field, text) ? text : parseJson(text);
+  if (!isAccepted(field, value)) {
+    const isExplained = !Array.isArray(field.default) || expected.includes(', like ');
     const example = isExplained ? '' : `, for example '["reviewer", "fixer"]'`;
     fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${expected}${example}`);
     return;
@@ -149,37 +139,39 @@ function set(file: ConfigFile, key: string, text: string, flags: Flags, context:
   if (isKeptFromAgent(`set ${key}`, `config set ${key} …`, context)) return;
   writePath(file.values, key, value);
   save(file);
-  print(file.values, key, flags, context);
+  print(file.values, key, call, context);
 }
 
-function unset(file: ConfigFile, key: string, flags: Flags, context: CliContext): void {
-  if (!isKnown(key, context) || isKeptFromAgent(`unset ${key}`, `config unset ${key}`, context)) return;
+function unset(file: ConfigFile, call: Call, context: CliContext): void {
+  const key = fieldOf(call.words, context)?.key;
+  if (key === undefined || isKeptFromAgent(`unset ${key}`, `config unset ${key}`, context)) return;
   const at = key.lastIndexOf('.');
   const holder = at < 0 ? file.values : readPath(file.values, key.slice(0, at));
   if (isRecord(holder) && Object.hasOwn(holder, key.slice(at + 1))) {
     delete holder[key.slice(at + 1)];
     save(file);
   }
-  print(file.values, key, flags, context);
+  print(file.values, key, call, context);
 }
 
-/** The value that is in force: a bad one in the file is its default. */
-function effectiveValue(values: Json, key: string): unknown {
-  return readPath(effectiveSettings(values), key);
+/** A bad value in the file is its default. */
+function valueInForce(values: Json, key: string): unknown {
+  return readPath(parseConfig(values).config, key);
 }
 
 function print(values: Json, key: string, { json }: Flags, context: CliContext): void {
-  const value = effectiveValue(values, key);
+  const value = valueInForce(values, key);
   const note = readPath(values, key) === undefined ? ' (the default)' : '';
   if (json) context.stdout(`${JSON.stringify({ key, value })}\n`);
   else context.stdout(`${key} = ${JSON.stringify(value)}${note}\n`);
 }
 
-function isKnown(key: string, context: CliContext): boolean {
-  if (CONFIG_FIELDS.some((field) => field.key === key)) return true;
-  const known = CONFIG_FIELDS.map((field) => field.key).join(', ');
-  fail(context, EXIT_NOT_FOUND, `find the setting "${key}". Settings are: ${known}`);
-  return false;
+/** The setting that is named first; undefined, which is said, when there is none. */
+function fieldOf([key = '']: readonly string[], context: CliContext): ConfigField | undefined {
+  const field = CONFIG_FIELDS.find((one) => one.key === key);
+  const known = CONFIG_FIELDS.map((one) => one.key).join(', ');
+  if (field === undefined) fail(context, EXIT_NOT_FOUND, `find the setting "${key}". Settings are: ${known}`);
+  return field;
 }
 
 function save({ paths, values }: ConfigFile): void {

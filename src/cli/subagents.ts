@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { parseSeconds } from '../core/runs/durations.ts';
-import { THINKING_LEVELS } from '../core/runs/run-settings-values.ts';
+import { THINKING_LEVELS } from '../core/runs/run.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type CliContext, newCommand } from './context.ts';
 import { dismiss, type InboxFlags, inbox } from './subagents/inbox.ts';

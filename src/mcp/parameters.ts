@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
+import { THINKING_LEVELS } from '../core/runs/run.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */
 
@@ -16,8 +17,6 @@ export const WAIT_SECONDS_DEFAULT = 30;
 
 const SUBAGENT_ACTIONS = ['list', 'info', 'log', 'send', 'stop', 'wait', 'retry'] as const;
 export type SubagentAction = (typeof SUBAGENT_ACTIONS)[number];
-
-const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 const word = (description: string) => z.string().describe(description);
 const count = (max: number, description: string) => z.int().min(1).max(max).describe(description);
@@ -44,7 +43,7 @@ export function spawnParameters(agentIds: readonly string[]) {
     agentId: among(agentIds, 'The agent to run as.').optional(),
     client: z.enum(CLIENT_NAMES).describe('The coding agent that does it.').optional(),
     model: word('As that client names its models.').optional(),
-    thinking: among(THINKING, 'How hard to think.').optional(),
+    thinking: among(THINKING_LEVELS, 'How hard to think.').optional(),
     runTimeoutSeconds: z.number().min(0).describe('Ends the run after this time; 0: no limit.').optional(),
     cleanup: z
       .enum(['delete', 'keep'])

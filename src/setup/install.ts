@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Config, readPath } from '../core/config.ts';
+import type { Config } from '../core/config.ts';
+import { readPath } from '../core/config-fields.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import type { HookEventName, HookMode } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';

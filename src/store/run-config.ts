@@ -1,11 +1,10 @@
 import { pathExists, readTextFile } from '#runtime';
-import { type ConfigProblem, NO_SUCH_SETTING } from '../core/config.ts';
-import { parseConfig } from '../core/config-fields.ts';
+import { type ConfigProblem, parseConfig } from '../core/config-fields.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
-import { readRunSettings } from '../core/runs/read-run-settings.ts';
-import type { RunSettings } from '../core/runs/settings.ts';
+import { type RunSettings, readRunSettings } from '../core/runs/settings.ts';
 import { inAscii } from '../core/runs/tool-policy.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { NO_SUCH_SETTING } from '../core/take-section.ts';
 
 /** The settings as far as a new run may rely on them. `warnings`: what is wrong and does not matter that much. */
 export type RunConfig =
@@ -29,7 +28,7 @@ const ADVICE = 'Correct it: "self-generation doctor" and "self-generation config
 /** The settings of background runs. A file of its own: what hooks load knows nothing of them. */
 export function loadRunSettings(paths: StatePaths): RunSettings {
   const text = readTextFile(paths.config);
-  return readRunSettings(text === undefined ? {} : parseJson(text)).settings;
+  return readRunSettings(parseJson(text ?? '{}'));
 }
 
 /** As loadRunSettings(), for what is to be started: refused when it is not known what it may do, or what it may cost. */
@@ -40,11 +39,12 @@ export function loadRunConfig(paths: StatePaths): RunConfig {
   if (!isRecord(document)) {
     return { kind: 'refused', error: `the settings "${paths.config}" are not a JSON object. ${ADVICE}` };
   }
-  const { isStrict } = readRunSettings(document).settings.tools;
+  const { isStrict } = readRunSettings(document).tools;
   const problems = parseConfig(document).problems.filter((one) => isIn(one.key, SECTIONS) || mayBeBound(one));
   const [first, ...more] = problems.filter((one) => {
     if (TOOL_ENTRY.test(one.key)) return isStrict;
-    return isIn(one.key, BOUNDS) || BOUNDS.some(below(one.key)) || (isStrict && mayBeBound(one));
+    const holdsBound = BOUNDS.some((bound) => isIn(bound, [one.key]));
+    return isIn(one.key, BOUNDS) || holdsBound || (isStrict && mayBeBound(one));
   });
   if (first === undefined) return usable(document, problems);
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
@@ -61,7 +61,7 @@ function usable(document: unknown, problems: readonly ConfigProblem[]): RunConfi
   const named = problems.slice(0, WARNINGS_MAX).map(({ key, message }) => `settings: ${key}: ${message}`);
   const left = problems.length - named.length;
   const warnings = left === 0 ? named : [...named, `settings: ${left} more problems`];
-  return { kind: 'usable', settings: readRunSettings(document).settings, warnings };
+  return { kind: 'usable', settings: readRunSettings(document), warnings };
 }
 
 /** Without what would be used instead. */
@@ -71,9 +71,5 @@ function inWords({ key, message }: ConfigProblem): string {
 }
 
 function isIn(key: string, sections: readonly string[]): boolean {
-  return sections.some((section) => key === section || below(section)(key));
-}
-
-function below(section: string): (key: string) => boolean {
-  return (key) => key.startsWith(`${section}.`) || key.startsWith(`${section}[`);
+  return sections.some((one) => key.startsWith(one) && ['', '.', '['].includes(key.charAt(one.length)));
 }

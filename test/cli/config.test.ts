@@ -10,8 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { configCommand } from '../../src/cli/config.ts';
-import { readPath } from '../../src/core/config.ts';
-import { CONFIG_FIELDS } from '../../src/core/config-fields.ts';
+import { CONFIG_FIELDS, readPath } from '../../src/core/config-fields.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { call, callHere } from './call.ts';
 
@@ -95,7 +94,7 @@ describe('settings of background runs', () => {
   }
 
   const refused: [key: string, text: string, expected: string][] = [
-    ['agents.defaults.subagents.maxConcurrent', '0', 'expected a whole number from 1 on'],
+    ['agents.defaults.subagents.maxConcurrent', '0', 'expected a whole number from 1 to 100000'],
     [
       'agents.list',
       '[{"id": "a", "subagents": {"modle": "x"}}]',
@@ -116,10 +115,10 @@ describe('settings of background runs', () => {
   test('show what is in force when a part of a list is bad, and which part that is', async () => {
     using home = temporaryHome();
     home.writeConfig({ agents: { list: [{ id: 'a', workspace: 'relative' }, { id: '?' }] } });
-    expect((await config(home, 'get', 'agents.list')).stdout).toBe('[{"id":"a","workspace":null}]\n');
+    expect((await config(home, 'get', 'agents.list')).stdout).toBe('[{"id":"a"}]\n');
     expect((await config(home)).stderr).toBe(
       'warning: agents.list[0].workspace: expected null, or an absolute path; null is used\n' +
-        'warning: agents.list[1]: expected an object with an "id" of letters, digits, - and _; it is left out\n',
+        'warning: agents.list[1]: expected an object with an "id" of its own, of letters, digits, - and _; it is left out\n',
     );
   });
 });

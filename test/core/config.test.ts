@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { FIELDS, readPath, writePath } from '../../src/core/config.ts';
-import { CONFIG_FIELDS, effectiveSettings, parseConfig } from '../../src/core/config-fields.ts';
+import { readConfig } from '../../src/core/config.ts';
+import { CONFIG_FIELDS, isAccepted, parseConfig, readPath, writePath } from '../../src/core/config-fields.ts';
 import type { Json } from '../../src/core/guards.ts';
+import { orNull } from '../../src/core/runs/setting-types.ts';
+import { oneOf, readSection, setting } from '../../src/core/setting.ts';
 
-const DEFAULT_CONFIG = parseConfig({}).config;
+const DEFAULT_CONFIG = readConfig({});
+const DEFAULTS = parseConfig({}).config;
 
 /** The document that has only this setting. */
 function only(key: string, value: unknown): Json {
@@ -14,7 +17,7 @@ function only(key: string, value: unknown): Json {
 }
 
 test('parseConfig() gives the defaults when the document is empty', () => {
-  expect(parseConfig({})).toEqual({ config: DEFAULT_CONFIG, problems: [] });
+  expect(parseConfig({})).toEqual({ config: expect.objectContaining(DEFAULT_CONFIG), problems: [] });
   expect(DEFAULT_CONFIG).toEqual({
     enabled: true,
     language: 'ko',
@@ -35,10 +38,25 @@ test('parseConfig() gives the defaults when the document is empty', () => {
 for (const document of [null, undefined, [], 'text', 5, true]) {
   test(`parseConfig() gives the defaults and one problem when the document is ${JSON.stringify(document)}`, () => {
     const { config, problems } = parseConfig(document);
-    expect(config).toEqual(DEFAULT_CONFIG);
+    expect(config).toEqual(DEFAULTS);
     expect(problems.map((problem) => problem.key)).toEqual(['']);
   });
 }
+
+for (const field of CONFIG_FIELDS) {
+  test(`${field.key} has a meaning, and a default that it takes`, () => {
+    expect(field.description).not.toBe('');
+    expect(isAccepted(field, field.default)).toBe(true);
+    expect(isAccepted(field, undefined)).toBe(false);
+  });
+}
+
+test('readSection() takes null where it may be, whatever the default', () => {
+  const section = { limit: setting(orNull(oneOf('low', 'high')), 'low', 'a row of its own') };
+  expect(readSection(section, { limit: null })).toEqual({ limit: null });
+  expect(readSection(section, { limit: 'none' })).toEqual({ limit: 'low' });
+  expect(section.limit.expected).toBe('null, or "low" or "high"');
+});
 
 const taken: [key: string, value: unknown][] = [
   ['enabled', false],
@@ -58,11 +76,11 @@ const taken: [key: string, value: unknown][] = [
 for (const [key, value] of taken) {
   test(`parseConfig() takes ${key} when it is ${JSON.stringify(value)}`, () => {
     const { config, problems } = parseConfig(only(key, value));
-    expect(readPath(config as unknown as Json, key)).toEqual(value);
+    expect(readPath(config, key)).toEqual(value);
     expect(problems).toEqual([]);
-    const expected = structuredClone(DEFAULT_CONFIG) as unknown as Json;
+    const expected = structuredClone(DEFAULTS);
     writePath(expected, key, value);
-    expect(config as unknown as Json).toEqual(expected);
+    expect(config).toEqual(expected);
   });
 }
 
@@ -83,13 +101,13 @@ const BAD_FOR_ALL: unknown[] = [
   1e9,
   [null],
 ];
-for (const field of FIELDS) {
+for (const field of CONFIG_FIELDS.filter(({ key }) => readPath(DEFAULT_CONFIG, key) !== undefined)) {
   for (const value of BAD_FOR_ALL) {
     if (field.key === 'analysisModel' && typeof value === 'string' && value.trim() !== '') continue;
     const shown = typeof value === 'number' ? String(value) : JSON.stringify(value);
     test(`parseConfig() uses the default of ${field.key} and says so when it is ${shown}`, () => {
       const { config, problems } = parseConfig(only(field.key, value));
-      expect(config).toEqual(DEFAULT_CONFIG);
+      expect(config).toEqual(DEFAULTS);
       expect(problems).toHaveLength(1);
       expect(problems[0]).toMatchObject({ key: field.key, found: value });
       expect(problems[0]?.message).toContain(JSON.stringify(field.default));
@@ -99,21 +117,21 @@ for (const field of FIELDS) {
 
 test('parseConfig() reports each of several bad values and takes the good ones', () => {
   const { config, problems } = parseConfig({ enabled: 'false', retentionDays: -5, language: 'en' });
-  expect(config).toEqual({ ...DEFAULT_CONFIG, language: 'en' });
+  expect(config).toEqual({ ...DEFAULTS, language: 'en' });
   expect(problems.map((problem) => problem.key)).toEqual(['enabled', 'retentionDays']);
 });
 
 for (const value of [5, 'x', null, []]) {
   test(`parseConfig() reports subagentContext when it is ${JSON.stringify(value)}`, () => {
     const { config, problems } = parseConfig({ subagentContext: value });
-    expect(config).toEqual(DEFAULT_CONFIG);
+    expect(config).toEqual(DEFAULTS);
     expect(problems.map((problem) => problem.key)).toEqual(['subagentContext']);
   });
 }
 
 test('parseConfig() reports settings that do not exist', () => {
   const { config, problems } = parseConfig({ enabeld: false, subagentContext: { agent: ['x'] } });
-  expect(config).toEqual(DEFAULT_CONFIG);
+  expect(config).toEqual(DEFAULTS);
   expect(problems.map(({ key, found }) => ({ key, found }))).toEqual([
     { key: 'enabeld', found: false },
     { key: 'subagentContext.agent', found: ['x'] },
@@ -125,7 +143,7 @@ test('parseConfig() pollutes nothing when keys are those of a prototype', () => 
     '{"__proto__":{"enabled":false,"polluted":1},"constructor":{"prototype":{"polluted":1}},"subagentContext":{"__proto__":{"agents":["x"]}}}',
   );
   const { config, problems } = parseConfig(document);
-  expect(config).toEqual(DEFAULT_CONFIG);
+  expect(config).toEqual(DEFAULTS);
   expect(problems.map((problem) => problem.key)).toEqual([
     '__proto__',
     'constructor',
@@ -136,17 +154,21 @@ test('parseConfig() pollutes nothing when keys are those of a prototype', () => 
 });
 
 test('parseConfig() ignores what a document only inherits', () => {
-  expect(parseConfig(Object.create({ enabled: false })).config).toEqual(DEFAULT_CONFIG);
+  expect(parseConfig(Object.create({ enabled: false })).config).toEqual(DEFAULTS);
 });
 
 test('parseConfig() gives a valid configuration when the document is any JSON', () => {
   const values = fc.record(
     Object.fromEntries(Object.keys(DEFAULT_CONFIG).map((key) => [key, fc.jsonValue()])),
-    { requiredKeys: [] },
+    {
+      requiredKeys: [],
+    },
   );
   fc.assert(
     fc.property(fc.oneof(values, fc.jsonValue()), (document) => {
-      expect(parseConfig(parseConfig(document).config).problems).toEqual([]);
+      const { config } = parseConfig(document);
+      expect(parseConfig(config)).toEqual({ config, problems: [] });
+      expect(config).toMatchObject(readConfig(document));
     }),
   );
 });
@@ -168,8 +190,8 @@ test('parseConfig() reports settings of background runs as it does those of hook
   ]);
 });
 
-test('effectiveSettings() gives a value for every setting, and what is set where it is good', () => {
-  const settings = effectiveSettings({
+test('parseConfig() gives a value for every setting, and what is set where it is good', () => {
+  const { config: settings } = parseConfig({
     language: 'en',
     announce: { mode: 'raw' },
     budget: { day: { usd: 0 } },

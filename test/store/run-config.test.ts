@@ -164,6 +164,26 @@ describe('a list that should keep sub-agents from the shell', () => {
     });
   }
 
+  const strict = false;
+  const shapeless: [key: string, settings: object][] = [
+    ['tools', { tools: 5 }],
+    ['tools.subagents', { tools: { subagents: [] } }],
+    ['tools.subagents.tools', { tools: { subagents: { strict, tools: 'exec' } } }],
+    ['tools.subagents.tools.deny', { tools: { subagents: { strict, tools: { deny: 'exec' } } } }],
+    ['agents', { agents: [{ id: 'main' }], tools: { subagents: { strict } } }],
+    ['agents.list[0]', { agents: { list: ['main'] }, tools: { subagents: { strict } } }],
+    ['budget', { budget: 5, tools: { subagents: { strict } } }],
+    ['budget.day', { budget: { day: 5 }, tools: { subagents: { strict } } }],
+  ];
+  for (const [key, settings] of shapeless) {
+    test(`refuses every run when what holds it has no such shape: ${JSON.stringify(settings)}`, () => {
+      expect(load(settings)).toEqual({
+        kind: 'refused',
+        error: expect.stringContaining(`what a sub-agent may do: ${key}: expected `),
+      });
+    });
+  }
+
   test('is warned of only, where "strict" is false', () => {
     const subagents = { strict: false, tools: { deny: ['exec', 'b?sh'] } };
     const config = load({ deny: ['exec'], tools: { subagents } });

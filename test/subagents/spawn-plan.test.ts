@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import type { RunClient } from '../../src/clients/runs/run-client.ts';
 import { RUN_CLIENTS } from '../../src/clients/runs/run-clients.ts';
 import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
-import { readRunSettings } from '../../src/core/runs/read-run-settings.ts';
 import type { Requester } from '../../src/core/runs/run.ts';
+import { readRunSettings } from '../../src/core/runs/settings.ts';
 import { isToolAllowed } from '../../src/core/runs/tool-policy.ts';
 import type { SpawnRequest } from '../../src/subagents/features.ts';
 import { type PlannedRun, planSpawn, type SpawnSurroundings } from '../../src/subagents/spawn-plan.ts';
@@ -15,7 +15,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
     { task: 'Fix the tests.', ...request },
     {
       requester: PERSON,
-      settings: readRunSettings(settings).settings,
+      settings: readRunSettings(settings),
       clients: RUN_CLIENTS,
       isOnPath: () => true,
       isDirectory: (path) => path.startsWith('/srv'),

@@ -20,7 +20,8 @@ export type Requester = {
 
 export type WorktreeMode = 'auto' | 'always' | 'never';
 
-export type Thinking = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Thinking = (typeof THINKING_LEVELS)[number];
 
 export type Worktree = { readonly path: string; readonly branch: string; readonly repository: string };
 

@@ -13,7 +13,7 @@ import {
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../core/redact.ts';
 import type { ContextFile } from '../../core/runs/first-prompt-text.ts';
-import { isMainOnly } from '../../core/runs/run-settings-lists.ts';
+import { isMainOnly } from '../../core/runs/setting-types.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { pathExists } from '../../sys/runtime-bun.ts';

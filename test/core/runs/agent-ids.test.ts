@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { agentRefusal, allowlistOf, listAgents, normalizeAgentId } from '../../../src/core/runs/agent-ids.ts';
-import { readRunSettings } from '../../../src/core/runs/read-run-settings.ts';
+import { readRunSettings } from '../../../src/core/runs/settings.ts';
 
 function settingsWith(list: unknown[], allowAgents?: string[]) {
-  return readRunSettings({ agents: { list, defaults: { subagents: { allowAgents } } } }).settings;
+  return readRunSettings({ agents: { list, defaults: { subagents: { allowAgents } } } });
 }
 
 function refusal(agentId: string, requester: string, list: unknown[], defaults?: string[]) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../../../src/core/client-name.ts';
-import { readRunSettings } from '../../../src/core/runs/read-run-settings.ts';
+import { readRunSettings } from '../../../src/core/runs/settings.ts';
 import { agentDirFor, bringLogin, loginEnvironment } from '../../../src/subagents/workplace/agent-login.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 
@@ -15,7 +15,7 @@ const LOGINS: Readonly<Record<ClientName, readonly [file: string, directory: str
 
 function agentDir(home: Home, agentId: string, client: ClientName, dirs: Record<string, string> = {}) {
   const list = Object.entries(dirs).map(([id, directory]) => ({ id, agentDir: `${home.path}/${directory}` }));
-  return agentDirFor({ agentId, client }, readRunSettings({ agents: { list } }).settings, home.paths);
+  return agentDirFor({ agentId, client }, readRunSettings({ agents: { list } }), home.paths);
 }
 
 describe('agentDirFor()', () => {

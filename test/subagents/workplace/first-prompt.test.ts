@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { readRunSettings } from '../../../src/core/runs/read-run-settings.ts';
 import type { Run } from '../../../src/core/runs/run.ts';
+import { readRunSettings } from '../../../src/core/runs/settings.ts';
 import { waitingGiven } from '../../../src/store/given-contexts.ts';
 import { firstPrompt } from '../../../src/subagents/workplace/first-prompt.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
@@ -24,7 +24,7 @@ function promptOf(
   { run = {}, settings = {} }: { run?: Partial<Run>; settings?: unknown } = {},
 ): Promise<string> {
   const world = { paths: home.paths, env: process.env, now: () => new Date() };
-  return firstPrompt(madeRun({ cwd: project, ...run }), readRunSettings(settings).settings, world);
+  return firstPrompt(madeRun({ cwd: project, ...run }), readRunSettings(settings), world);
 }
 
 const withFiles = (contextFiles: readonly string[]) => ({
@@ -53,7 +53,7 @@ describe('files of the workspace', () => {
     using here = place();
     for (const name of ['NOTES.md', 'docs/HOW.md', 'SOUL.md', 'docs/user.md'])
       here.put(name, `what ${name} says`);
-    const settings = readRunSettings({}).settings;
+    const settings = readRunSettings({});
     const contextFiles = ['docs/HOW.md', 'SOUL.md', './docs/user.md', 'NOTES.md', `${here.project}/SOUL.md`];
     const world = { paths: here.home.paths, env: process.env, now: () => new Date() };
     const text = await firstPrompt(madeRun({ cwd: here.project }), { ...settings, contextFiles }, world);

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readPath, writePath } from '../../../src/core/config.ts';
+import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../../src/core/config-fields.ts';
 import type { Json } from '../../../src/core/guards.ts';
-import { readRunSettings, takeRunSettings } from '../../../src/core/runs/read-run-settings.ts';
-import { RUN_FIELDS } from '../../../src/core/runs/run-settings-fields.ts';
+import { RUN_SETTINGS, readRunSettings } from '../../../src/core/runs/settings.ts';
 
-const DEFAULTS = readRunSettings({}).settings;
+const DEFAULTS = readRunSettings({});
+const RUN_FIELDS = CONFIG_FIELDS.filter(({ key }) => readPath(RUN_SETTINGS, key) !== undefined);
 const SUBAGENTS = 'agents.defaults.subagents';
+
+/** The settings, and what is wrong with the document, in words. */
+function read(document: unknown) {
+  const problems = parseConfig(document).problems.map(({ key, message }) => `${key}: ${message}`);
+  return { settings: readRunSettings(document), problems };
+}
 
 function only(key: string, value: unknown): Json {
   const document: Json = {};
@@ -15,7 +21,7 @@ function only(key: string, value: unknown): Json {
 }
 
 test('readRunSettings() gives the defaults when nothing is set', () => {
-  expect(readRunSettings({})).toEqual({
+  expect(read({})).toEqual({
     settings: {
       maxConcurrent: 8,
       maxQueued: 100,
@@ -43,7 +49,7 @@ test('readRunSettings() gives the defaults when nothing is set', () => {
 });
 
 test('readRunSettings() reads the examples of the seed', () => {
-  const { settings, problems } = readRunSettings({
+  const { settings, problems } = read({
     agents: {
       defaults: { subagents: { maxConcurrent: 1, archiveAfterMinutes: 60, model: 'haiku' } },
       list: [{ id: 'main', subagents: { allowAgents: ['*'], model: 'opus' } }],
@@ -102,7 +108,7 @@ const taken: [key: string, value: unknown, settings: object][] = [
 ];
 for (const [key, value, changed] of taken) {
   test(`readRunSettings() takes ${key} when it is ${JSON.stringify(value)}`, () => {
-    expect(readRunSettings(only(key, value))).toEqual({
+    expect(read(only(key, value))).toEqual({
       settings: { ...DEFAULTS, ...changed },
       problems: [],
     });
@@ -133,7 +139,7 @@ const refused: [key: string, value: unknown][] = [
 ];
 for (const [key, value] of refused) {
   test(`readRunSettings() uses the default of ${key} and says so when it is ${JSON.stringify(value)}`, () => {
-    const { settings, problems } = readRunSettings(only(key, value));
+    const { settings, problems } = read(only(key, value));
     expect(settings).toEqual(DEFAULTS);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toStartWith(`${key}: `);
@@ -144,7 +150,7 @@ for (const [key, value] of refused) {
 
 describe('of a list or an object', () => {
   test('the good parts are taken, and each bad one is a problem of its own', () => {
-    const { settings, problems } = readRunSettings({
+    const { settings, problems } = read({
       agents: {
         list: [
           { id: 'Reviewer', agentDir: 'relative', workspace: '/srv/desk', subagents: { thinking: 'high' } },
@@ -185,13 +191,19 @@ describe('of a list or an object', () => {
 
   for (const name of ['SOUL.md', 'IDENTITY.md', 'USER.md', 'HEARTBEAT.md', 'BOOTSTRAP.md', 'docs/soul.MD']) {
     test(`${name} is left out of the files for sub-agents`, () => {
-      const { settings, problems } = readRunSettings(only(`${SUBAGENTS}.contextFiles`, ['AGENTS.md', name]));
+      const { settings, problems } = read(only(`${SUBAGENTS}.contextFiles`, ['AGENTS.md', name]));
       expect(settings.contextFiles).toEqual(['AGENTS.md']);
       expect(problems).toEqual([
         `${SUBAGENTS}.contextFiles[1]: sub-agents are never given this file; it is left out`,
       ]);
     });
   }
+});
+
+test('readRunSettings() takes the permissions that there are, and names the others', () => {
+  const { settings, problems } = read(only('tools.subagents.allow', ['edit', 'sudo', 'exec(npm test:*)']));
+  expect(settings.tools.permitted).toEqual(['edit', 'exec(npm test:*)']);
+  expect(problems).toEqual([expect.stringMatching(/^tools\.subagents\.allow\[1\]: "sudo" is no permission/)]);
 });
 
 test('readRunSettings() pollutes nothing when keys are those of a prototype', () => {
@@ -204,20 +216,23 @@ test('readRunSettings() pollutes nothing when keys are those of a prototype', ()
   expect(({} as Json).models).toBeUndefined();
 });
 
-test('takeRunSettings() gives a document without problems when it is given any JSON', () => {
+test('readRunSettings() gives the same of what parseConfig() gives when it is any JSON', () => {
   const section = (key: string) => fc.jsonValue().map((value) => only(key, value));
   const documents = fc.oneof(fc.jsonValue(), ...RUN_FIELDS.map(({ key }) => section(key)));
   fc.assert(
     fc.property(documents, (value) => {
-      const { document } = takeRunSettings(value);
-      expect(takeRunSettings(document)).toEqual({ document, problems: [] });
-      for (const { key } of RUN_FIELDS) expect(readPath(document, key)).not.toBeUndefined();
-      readRunSettings(value);
+      const { config } = parseConfig(value);
+      const again = parseConfig(config);
+      expect(again.config).toEqual(config);
+      // Tools that mean nothing are kept, and named again.
+      expect(again.problems.filter(({ key }) => !/\.(?:deny|allow)\[\d+\]$/.test(key))).toEqual([]);
+      for (const { key } of RUN_FIELDS) expect(readPath(config, key)).not.toBeUndefined();
+      expect(readRunSettings(config)).toEqual(readRunSettings(value));
     }),
   );
 });
 
 test('readRunSettings() gives lists of its own when the defaults are used', () => {
-  (readRunSettings({}).settings.contextFiles as string[]).push('x');
-  expect(readRunSettings({}).settings).toEqual(DEFAULTS);
+  (readRunSettings({}).contextFiles as string[]).push('x');
+  expect(readRunSettings({})).toEqual(DEFAULTS);
 });
