@@ -107,21 +107,7 @@ function isIn(line: string, { words }: SimpleCommand): boolean {
 }
 
 /** A search prints what it finds, and that may be about failures. */
-const SEARCHES = new Set([
-  'grep',
-  'rg',
-  'ag',
-  'cat',
-  'sed',
-  'awk',
-  'less',
-  'find',
-  'git',
-  'gh',
-  'journalctl',
-  'strings',
-  'xxd',
-]);
+const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl strings xxd'.split(' '));
 
 /** What a scanner for secrets says quotes them, unless it refuses the call. */
 function isScan({ line }: FailedCall, text: string): boolean {
@@ -214,21 +200,7 @@ function namesIn(said: string): string[] {
 }
 
 /** Programs that prepare, print or shorten: what fails is another one. */
-const BESIDE = new Set([
-  'echo',
-  'printf',
-  'head',
-  'tail',
-  'true',
-  ':',
-  'sleep',
-  'wc',
-  'sort',
-  'uniq',
-  'tee',
-  'pwd',
-  'cat',
-]);
+const BESIDE = new Set('echo printf head tail true : sleep wc sort uniq tee pwd cat'.split(' '));
 
 /**
  * The simple command that a message is about: the one whose program begins the line, the one that has a word which the

@@ -4,7 +4,7 @@ import type { Db } from './connection.ts';
 import type { Row, Value } from './sqlite.ts';
 
 /**
- * Lessons that a model wrote, in the row of the error that they are about. Beside the states of 003-lessons.sql: a
+ * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
  * 'doubted' one has been contradicted; it is not told, and goes back to the model until the next analysis. What the model
  * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
  */
