@@ -19,6 +19,11 @@ export function readRecord(record: Json, key: string): Json {
   return isRecord(value) ? value : {};
 }
 
+/** The texts of a list; none when it is no list. */
+export function readTexts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
 /** Parses JSON; undefined instead of an exception. */
 export function parseJson(text: string): unknown {
   try {

@@ -229,13 +229,9 @@ export function culpritOf<Command extends SimpleCommand>(
 function noiseOf(call: FailedCall, text: string): Noise | null {
   if (!isShellTool(call.tool) && !call.tool.startsWith('mcp__')) return 'client';
   if (INTERRUPTED.test(text) || INTERRUPTED.test(call.text)) return 'interrupted';
-  if (clientRule(text) !== null) return 'client';
+  if (CLIENT_RULE.test(text)) return 'client';
   if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
   return SECRET.test(text) ? 'secret' : null;
-}
-
-function clientRule(text: string): Noise | null {
-  return CLIENT_RULE.test(text) ? 'client' : null;
 }
 
 /** What the client itself says about a call that it did not make. */

@@ -1,9 +1,10 @@
 import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
 import { adoptTables, settleAdopted } from './adopt.ts';
+import { switchToWal } from './database-file.ts';
 import schema from './schema/knowledge.sql' with { type: 'text' };
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
-import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
+import type { Sqlite } from './sqlite.ts';
 
 const BACKUP_TIMEOUT_MS = 1000;
 
@@ -61,15 +62,6 @@ function makePrivate(paths: StatePaths): void {
   for (const suffix of ['', '-wal', '-shm']) {
     const file = `${paths.database}${suffix}`;
     if (fs.existsSync(file)) fs.chmodSync(file, 0o600);
-  }
-}
-
-/** SQLite does not wait here. Whoever holds the lock is making this database too, and switches it. */
-function switchToWal(sqlite: Sqlite): void {
-  try {
-    sqlite.exec('PRAGMA journal_mode = WAL');
-  } catch (error) {
-    if (!sqliteErrorCode(error)?.startsWith('SQLITE_BUSY')) throw error;
   }
 }
 

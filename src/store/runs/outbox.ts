@@ -5,7 +5,7 @@ import type {
   NewAnnouncement,
 } from '../../core/runs/announcement.ts';
 import type { Turn } from '../../core/runs/turn.ts';
-import type { Row, Sqlite } from '../sqlite.ts';
+import { type Row, type Sqlite, textIn } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 
 export type { Announcement, NewAnnouncement } from '../../core/runs/announcement.ts';
@@ -271,9 +271,9 @@ function readAnnouncement(row: Row): Announcement {
     runId: String(row.run_id),
     turn: Number(row.turn),
     number: Number(row.run_number),
-    label: row.run_label === null ? null : String(row.run_label),
+    label: textIn(row.run_label),
     requester: String(row.requester),
-    requesterSession: row.requester_session === null ? null : String(row.requester_session),
+    requesterSession: textIn(row.requester_session),
     status: String(row.status) as AnnounceStatus,
     result: String(row.result),
     notes: String(row.notes),

@@ -3,7 +3,7 @@ import type { AnnounceState } from '../../core/runs/announcement.ts';
 import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
-import type { Row, Sqlite, Value } from '../sqlite.ts';
+import { numberIn, type Row, type Sqlite, type Value } from '../sqlite.ts';
 import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
 
@@ -241,13 +241,12 @@ function readDelivery(row: Row | undefined): RunListing['delivery'] {
 
 function readSums(row: Row | undefined): Usage {
   if (row === undefined) return NO_USAGE;
-  const number = (value: unknown) => (typeof value === 'number' ? value : null);
-  const costUsd = number(row.cost);
+  const costUsd = numberIn(row.cost);
   return {
-    inputTokens: number(row.tokens_in),
-    outputTokens: number(row.tokens_out),
-    cacheReadTokens: number(row.cache_read),
-    cacheWriteTokens: number(row.cache_write),
+    inputTokens: numberIn(row.tokens_in),
+    outputTokens: numberIn(row.tokens_out),
+    cacheReadTokens: numberIn(row.cache_read),
+    cacheWriteTokens: numberIn(row.cache_write),
     costUsd,
     // Where one of them was reckoned, all of it is no better than that.
     costSource: costUsd === null ? null : row.source === 'priced' ? 'priced' : 'client',
