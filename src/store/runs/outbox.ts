@@ -66,26 +66,20 @@ export type Rewording =
 
 /** Puts a turn's announcement into better words, or drops it; false when it is no longer waiting for that. */
 export function reword(runId: string, turn: number, words: Rewording, db: Sqlite): boolean {
-  const isOpen = "run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?";
+  const [assignments, values] =
+    'skip' in words
+      ? ["state = 'skipped', settled_at = ?", []]
+      : ['result = ?, notes = ?, ready_at = ?', [words.result, words.notes]];
   return db.transaction(() => {
-    const { changes } =
-      'skip' in words
-        ? db.run(
-            `UPDATE outbox SET state = 'skipped', settled_at = ? WHERE ${isOpen}`,
-            words.nowMs,
-            runId,
-            turn,
-            words.nowMs,
-          )
-        : db.run(
-            `UPDATE outbox SET result = ?, notes = ?, ready_at = ? WHERE ${isOpen}`,
-            words.result,
-            words.notes,
-            words.nowMs,
-            runId,
-            turn,
-            words.nowMs,
-          );
+    const { changes } = db.run(
+      `UPDATE outbox SET ${assignments}
+       WHERE run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?`,
+      ...values,
+      words.nowMs,
+      runId,
+      turn,
+      words.nowMs,
+    );
     if (changes > 0) scheduleArchive(runId, db);
     return changes > 0;
   });
