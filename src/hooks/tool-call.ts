@@ -1,5 +1,5 @@
 import { commandFamily } from '../core/command.ts';
-import { type Json, readString } from '../core/guards.ts';
+import { definedOnly, type Json, readString } from '../core/guards.ts';
 import { relativeFile } from '../core/project.ts';
 import type { CallRecord, ToolError } from '../core/recording.ts';
 import { maskSensitivePath, redactSecrets } from '../core/redact.ts';
@@ -169,8 +169,4 @@ function boundedField(input: Json, key: string): string | undefined {
 
 function bounded(text: string, lengthMax = TEXT_LENGTH_MAX): string {
   return cutText(redactSecrets(cleanText(cutText(text, COMMAND_SCANNED_MAX))), lengthMax);
-}
-
-function definedOnly(values: Record<string, string | undefined>): Json {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

@@ -1,3 +1,4 @@
+import { definedOnly } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { AnnounceState } from '../../core/runs/announcement.ts';
 import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
@@ -36,6 +37,7 @@ export type RunFilter = {
   readonly limit: number;
 };
 
+/** Warnings quote what clients say: no secret of theirs is stored. */
 export type RunChanges = {
   readonly sessionId?: string;
   readonly modelObserved?: string;
@@ -156,15 +158,14 @@ export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Ru
 
 /** Enters what became known of a run on the way. */
 export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
-  const columns: Record<string, Value> = {};
-  if (changes.sessionId !== undefined) columns.session_id = changes.sessionId;
-  if (changes.modelObserved !== undefined) columns.model_observed = changes.modelObserved;
-  if (changes.modelResolved !== undefined) columns.model_resolved = changes.modelResolved;
-  if (changes.warning !== undefined) columns.warning = withoutSecrets(changes.warning);
-  if (changes.cwd !== undefined) columns.cwd = changes.cwd;
-  if (changes.worktree !== undefined) {
-    columns.worktree = changes.worktree === null ? null : JSON.stringify(changes.worktree);
-  }
+  const columns = definedOnly<Value>({
+    session_id: changes.sessionId,
+    model_observed: changes.modelObserved,
+    model_resolved: changes.modelResolved,
+    warning: changes.warning && redactSecrets(changes.warning),
+    cwd: changes.cwd,
+    worktree: changes.worktree && JSON.stringify(changes.worktree),
+  });
   const names = Object.keys(columns);
   if (names.length === 0) return;
   const assignments = names.map((name) => `${name} = ?`).join(', ');
@@ -195,7 +196,7 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     permissions: JSON.stringify(run.permissions),
     gaps: JSON.stringify(run.gaps),
     agent_dir: run.agentDir,
-    warning: withoutSecrets(run.warning),
+    warning: run.warning && redactSecrets(run.warning),
     archive_after_ms: run.archiveAfterMs,
     created_at: run.createdAtMs,
   };
@@ -206,11 +207,6 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     ...Object.values(columns),
     run.requester.key,
   );
-}
-
-/** Warnings quote what clients say. */
-function withoutSecrets(text: string | null): string | null {
-  return text === null ? null : redactSecrets(text);
 }
 
 function knownRun(runId: string, db: Sqlite): RunWithTurn {
