@@ -1,6 +1,7 @@
 import { readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { resolutionText } from '../core/resolution.ts';
+import type { Evidence } from '../lessons/lesson.ts';
 import type { Db } from './connection.ts';
 import { type Row, recordIn, textIn, type Value } from './sqlite.ts';
 
@@ -31,13 +32,7 @@ export type ErrorEntry = {
   readonly ts: string;
 };
 
-export type FixEvidence = {
-  readonly sessions: number;
-  readonly agents: number;
-  readonly helped: number;
-  readonly first: string;
-  readonly last: string;
-};
+export type FixEvidence = Pick<Evidence, 'sessions' | 'agents' | 'helped' | 'first' | 'last'>;
 
 export type ErrorFilter = {
   /** Spellings of the project's path; undefined: every project. */
