@@ -207,7 +207,7 @@ export const SECRET_STEMS: readonly string[] = (
   'password passwd passwort passphrase passcode storepass keypass dbpass rootpass userpass adminpass ' +
   'mysqlpass pgpass secret token apikey accesskey privatekey accountkey encryptionkey signingkey authkey ' +
   'servicekey sharedkey masterkey connectionstring credential mnemonic seedphrase recoveryphrase ' +
-  'oauth2bearer 비밀번호 비밀키 비밀열쇠 비번 암호 패스워드 패스프레이즈 인증키 인증번호 인증토큰 서비스키 접근키 액세스키 개인키 시크릿 토큰 api키 복구구문 니모닉'
+  'basicauth httpauth oauth2bearer 비밀번호 비밀키 비밀열쇠 비번 암호 패스워드 패스프레이즈 인증키 인증번호 인증토큰 서비스키 접근키 액세스키 개인키 시크릿 토큰 api키 복구구문 니모닉'
 ).split(' ');
 
 /** The same where they are a word of the name: `DB_PW`, `sudoPass`, `pwd`. */
@@ -239,6 +239,10 @@ export const HARMLESS_NAME =
   'hot|short|composite|unique|candidate|react|item|list|route|menu|arrow|registry|idempotency|dedupe|sort|range|hash)[_.-]?keys?$|' +
   'bypass$|compass$|\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|cc?|h|cpp|cs|swift|vue|svelte|s?css|html?|json|ya?ml|toml|mdx?|txt|sh|sql|lock|pem|env|ini|conf|xml|log|gradle|tf|lua|dart|exs?)$|_pass(?:ed|es|ing)?_?(?:rate|count)|^(?:old)?pwd_?path$|git[_-]?hash|commit|checksum|integrity';
 
+/** What programs call it to let somebody in, or to keep what does. */
+const VERBS =
+  'login|signin|sign-in|logon|unlock|unseal|adduser|useradd|createuser|create-user|add-user|secret|secrets|kv';
+
 /**
  * Where commands and files of programs take a secret: a text that every such place contains (`|` parts several), and the
  * place. `§` is the secret, `~§` one that has to look like a password, `…` any words or none, `_` one word or a part of it,
@@ -262,7 +266,13 @@ export const SECRET_PLACES: readonly (readonly [near: string, place: string])[] 
   ['mongo', 'mongosh|mongo ~§'],
   ['redis-cli|valkey-cli|keydb-cli', 'redis-cli|valkey-cli|keydb-cli … -a|--pass|AUTH|auth|requirepass §'],
   ['etcdctl', 'etcdctl … --user _:§'],
-  ['set-initial-password', 'set-initial-password §'],
+  ['-password', 'set-initial-password|reset-admin-password|reset-password|change-password §'],
+  ['<<<', '<<< ~§'],
+  [
+    'couchbase-cli|crackmapexec|netexec|evil-winrm|ftpput|dsconf|impacket',
+    'couchbase-cli|crackmapexec|netexec|evil-winrm|ftpput|dsconf|impacket-psexec … -p|-w §',
+  ],
+  ['codecov|cloudflared', 'codecov|cloudflared … -t|install §'],
   [
     'set-password|change|add|create|set',
     'set-password|change_password|add_user|create_user|set_password _ §',
@@ -379,6 +389,10 @@ export const SECRET_PLACES: readonly (readonly [near: string, place: string])[] 
   ['with|WITH|set|SET|encrypted|ENCRYPTED', "with|WITH|set|SET|encrypted|ENCRYPTED password|PASSWORD '§"],
   ['thin:', 'conn|connect … thin:_/§@'],
   ['oracle:thin:', 'oracle:thin:_/§@'],
+  ['mosquitto', 'mosquitto_pub|mosquitto_sub|mosquitto_rr … -P|--pw §'],
+  ['openssl', 'openssl … -k|-K §'],
+  ['<(', '<(echo|<(printf ~§'],
+  ...['~§', '_ ~§', '_ _ ~§'].map((rest): [string, string] => [VERBS, `${VERBS}|login_ ${rest}`]),
   ['setx', 'setx ¶ §'],
   ['set|add|put', 'set|add|put ¶ ~§'],
   ['ConvertTo-SecureString', 'ConvertTo-SecureString §'],
