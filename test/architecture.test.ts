@@ -55,8 +55,8 @@ test('the imports of every file are read', () => {
   expect(MODULES.length).toBeGreaterThan(40);
   expect(EDGES.length).toBeGreaterThan(150);
   expect(EDGES).toContainEqual({ from: 'main.ts', to: 'cli/run.ts', isDynamic: true });
-  expect(EDGES).toContainEqual({ from: 'store/db.ts', to: '#sqlite' });
-  expect(EDGES).toContainEqual({ from: 'store/migrate.ts', to: 'store/schema/001-foundation.sql' });
+  expect(EDGES).toContainEqual({ from: 'store/connection.ts', to: '#sqlite' });
+  expect(EDGES).toContainEqual({ from: 'store/migrate.ts', to: 'store/schema/knowledge.sql' });
   for (const { from, to } of EDGES) {
     if (!/^(?:node:|bun:|#|@modelcontextprotocol\/|@decimalturn\/|[a-z-]+\d?$)/.test(to))
       expect(`${from} → ${to}: ${FILES.includes(to)}`).toEndWith('true');

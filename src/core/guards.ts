@@ -19,6 +19,18 @@ export function readRecord(record: Json, key: string): Json {
   return isRecord(value) ? value : {};
 }
 
+/** The texts of a list; none when it is no list. */
+export function readTexts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+/** The properties that have a value. */
+export function definedOnly<T>(record: Readonly<Record<string, T | undefined>>): Record<string, T> {
+  const defined: Record<string, T> = {};
+  for (const [key, value] of Object.entries(record)) if (value !== undefined) defined[key] = value;
+  return defined;
+}
+
 /** Parses JSON; undefined instead of an exception. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,27 +1,28 @@
-/** The hooks of the product: which client event runs which script, as the seeds name them. */
-export type HookName =
-  | 'prompt-logger'
-  | 'pre-tool-guide'
-  | 'tool-logger'
-  | 'error-logger'
-  | 'batch-logger'
-  | 'subagent-context'
-  | 'subagent-tracker'
-  | 'stop-tracker'
-  | 'session-analyzer'
-  | 'session-summary';
+/**
+ * The hooks of the product, as they are registered for each call: which client event runs which script, as the seeds name
+ * them. `Task` was renamed `Agent` in 2.1.63; both are listed because the matcher is compared with the name that the client
+ * at hand uses.
+ */
+const LIST = [
+  { name: 'prompt-logger', event: 'UserPromptSubmit', timeoutSeconds: 5 },
+  {
+    name: 'pre-tool-guide',
+    event: 'PreToolUse',
+    timeoutSeconds: 5,
+    matcher: 'Edit|Write|MultiEdit|NotebookEdit|Bash|Task|Agent',
+  },
+  { name: 'tool-logger', event: 'PostToolUse', timeoutSeconds: 5 },
+  { name: 'error-logger', event: 'PostToolUseFailure', timeoutSeconds: 5 },
+  { name: 'batch-logger', event: 'PostToolBatch', timeoutSeconds: 5 },
+  { name: 'subagent-context', event: 'SubagentStart', timeoutSeconds: 5 },
+  { name: 'subagent-tracker', event: 'SubagentStop', timeoutSeconds: 10, isAsync: true },
+  { name: 'stop-tracker', event: 'Stop', timeoutSeconds: 10, isAsync: true },
+  { name: 'session-analyzer', event: 'SessionStart', timeoutSeconds: 10 },
+  { name: 'session-summary', event: 'SessionEnd', timeoutSeconds: 10 },
+] as const;
 
-export type HookEventName =
-  | 'UserPromptSubmit'
-  | 'PreToolUse'
-  | 'PostToolUse'
-  | 'PostToolUseFailure'
-  | 'PostToolBatch'
-  | 'SubagentStart'
-  | 'SubagentStop'
-  | 'Stop'
-  | 'SessionStart'
-  | 'SessionEnd';
+export type HookName = (typeof LIST)[number]['name'];
+export type HookEventName = (typeof LIST)[number]['event'];
 
 export type HookRegistration = {
   readonly name: HookName;
@@ -40,27 +41,7 @@ export type HookRegistration = {
 export const HOOK_MODES = ['session', 'per-call'] as const;
 export type HookMode = (typeof HOOK_MODES)[number];
 
-/**
- * All hooks, as they are registered for each call. `Task` was renamed `Agent` in 2.1.63; both are listed because the matcher is compared with the name that the
- * client at hand uses.
- */
-export const HOOKS: readonly HookRegistration[] = [
-  { name: 'prompt-logger', event: 'UserPromptSubmit', timeoutSeconds: 5 },
-  {
-    name: 'pre-tool-guide',
-    event: 'PreToolUse',
-    timeoutSeconds: 5,
-    matcher: 'Edit|Write|MultiEdit|NotebookEdit|Bash|Task|Agent',
-  },
-  { name: 'tool-logger', event: 'PostToolUse', timeoutSeconds: 5 },
-  { name: 'error-logger', event: 'PostToolUseFailure', timeoutSeconds: 5 },
-  { name: 'batch-logger', event: 'PostToolBatch', timeoutSeconds: 5 },
-  { name: 'subagent-context', event: 'SubagentStart', timeoutSeconds: 5 },
-  { name: 'subagent-tracker', event: 'SubagentStop', timeoutSeconds: 10, isAsync: true },
-  { name: 'stop-tracker', event: 'Stop', timeoutSeconds: 10, isAsync: true },
-  { name: 'session-analyzer', event: 'SessionStart', timeoutSeconds: 10 },
-  { name: 'session-summary', event: 'SessionEnd', timeoutSeconds: 10 },
-];
+export const HOOKS: readonly HookRegistration[] = LIST;
 
 const ONLY_PER_CALL: readonly HookName[] = ['tool-logger', 'batch-logger'];
 

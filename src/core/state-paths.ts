@@ -1,36 +1,5 @@
 /** Where everything of ours lives: every path of the product comes from here. */
-export type StatePaths = {
-  /** `~/.self-generation`, 0700. */
-  readonly home: string;
-  readonly hooks: string;
-  readonly binary: string;
-  readonly config: string;
-  readonly manifest: string;
-  readonly data: string;
-  readonly database: string;
-  /** Exists exactly while recordings wait for a writer that gets the lock. */
-  readonly spool: string;
-  /** Notes of what sub-agents were given, until a writer takes them in. */
-  readonly given: string;
-  /** What the sub-agents that start next are to do. */
-  readonly tasks: string;
-  readonly hookLog: string;
-  /** Failures around background runs. */
-  readonly runsLog: string;
-  /** The last session whose transcript could not be read. */
-  readonly unreadNote: string;
-  /** Hook scripts that earlier versions wrote for suggestions. Nothing runs them. */
-  readonly scripts: string;
-  /** One file per client event; its content is the time at which the event last came in. */
-  readonly heartbeats: string;
-  readonly backups: string;
-  readonly runsDatabase: string;
-  /** One directory for each background run: prompts, output, the clients' own files. */
-  readonly runs: string;
-  /** A file named after each requester that has announcements waiting: hooks look no further without it. */
-  readonly inboxMarks: string;
-  readonly worktrees: string;
-};
+export type StatePaths = Readonly<ReturnType<typeof pathsBelow>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,8 +11,13 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
   const override = absolute(env.SELF_GENERATION_HOME);
   const user = absolute(env.HOME) ?? (platform === 'win32' ? absolute(env.USERPROFILE) : undefined);
   const home = override ?? (user === undefined ? undefined : `${user === '/' ? '' : user}/.self-generation`);
-  if (home === undefined) return undefined;
-  const executable = platform === 'win32' ? 'self-generation.exe' : 'self-generation';
+  return home === undefined
+    ? undefined
+    : pathsBelow(home, platform === 'win32' ? 'self-generation.exe' : 'self-generation');
+}
+
+/** The home is `~/.self-generation`, 0700. */
+function pathsBelow(home: string, executable: string) {
   return {
     home,
     hooks: `${home}/hooks`,
@@ -52,17 +26,26 @@ export function statePaths(env: Environment, platform: string): StatePaths | und
     manifest: `${home}/install.json`,
     data: `${home}/data`,
     database: `${home}/data/self-gen.db`,
+    /** Exists exactly while recordings wait for a writer that gets the lock. */
     spool: `${home}/spool`,
+    /** Notes of what sub-agents were given, until a writer takes them in. */
     given: `${home}/given`,
+    /** What the sub-agents that start next are to do. */
     tasks: `${home}/tasks`,
     hookLog: `${home}/logs/hooks.log`,
+    /** Failures around background runs. */
     runsLog: `${home}/logs/runs.log`,
+    /** The last session whose transcript could not be read. */
     unreadNote: `${home}/logs/unread.json`,
+    /** Hook scripts that earlier versions wrote for suggestions. Nothing runs them. */
     scripts: `${home}/hooks/auto`,
+    /** One file per client event; its content is the time at which the event last came in. */
     heartbeats: `${home}/heartbeats`,
     backups: `${home}/backups`,
     runsDatabase: `${home}/data/runs.db`,
+    /** One directory for each background run: prompts, output, the clients' own files. */
     runs: `${home}/runs`,
+    /** A file named after each requester that has announcements waiting: hooks look no further without it. */
     inboxMarks: `${home}/inbox`,
     worktrees: `${home}/worktrees`,
   };

@@ -1,5 +1,5 @@
 import { fingerprint } from './fingerprint.ts';
-import { isRecord, type Json, readRecord, readString } from './guards.ts';
+import { isRecord, type Json, readRecord, readString, readTexts } from './guards.ts';
 import { describeDeclaration, type HookDeclaration, readDeclaration } from './hook-declaration.ts';
 import { cleanText, cutText, oneLine } from './text.ts';
 
@@ -178,8 +178,7 @@ export function readLessonEvidence(value: Json): LessonEvidence {
 }
 
 function texts(value: unknown, most: number, lengthMax: number): string[] {
-  const list = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
-  return list
+  return readTexts(value)
     .map((one) => cutText(oneLine(one), lengthMax))
     .filter((one) => one !== '')
     .slice(0, most);

@@ -18,11 +18,8 @@ export type Decision = {
   /** Old rows are removed after the recording. */
   readonly prune?: true;
   /** The log is analysed by a process of its own, which nobody waits for. */
-  readonly launch?: Launch;
+  readonly launch?: { readonly kind: 'analysis'; readonly projectPath: string };
 };
-
-/** An analysis of this project's log. */
-export type Launch = { readonly kind: 'analysis'; readonly projectPath: string };
 
 export const NOTHING: Decision = {};
 

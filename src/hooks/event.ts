@@ -65,31 +65,24 @@ export function parseHookEvent(value: unknown, name?: HookEvent['name']): HookEv
     agentId: readName(value, 'agent_id') || null,
     agentType: readName(value, 'agent_type') ?? null,
   };
+  const call = toolCall(value);
   switch (name ?? readString(value, 'hook_event_name')) {
     case 'UserPromptSubmit': {
       const prompt = readString(value, 'prompt');
       return prompt === undefined ? undefined : { ...common, name: 'UserPromptSubmit', prompt };
     }
     case 'PreToolUse':
-      return withToolCall(value, (call) => ({ ...common, name: 'PreToolUse', ...call }));
-    case 'PostToolUse':
-      return withToolCall(value, (call) => ({
-        ...common,
-        name: 'PostToolUse',
-        isUnfinished: isUnfinished(value, call),
-        output: printedOf(readRecord(value, 'tool_response')),
-        ...call,
-      }));
+      return call && { ...common, name: 'PreToolUse', ...call };
+    case 'PostToolUse': {
+      const output = printedOf(readRecord(value, 'tool_response'));
+      return (
+        call && { ...common, name: 'PostToolUse', isUnfinished: isUnfinished(value, call), output, ...call }
+      );
+    }
     case 'PostToolUseFailure': {
       const error = readString(value, 'error') ?? '';
       const isInterrupt = value.is_interrupt === true;
-      return withToolCall(value, (call) => ({
-        ...common,
-        name: 'PostToolUseFailure',
-        error,
-        isInterrupt,
-        ...call,
-      }));
+      return call && { ...common, name: 'PostToolUseFailure', error, isInterrupt, ...call };
     }
     case 'PostToolBatch':
       return { ...common, name: 'PostToolBatch', calls: batchCalls(value) };
@@ -146,11 +139,6 @@ const OUTPUT_LENGTH_MAX = 2000;
 function printedOf(response: Json): string {
   const printed = [readString(response, 'stdout'), readString(response, 'stderr')].filter(Boolean).join('\n');
   return printed.length > OUTPUT_LENGTH_MAX ? '' : printed;
-}
-
-function withToolCall(value: Json, build: (call: ToolCall) => HookEvent): HookEvent | undefined {
-  const call = toolCall(value);
-  return call && build(call);
 }
 
 function toolCall(value: Json): ToolCall | undefined {

@@ -17,7 +17,7 @@ import { isSpoolWaiting, spool } from '../store/spool.ts';
 import { expireSuggestions } from '../store/suggestions.ts';
 import { noteTask } from '../store/task-note.ts';
 import { decideOther } from './decide-other.ts';
-import type { Decision, FullContext, Launch, Reply } from './decision.ts';
+import type { Decision, FullContext, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
 import {
   attempt,
@@ -166,12 +166,11 @@ function decideAndRecord(deciding: Deciding, forWriting: Writing): Reply | undef
   }
   const { launch, task } = decision ?? {};
   if (task && pathExists(run.paths.home)) noteTask(task, run.paths);
-  if (launch) attempt(run, () => startDetached(analysisArguments(launch), run.paths));
+  if (launch)
+    attempt(run, () =>
+      startDetached(['analyze', '--session-end', '--project', launch.projectPath], run.paths),
+    );
   return decision?.reply;
-}
-
-function analysisArguments({ projectPath }: Launch): string[] {
-  return ['analyze', '--session-end', '--project', projectPath];
 }
 
 /** Events at which a session is told besides. */

@@ -1,4 +1,4 @@
-import { isRecord, type Json } from '../core/guards.ts';
+import { isRecord, type Json, readTexts } from '../core/guards.ts';
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
@@ -139,9 +139,7 @@ function toolCounts(value: unknown): [string, number][] {
 
 /** The texts of a list that no agent takes for an order. */
 function texts(value: unknown): string[] {
-  return Array.isArray(value)
-    ? value.filter((one): one is string => typeof one === 'string' && one !== '' && !isInstructionShaped(one))
-    : [];
+  return readTexts(value).filter((one) => one !== '' && !isInstructionShaped(one));
 }
 
 function item(value: unknown): string {

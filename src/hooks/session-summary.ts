@@ -26,10 +26,6 @@ export function decideSessionEnd(event: HookEventOf<'SessionEnd'>, context: Hook
 
 /** Where lessons are wanted, a failing call is something to learn from, whatever was asked. */
 function isWorthwhile(sessionId: string, withLessons: boolean, db: Db): boolean {
-  if (countPrompts(sessionId, db) >= PROMPTS_MIN) return true;
+  if (recentPrompts(sessionId, EVENTS_LOOKED_AT, db).length >= PROMPTS_MIN) return true;
   return withLessons && queryEvents({ sessionId, type: 'tool_error', limit: 1 }, db).length > 0;
-}
-
-function countPrompts(sessionId: string, db: Db): number {
-  return recentPrompts(sessionId, EVENTS_LOOKED_AT, db).length;
 }

@@ -1,5 +1,5 @@
 import { commandFamily } from '../core/command.ts';
-import { type Json, readString } from '../core/guards.ts';
+import { definedOnly, type Json, readString } from '../core/guards.ts';
 import { relativeFile } from '../core/project.ts';
 import type { CallRecord, ToolError } from '../core/recording.ts';
 import { maskSensitivePath, redactSecrets } from '../core/redact.ts';
@@ -52,13 +52,11 @@ export function callRecord(call: Call, project: Project): CallRecord {
 function callLine({ tool, input }: Pick<Call, 'tool' | 'input'>): string | null {
   if (isShellTool(tool)) {
     const command = readString(input, 'command');
-    return command === undefined
-      ? null
-      : cutText(redactSecrets(cleanText(cutText(command, COMMAND_SCANNED_MAX))), LINE_LENGTH_MAX);
+    return command === undefined ? null : bounded(command, LINE_LENGTH_MAX);
   }
   if (isFileTool(tool) || isAgentTool(tool)) return null;
-  const words = cutText(JSON.stringify(input), COMMAND_SCANNED_MAX);
-  return words === '{}' ? null : cutText(redactSecrets(cleanText(words)), INPUT_LENGTH_MAX);
+  const words = JSON.stringify(input);
+  return words === '{}' ? null : bounded(words, INPUT_LENGTH_MAX);
 }
 
 function directoryOf(cwd: string, project: Project): string {
@@ -169,10 +167,6 @@ function boundedField(input: Json, key: string): string | undefined {
   return value === undefined ? undefined : bounded(value);
 }
 
-function bounded(text: string): string {
-  return cutText(redactSecrets(cleanText(cutText(text, COMMAND_SCANNED_MAX))), TEXT_LENGTH_MAX);
-}
-
-function definedOnly(values: Record<string, string | undefined>): Json {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+function bounded(text: string, lengthMax = TEXT_LENGTH_MAX): string {
+  return cutText(redactSecrets(cleanText(cutText(text, COMMAND_SCANNED_MAX))), lengthMax);
 }

@@ -107,21 +107,7 @@ function isIn(line: string, { words }: SimpleCommand): boolean {
 }
 
 /** A search prints what it finds, and that may be about failures. */
-const SEARCHES = new Set([
-  'grep',
-  'rg',
-  'ag',
-  'cat',
-  'sed',
-  'awk',
-  'less',
-  'find',
-  'git',
-  'gh',
-  'journalctl',
-  'strings',
-  'xxd',
-]);
+const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl strings xxd'.split(' '));
 
 /** What a scanner for secrets says quotes them, unless it refuses the call. */
 function isScan({ line }: FailedCall, text: string): boolean {
@@ -214,21 +200,7 @@ function namesIn(said: string): string[] {
 }
 
 /** Programs that prepare, print or shorten: what fails is another one. */
-const BESIDE = new Set([
-  'echo',
-  'printf',
-  'head',
-  'tail',
-  'true',
-  ':',
-  'sleep',
-  'wc',
-  'sort',
-  'uniq',
-  'tee',
-  'pwd',
-  'cat',
-]);
+const BESIDE = new Set('echo printf head tail true : sleep wc sort uniq tee pwd cat'.split(' '));
 
 /**
  * The simple command that a message is about: the one whose program begins the line, the one that has a word which the
@@ -257,13 +229,9 @@ export function culpritOf<Command extends SimpleCommand>(
 function noiseOf(call: FailedCall, text: string): Noise | null {
   if (!isShellTool(call.tool) && !call.tool.startsWith('mcp__')) return 'client';
   if (INTERRUPTED.test(text) || INTERRUPTED.test(call.text)) return 'interrupted';
-  if (clientRule(text) !== null) return 'client';
+  if (CLIENT_RULE.test(text)) return 'client';
   if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
   return SECRET.test(text) ? 'secret' : null;
-}
-
-function clientRule(text: string): Noise | null {
-  return CLIENT_RULE.test(text) ? 'client' : null;
 }
 
 /** What the client itself says about a call that it did not make. */

@@ -26,6 +26,8 @@ type Shell = LoggedCall & {
 };
 /** A command and where it ran, relative to the project. */
 type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
+/** What an agent did, or was told. */
+type Entry = Shell | LoggedCall | LoggedPrompt;
 type FailedShell = Shell & { readonly outcome: Failed };
 
 /** Something that helped once. */
@@ -87,11 +89,8 @@ export function learn(
 }
 
 /** One after the other what each agent did, in each of its sessions. */
-function streamsOf(
-  log: readonly (LoggedCall | LoggedPrompt)[],
-  root: string,
-): (Shell | LoggedCall | LoggedPrompt)[][] {
-  const streams = new Map<string, (Shell | LoggedCall | LoggedPrompt)[]>();
+function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[], root: string): Entry[][] {
+  const streams = new Map<string, Entry[]>();
   for (const entry of log) {
     const name = entry.kind === 'prompt' ? `${entry.session}\n` : `${entry.session}\n${entry.agent ?? ''}`;
     const stream = streams.get(name) ?? [];
@@ -120,7 +119,7 @@ function culpritAmong(commands: readonly Placed[], outcome: Outcome): Placed | u
   return culprit === undefined || isOutside(culprit.place) ? undefined : culprit;
 }
 
-function isShell(entry: Shell | LoggedCall | LoggedPrompt): entry is Shell {
+function isShell(entry: Entry): entry is Shell {
   return 'commands' in entry;
 }
 
@@ -200,7 +199,7 @@ function tallyOf(shells: readonly Shell[]): Tally {
 }
 
 /** What helped in one agent's work. */
-function observe(stream: readonly (Shell | LoggedCall | LoggedPrompt)[], mayTell: MayTell): Observation[] {
+function observe(stream: readonly Entry[], mayTell: MayTell): Observation[] {
   const found: Observation[] = [];
   stream.forEach((entry, index) => {
     if (entry.kind !== 'call' || !isShell(entry) || !isFailed(entry)) return;
@@ -215,7 +214,7 @@ function observe(stream: readonly (Shell | LoggedCall | LoggedPrompt)[], mayTell
 }
 
 /** The shell calls that follow, as far as nothing else can have helped: a prompt, or a change of a file. */
-function untilInterrupted(stream: readonly (Shell | LoggedCall | LoggedPrompt)[], from: number): Shell[] {
+function untilInterrupted(stream: readonly Entry[], from: number): Shell[] {
   const calls: Shell[] = [];
   for (const entry of stream.slice(from)) {
     if (entry.kind === 'prompt' || calls.length >= FIXER_CALLS) break;

@@ -9,7 +9,7 @@ import type { Row, Sqlite } from './sqlite.ts';
  */
 export function adoptTables(sqlite: Sqlite): void {
   for (const table of Object.keys(TABLES)) dropAttached(sqlite, table);
-  dropOldSearch(sqlite);
+  dropRebuilt(sqlite);
   for (const [table, columns] of Object.entries(TABLES)) adoptTable(sqlite, table, columns);
   redactAdopted(sqlite);
   dropDuplicates(sqlite);
@@ -50,6 +50,11 @@ const TABLES: Record<string, Record<string, Column>> = {
     project_path: { definition: "TEXT NOT NULL DEFAULT ''", missing: "''" },
     seen_count: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
     shown_count: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
+    said: optional('TEXT'),
+    state: optional('TEXT'),
+    sessions: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
+    evidence: optional('JSON'),
+    shared: optional('TEXT'),
   },
   analysis_cache: {
     id: ID,
@@ -79,9 +84,9 @@ function dropAttached(sqlite: Sqlite, table: string): void {
   for (const { type, name } of attached) sqlite.exec(`DROP ${type} IF EXISTS ${quote(String(name))}`);
 }
 
-/** Search indexes are built anew; our own are here when a dump was restored, which loses the version. */
-function dropOldSearch(sqlite: Sqlite): void {
-  for (const name of ['events_fts', 'event_text', 'error_kb_text']) {
+/** Search indexes are built anew; our own are here when a dump was restored, which loses the version. Places are as well. */
+function dropRebuilt(sqlite: Sqlite): void {
+  for (const name of ['events_fts', 'event_text', 'error_kb_text', 'imports', 'open_errors', 'error_files']) {
     try {
       sqlite.exec(`DROP TABLE IF EXISTS ${name}`);
     } catch {
@@ -90,7 +95,6 @@ function dropOldSearch(sqlite: Sqlite): void {
   }
 }
 
-/** Of our own table, restored from a dump, the columns are left out that a migration is going to add. */
 function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Column>): void {
   const found = new Map(
     sqlite.all('SELECT * FROM pragma_table_info(?)', table).map((row) => [String(row.name), row]),
@@ -98,8 +102,7 @@ function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Colum
   if (found.size === 0) return;
   const definition = String(sqlite.get('SELECT sql FROM sqlite_schema WHERE name = ?', table)?.sql);
   const lacking = Object.keys(columns).filter((name) => !found.has(name));
-  const isOurs = table === 'error_kb' && found.has('evidence');
-  if (!isOurs && !CONSTRAINED.test(definition) && isMendable(found, columns, lacking)) {
+  if (!CONSTRAINED.test(definition) && isMendable(found, columns, lacking)) {
     for (const name of lacking) {
       sqlite.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${columns[name]?.definition}`);
     }
@@ -192,6 +195,23 @@ function dropDuplicates(sqlite: Sqlite): void {
     sqlite.exec(`DELETE FROM analysis_cache WHERE input_hash IS NOT NULL AND id NOT IN (
       SELECT MAX(id) FROM analysis_cache GROUP BY project, days, input_hash)`);
   }
+}
+
+/** What is left to do when the schema's own tables, indexes and triggers are there. */
+export function settleAdopted(sqlite: Sqlite): void {
+  sqlite.exec(`
+    -- What others learnt is not told; what a person wrote is, and of an error without a project everywhere.
+    UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0
+      WHERE resolution IS NOT NULL AND resolved_by IS NOT 'user' AND evidence IS NULL;
+    UPDATE error_kb SET shared = resolution
+      WHERE project_path = '' AND resolved_by = 'user' AND typeof(resolution) = 'text';
+    -- The search indexes have no rows yet that were there before their triggers.
+    INSERT INTO event_text(rowid, text)
+      SELECT id, COALESCE(json_extract(data, '$.text'), json_extract(data, '$.error')) FROM events
+      WHERE json_valid(data) AND COALESCE(json_extract(data, '$.text'), json_extract(data, '$.error')) IS NOT NULL;
+    INSERT INTO error_kb_text(rowid, error, files) SELECT id, error_normalized, '' FROM error_kb;
+    UPDATE error_kb SET error_raw = error_raw;
+  `);
 }
 
 function hasTable(sqlite: Sqlite, table: string): boolean {

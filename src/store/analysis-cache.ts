@@ -2,17 +2,13 @@ import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 
-/** A suggestion as a model wrote it: nothing about it is certain. */
-export type CachedSuggestion = Json;
-
 export type Analysis = {
   readonly ts: string;
   /** Empty when the row belongs to no path. */
   readonly projectPath: string;
-  readonly suggestions: readonly CachedSuggestion[];
+  /** As a model wrote them: nothing about them is certain. */
+  readonly suggestions: readonly Json[];
 };
-
-export type CachedAnalysisQuery = { readonly projectPath: string | null; readonly now: Date };
 
 const MS_PER_HOUR = 3_600_000;
 const ROWS_MAX = 5;
@@ -24,7 +20,7 @@ const ROWS_MAX = 5;
 export function getCachedAnalysis(
   hours: number,
   project: string,
-  { projectPath, now }: CachedAnalysisQuery,
+  { projectPath, now }: { readonly projectPath: string | null; readonly now: Date },
   db: Db,
 ): Analysis | null {
   if (!db.shape.has('analysis_cache', 'analysis') || !db.shape.has('analysis_cache', 'ts')) return null;
@@ -46,7 +42,7 @@ export function getCachedAnalysis(
 function readAnalysis({ ts, analysis, path }: Row): Analysis | undefined {
   const parsed = typeof analysis === 'string' ? parseJson(analysis) : undefined;
   if (!isRecord(parsed) || !Array.isArray(parsed.suggestions)) return undefined;
-  const suggestions: CachedSuggestion[] = [];
+  const suggestions: Json[] = [];
   for (const suggestion of parsed.suggestions) if (isRecord(suggestion)) suggestions.push(suggestion);
   return { ts: String(ts), projectPath: typeof path === 'string' ? path : '', suggestions };
 }

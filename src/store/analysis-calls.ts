@@ -96,8 +96,6 @@ function readCall(row: Row): AnalysedCall | undefined {
   };
 }
 
-export type ShellLine = { readonly id: string; readonly line: string };
-
 const LINES_MAX = 5000;
 
 /**
@@ -107,7 +105,7 @@ const LINES_MAX = 5000;
 export function shellLines(
   { projectPath, text, outcome }: { projectPath: string; text: string; outcome: 'worked' | 'failed' },
   db: Db,
-): ShellLine[] {
+): { readonly id: string; readonly line: string }[] {
   return db.sqlite
     .all(
       `SELECT json_extract(data, '$.toolUseId') AS id, json_extract(data, '$.line') AS line FROM events

@@ -1,6 +1,6 @@
 import { identityIn, identityText, type ProcessIdentity } from '../core/runs/turn.ts';
 import type { Db } from './connection.ts';
-import type { Row } from './sqlite.ts';
+import { numberIn, type Row, textIn } from './sqlite.ts';
 
 /** The ledger of analyses: each attempt is a row, with its cost or the reason why it failed. */
 export type AnalysisRun = {
@@ -17,21 +17,15 @@ export type AnalysisRun = {
   readonly promptBytes: number | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
-  /** Null when the client does not say. */
+  /** Null: not known, which counts as what was granted. 0 when no client was started. */
   readonly costUsd: number | null;
   readonly suggestionCount: number | null;
 };
 
-export type RunRequest = {
-  readonly ts: string;
+export type RunRequest = Pick<AnalysisRun, 'ts' | 'trigger' | 'project' | 'days' | 'cli' | 'model'> & {
   /** Who holds the lock as long as it lives. */
   readonly process: ProcessIdentity;
-  readonly trigger: AnalysisRun['trigger'];
-  readonly project: string;
   readonly projectPath: string;
-  readonly days: number;
-  readonly cli: string;
-  readonly model: string | null;
 };
 
 /** When an analysis may start. Dates are ISO times. */
@@ -174,18 +168,8 @@ export function enterClient(id: number, client: ProcessIdentity, db: Db): void {
   );
 }
 
-export type RunEnd = {
-  readonly ts: string;
-  readonly status: 'done' | 'failed';
-  readonly reason: string | null;
-  readonly model: string | null;
-  readonly promptBytes: number | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  /** Null: not known, which counts as what was granted. 0 when no client was started. */
-  readonly costUsd: number | null;
-  readonly suggestionCount: number | null;
-};
+export type RunEnd = Omit<AnalysisRun, keyof RunRequest | 'id' | 'endedTs' | 'status'> &
+  Pick<AnalysisRun, 'ts' | 'model'> & { readonly status: 'done' | 'failed' };
 
 /** Enters how a run ended. */
 export function endRun(id: number, end: RunEnd, db: Db): void {
@@ -211,23 +195,21 @@ export function listRuns(limit: number, db: Db): AnalysisRun[] {
 }
 
 function readRun(row: Row): AnalysisRun {
-  const number = (value: unknown) => (typeof value === 'number' ? value : null);
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
   return {
     id: Number(row.id),
     ts: String(row.ts),
-    endedTs: text(row.ended_ts),
+    endedTs: textIn(row.ended_ts),
     trigger: row.trigger === 'session-end' ? 'session-end' : 'command',
     status: row.status === 'running' ? 'running' : row.status === 'done' ? 'done' : 'failed',
-    reason: text(row.reason),
+    reason: textIn(row.reason),
     project: String(row.project),
     days: Number(row.days),
     cli: String(row.cli),
-    model: text(row.model),
-    promptBytes: number(row.prompt_bytes),
-    inputTokens: number(row.input_tokens),
-    outputTokens: number(row.output_tokens),
-    costUsd: number(row.cost_usd),
-    suggestionCount: number(row.suggestion_count),
+    model: textIn(row.model),
+    promptBytes: numberIn(row.prompt_bytes),
+    inputTokens: numberIn(row.input_tokens),
+    outputTokens: numberIn(row.output_tokens),
+    costUsd: numberIn(row.cost_usd),
+    suggestionCount: numberIn(row.suggestion_count),
   };
 }

@@ -23,11 +23,20 @@ export function ownDb(sqlite: Sqlite): Db {
 
 /** Opens the knowledge database for reading; undefined when there is none. Never creates or changes it. */
 export function openForReading(paths: StatePaths, busyTimeoutMs: number): Db | undefined {
+  return openToRead(paths.database, busyTimeoutMs, describeDb);
+}
+
+/** Opens any of our databases for reading, and gives what a first look makes of it; undefined when there is none. */
+export function openToRead<T>(
+  file: string,
+  busyTimeoutMs: number,
+  look: (sqlite: Sqlite) => T,
+): T | undefined {
   for (const mode of ['read', 'snapshot'] as const) {
     let sqlite: Sqlite | undefined;
     try {
-      sqlite = openSqlite(paths.database, { mode, busyTimeoutMs });
-      return describeDb(sqlite);
+      sqlite = openSqlite(file, { mode, busyTimeoutMs });
+      return look(sqlite);
     } catch (error) {
       sqlite?.close();
       // A database in a read-only directory has no place for SQLite's lock files: then it is read as it stands.

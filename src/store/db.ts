@@ -1,8 +1,7 @@
-import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
-import { type Db, isUnopenable, openForReading, ownDb } from './connection.ts';
+import { type Db, openForReading, ownDb } from './connection.ts';
+import { openForWriting } from './database-file.ts';
 import { migrate } from './migrate.ts';
-import type { Sqlite } from './sqlite.ts';
 
 export type DbOptions = {
   readonly mode: 'read' | 'write';
@@ -19,7 +18,7 @@ export function getDb(paths: StatePaths, options: DbOptions & { mode: 'write' })
 export function getDb(paths: StatePaths, options: DbOptions): Db | undefined;
 export function getDb(paths: StatePaths, options: DbOptions): Db | undefined {
   if (options.mode === 'read') return openForReading(paths, options.busyTimeoutMs);
-  const sqlite = openForWriting(paths, options.busyTimeoutMs);
+  const sqlite = openForWriting(paths.database, options.busyTimeoutMs);
   try {
     migrate(sqlite, paths, options.migrationBytesMax ?? Number.POSITIVE_INFINITY);
     sqlite.exec('PRAGMA synchronous = NORMAL');
@@ -27,15 +26,5 @@ export function getDb(paths: StatePaths, options: DbOptions): Db | undefined {
   } catch (error) {
     sqlite.close();
     throw error;
-  }
-}
-
-function openForWriting(paths: StatePaths, busyTimeoutMs: number): Sqlite {
-  try {
-    return openSqlite(paths.database, { mode: 'write', busyTimeoutMs });
-  } catch (error) {
-    if (!isUnopenable(error)) throw error;
-    process.getBuiltinModule('node:fs').mkdirSync(paths.data, { recursive: true, mode: 0o700 });
-    return openSqlite(paths.database, { mode: 'write', busyTimeoutMs });
   }
 }

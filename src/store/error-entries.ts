@@ -1,8 +1,9 @@
-import { isRecord, type Json, parseJson, readString } from '../core/guards.ts';
+import { readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { resolutionText } from '../core/resolution.ts';
+import type { Evidence } from '../lessons/lesson.ts';
 import type { Db } from './connection.ts';
-import type { Row, Value } from './sqlite.ts';
+import { type Row, recordIn, textIn, type Value } from './sqlite.ts';
 
 /** Errors as a person sees them: never on a hook's path. */
 export type ErrorEntry = {
@@ -31,13 +32,7 @@ export type ErrorEntry = {
   readonly ts: string;
 };
 
-export type FixEvidence = {
-  readonly sessions: number;
-  readonly agents: number;
-  readonly helped: number;
-  readonly first: string;
-  readonly last: string;
-};
+export type FixEvidence = Pick<Evidence, 'sessions' | 'agents' | 'helped' | 'first' | 'last'>;
 
 export type ErrorFilter = {
   /** Spellings of the project's path; undefined: every project. */
@@ -76,14 +71,14 @@ export function filterCondition({ projects, state }: ErrorFilter): { sql: string
 }
 
 function readEntry(row: Row): ErrorEntry {
-  const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
+  const text = (value: unknown) => textIn(value) || null;
   return {
     id: Number(row.id),
     error: String(row.error_normalized),
     said: text(row.said) ?? String(row.error_normalized),
     raw: text(row.error_raw),
     project: String(row.project_path),
-    tool: readString(jsonOf(row.resolution), 'tool') ?? null,
+    tool: readString(recordIn(row.resolution), 'tool') ?? null,
     seen: Number(row.seen_count),
     solved: Number(row.use_count ?? 0),
     told: Number(row.shown_count),
@@ -97,9 +92,7 @@ function readEntry(row: Row): ErrorEntry {
 }
 
 function readEvidence(value: unknown): FixEvidence | null {
-  const evidence = typeof value === 'string' ? parseJson(value) : undefined;
-  if (!isRecord(evidence)) return null;
-  const { sessions, agents, helped, first, last } = evidence;
+  const { sessions, agents, helped, first, last } = recordIn(value);
   if (typeof sessions !== 'number' || typeof helped !== 'number') return null;
   return {
     sessions,
@@ -108,12 +101,6 @@ function readEvidence(value: unknown): FixEvidence | null {
     first: String(first ?? ''),
     last: String(last ?? ''),
   };
-}
-
-/** A column's record; empty when it has none. */
-function jsonOf(column: unknown): Json {
-  const details = typeof column === 'string' ? parseJson(column) : undefined;
-  return isRecord(details) ? details : {};
 }
 
 /** Everything that is known of one error. */
@@ -144,7 +131,7 @@ export function tellError(id: number, db: Db): ErrorStory | undefined {
     tool: entry.tool ?? seen.tool,
     firstSeen: seen.first,
     lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
-    lastUsed: typeof row.last_used === 'string' ? row.last_used : null,
+    lastUsed: textIn(row.last_used),
     tellings,
     cameBack: first === undefined ? 0 : countSince(entry, first.ts, db),
   };
@@ -184,11 +171,7 @@ function countSince({ error, project }: ErrorEntry, ts: string, db: Db): number 
   return Number(row?.count ?? 0);
 }
 
-type Occurrences = {
-  readonly first: string | null;
-  readonly last: string | null;
-  readonly tool: string | null;
-};
+type Occurrences = Readonly<Record<'first' | 'last' | 'tool', string | null>>;
 
 /** As far back as events are kept. */
 function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
@@ -199,6 +182,5 @@ function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
     project === '' ? null : project,
     error,
   );
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return { first: text(row?.first), last: text(row?.last), tool: text(row?.tool) };
+  return { first: textIn(row?.first), last: textIn(row?.last), tool: textIn(row?.tool) };
 }

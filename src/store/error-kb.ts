@@ -1,6 +1,7 @@
 import { fingerprint } from '../core/fingerprint.ts';
 import { isInformative } from '../core/normalize-error.ts';
 import type { Db } from './connection.ts';
+import { textIn } from './sqlite.ts';
 
 export type PersonsFix = {
   readonly ts: string;
@@ -23,6 +24,27 @@ export function recordPersonsFix(key: string, { ts, projectPath, summary }: Pers
     projectPath ?? '',
     resolution,
   );
+}
+
+/**
+ * Stores a person's own words for how a known error is solved. They stay until a person writes again, and the error is no
+ * longer forgotten. False when there is none of this id.
+ */
+export function resolveError(id: number, { summary, ts }: { summary: string; ts: string }, db: Db): boolean {
+  return db.sqlite.transaction(() => {
+    const known = db.sqlite.get(
+      'SELECT error_normalized, project_path, last_used FROM error_kb WHERE id = ?',
+      id,
+    );
+    if (known === undefined) return false;
+    const error = String(known.error_normalized);
+    const lastUsed = textIn(known.last_used) ?? '';
+    db.sqlite.run('DELETE FROM forgotten_errors WHERE fingerprint = ?', fingerprint(error));
+    // What comes in late does not replace what is newer; but a person means now, whatever the clock was before.
+    const when = lastUsed > ts ? lastUsed : ts;
+    recordPersonsFix(error, { ts: when, projectPath: String(known.project_path), summary }, db);
+    return true;
+  });
 }
 
 export type Seen = {

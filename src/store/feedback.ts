@@ -1,7 +1,6 @@
-import { parseJson } from '../core/guards.ts';
 import { readDetails, SUGGESTION_TYPES } from '../core/suggestion.ts';
 import type { Db } from './connection.ts';
-import type { Row } from './sqlite.ts';
+import { type Row, recordIn, textIn } from './sqlite.ts';
 
 /** About which project something is told: then nothing of another one is among it. */
 export type FeedbackScope =
@@ -53,7 +52,7 @@ export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary |
     ),
     recentRejections: rejected.slice(0, RECENT_MAX).map((row) => ({
       summary: String(row.summary),
-      why: typeof row.why === 'string' && row.why !== '' ? row.why : null,
+      why: textIn(row.why) || null,
     })),
     recentAcceptances: accepted.slice(0, RECENT_MAX).map((row) => String(row.summary)),
   };
@@ -120,7 +119,7 @@ function appliedRules(scope: FeedbackScope, now: Date, db: Db): AppliedRule[] {
     RULES_MAX,
   );
   return rows.flatMap((row) => {
-    const { errors = [] } = readDetails((parseJson(String(row.details)) ?? {}) as Record<string, unknown>);
+    const { errors = [] } = readDetails(recordIn(row.details));
     const appliedMs = Date.parse(String(row.decided_ts));
     const windowDays = Math.min(Math.floor((now.getTime() - appliedMs) / MS_PER_DAY), WINDOW_DAYS_MAX);
     if (errors.length === 0 || !(windowDays >= 1)) return [];

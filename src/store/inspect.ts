@@ -9,7 +9,7 @@ import { queryEvents } from './events.ts';
 import { listGiven, waitingGiven } from './given-contexts.ts';
 import type { GivenContext } from './given-note.ts';
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
-import { sqliteErrorCode } from './sqlite.ts';
+import { sqliteErrorCode, textIn } from './sqlite.ts';
 import { readDatabase } from './use-database.ts';
 
 /** Reading the database for a person: never on a hook's path. */
@@ -43,7 +43,9 @@ export function inspectDatabase(paths: StatePaths): DatabaseState {
   try {
     db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
     if (db === undefined)
-      return isFile(paths.database) ? unreadable('it cannot be opened', false) : { kind: 'absent' };
+      return process.getBuiltinModule('node:fs').existsSync(paths.database)
+        ? unreadable('it cannot be opened', false)
+        : { kind: 'absent' };
     const findings = db.sqlite.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
     if (findings.join() !== 'ok') return { kind: 'damaged', findings };
     const version = schemaVersion(db.sqlite);
@@ -65,13 +67,9 @@ function unreadable(reason: string, isForeign: boolean): DatabaseState {
   return { kind: 'unreadable', reason, isForeign };
 }
 
-function isFile(path: string): boolean {
-  return process.getBuiltinModule('node:fs').existsSync(path);
-}
-
 function countRows(db: Db): DatabaseCounts {
-  const number = (sql: string) => Number(Object.values(db.sqlite.get(sql) ?? {})[0] ?? 0);
-  const text = (sql: string) => (Object.values(db.sqlite.get(sql) ?? {})[0] as string | null) ?? null;
+  const first = (sql: string) => Object.values(db.sqlite.get(sql) ?? {})[0];
+  const number = (sql: string) => Number(first(sql) ?? 0);
   const { has } = db.shape;
   const byType = has('events', 'type')
     ? db.sqlite.all('SELECT type, COUNT(*) AS n FROM events GROUP BY type')
@@ -85,8 +83,8 @@ function countRows(db: Db): DatabaseCounts {
     openErrors: has('error_kb', 'state')
       ? number("SELECT COUNT(*) FROM error_kb WHERE resolution IS NULL AND COALESCE(state, 'open') = 'open'")
       : 0,
-    firstEvent: has('events', 'ts') ? text('SELECT MIN(ts) FROM events') : null,
-    lastEvent: has('events', 'ts') ? text('SELECT MAX(ts) FROM events') : null,
+    firstEvent: has('events', 'ts') ? textIn(first('SELECT MIN(ts) FROM events')) : null,
+    lastEvent: has('events', 'ts') ? textIn(first('SELECT MAX(ts) FROM events')) : null,
   };
 }
 

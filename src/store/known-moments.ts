@@ -1,6 +1,7 @@
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import type { Json } from '../core/guards.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Db } from './connection.ts';
+import { recordIn } from './sqlite.ts';
 
 /**
  * What has no id to be known by: prompts, and the ends of sub-agents. Each comes in by its hook and by the transcript, in
@@ -88,10 +89,7 @@ function readMoments(
       until,
       type,
     )
-    .map((row) => {
-      const data = parseJson(String(row.data));
-      return { atMs: Date.parse(String(row.ts)), data: isRecord(data) ? data : {} };
-    });
+    .map((row) => ({ atMs: Date.parse(String(row.ts)), data: recordIn(row.data) }));
 }
 
 function around(ts: string, beforeMs: number, afterMs: number): [string, string] {

@@ -1,10 +1,10 @@
-import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
+import { type Json, readRecord, readString, readTexts } from '../core/guards.ts';
 import { type LessonEvidence, readLessonEvidence } from '../core/suggestion.ts';
 import type { Db } from './connection.ts';
-import type { Row, Value } from './sqlite.ts';
+import { type Row, recordIn, textIn, type Value } from './sqlite.ts';
 
 /**
- * Lessons that a model wrote, in the row of the error that they are about. Beside the states of 003-lessons.sql: a
+ * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
  * 'doubted' one has been contradicted; it is not told, and goes back to the model until the next analysis. What the model
  * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
  */
@@ -40,7 +40,7 @@ export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
     return false;
   const kind = by === 'model' ? 'ran' : 'model';
   const resolution = JSON.stringify({ kind, summary: advice, confidence, resolvedBy: 'model' });
-  const known = readEvidence(row?.evidence);
+  const known = recordIn(row?.evidence);
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, project_path, sessions, seen_count, last_used, resolution, resolved_by,
        evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -90,7 +90,7 @@ export function listModelLessons(projectPath: string | undefined, db: Db): Store
 }
 
 function readLesson(row: Row): StoredModelLesson | undefined {
-  const model = readRecord(readEvidence(row.evidence), 'model');
+  const model = readRecord(recordIn(row.evidence), 'model');
   const advice = readString(model, 'advice');
   if (advice === undefined) return undefined;
   return {
@@ -102,7 +102,7 @@ function readLesson(row: Row): StoredModelLesson | undefined {
     confidence: Number(model.confidence ?? 0),
     ts: readString(model, 'ts') ?? String(row.ts),
     evidence: readLessonEvidence(model),
-    counterExamples: row.state === 'doubted' ? texts(model.counterExamples) : null,
+    counterExamples: row.state === 'doubted' ? readTexts(model.counterExamples) : null,
   };
 }
 
@@ -121,7 +121,7 @@ type Change = { readonly state: 'doubted' | 'open'; readonly model: Json };
 function changeModel(id: number, { state, model }: Change, db: Db): void {
   const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${IS_MODELS}`, id);
   if (row === undefined) return;
-  const evidence = withoutWithdrawal(readEvidence(row.evidence));
+  const evidence = withoutWithdrawal(recordIn(row.evidence));
   db.sqlite.run(
     'UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = ?, evidence = ? WHERE id = ?',
     state,
@@ -135,7 +135,7 @@ const IS_MODELS = "(resolution IS NULL OR resolved_by IS NULL OR resolved_by = '
 
 /** Whether a lesson of this error has been contradicted before: then none is told without the user. */
 export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
-  return readRecord(readEvidence(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
+  return readRecord(recordIn(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
 }
 
 /**
@@ -152,7 +152,7 @@ export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolea
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0,
        state = ?, evidence = ? WHERE id = ?`,
     by === 'user' ? 'withdrawn' : null,
-    JSON.stringify({ ...readEvidence(row.evidence), withdrawnBy: by }),
+    JSON.stringify({ ...recordIn(row.evidence), withdrawnBy: by }),
     id,
   );
   return true;
@@ -183,8 +183,8 @@ export function lessonState(
   db: Db,
 ): { state: LessonState; text: string | null } {
   const row = findRow(key, projectPath, db);
-  const text = typeof row?.resolution === 'string' ? row.resolution : null;
-  const { withdrawnBy } = readEvidence(row?.evidence);
+  const text = textIn(row?.resolution);
+  const { withdrawnBy } = recordIn(row?.evidence);
   const isWithdrawn =
     (withdrawnBy !== undefined && row?.state === 'withdrawn') || (withdrawnBy === 'model' && text === null);
   if (isWithdrawn) return { state: 'withdrawn', text };
@@ -199,13 +199,4 @@ function findRow(key: string, projectPath: string, db: Db): Row | undefined {
     key,
     projectPath,
   );
-}
-
-function readEvidence(value: unknown): Json {
-  const evidence = typeof value === 'string' ? parseJson(value) : undefined;
-  return isRecord(evidence) ? evidence : {};
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }

@@ -1,17 +1,12 @@
 import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
-import { adoptTables } from './adopt.ts';
-import foundation from './schema/001-foundation.sql' with { type: 'text' };
-import learning from './schema/002-learning.sql' with { type: 'text' };
-import lessons from './schema/003-lessons.sql' with { type: 'text' };
-import provenance from './schema/004-provenance.sql' with { type: 'text' };
+import { adoptTables, settleAdopted } from './adopt.ts';
+import { switchToWal } from './database-file.ts';
+import schema from './schema/knowledge.sql' with { type: 'text' };
 import { SCHEMA_VERSION, schemaVersion } from './shape.ts';
-import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
+import type { Sqlite } from './sqlite.ts';
 
 const BACKUP_TIMEOUT_MS = 1000;
-
-/** The migration with index n leads from schema version n to n + 1. */
-const MIGRATIONS: readonly string[] = [foundation, learning, lessons, provenance];
 
 /** A database that this process may not migrate now; what was to be written has to wait. */
 export class MigrationDeferred extends Error {}
@@ -43,14 +38,14 @@ export function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): vo
       // Another process may have been faster between the look above and the lock.
       const current = schemaVersion(sqlite);
       if (current >= SCHEMA_VERSION) return;
-      const isAdopted = current === 0 && hasContent(sqlite);
-      if (hasContent(sqlite)) backup = backUp(paths, current);
+      const isAdopted = hasContent(sqlite);
       if (isAdopted) {
+        backup = backUp(paths, current);
         makePrivate(paths);
         adoptTables(sqlite);
       }
-      for (const statements of MIGRATIONS.slice(current)) sqlite.exec(statements);
-      if (isAdopted) indexAdoptedText(sqlite);
+      sqlite.exec(schema);
+      if (isAdopted) settleAdopted(sqlite);
       sqlite.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     });
   } catch (error) {
@@ -67,15 +62,6 @@ function makePrivate(paths: StatePaths): void {
   for (const suffix of ['', '-wal', '-shm']) {
     const file = `${paths.database}${suffix}`;
     if (fs.existsSync(file)) fs.chmodSync(file, 0o600);
-  }
-}
-
-/** SQLite does not wait here. Whoever holds the lock is making this database too, and switches it. */
-function switchToWal(sqlite: Sqlite): void {
-  try {
-    sqlite.exec('PRAGMA journal_mode = WAL');
-  } catch (error) {
-    if (!sqliteErrorCode(error)?.startsWith('SQLITE_BUSY')) throw error;
   }
 }
 
@@ -112,13 +98,4 @@ function backUp(paths: StatePaths, version: number): string {
   fs.chmodSync(draft, 0o600);
   fs.renameSync(draft, file);
   return file;
-}
-
-/** Fills the search index with rows that were there before its trigger. */
-function indexAdoptedText(sqlite: Sqlite): void {
-  sqlite.exec(`
-    INSERT INTO event_text(rowid, text)
-      SELECT id, COALESCE(json_extract(data, '$.text'), json_extract(data, '$.error')) FROM events
-      WHERE json_valid(data) AND COALESCE(json_extract(data, '$.text'), json_extract(data, '$.error')) IS NOT NULL;
-  `);
 }

@@ -1,12 +1,12 @@
 import type { Sqlite } from './sqlite.ts';
 
-/** The schema version that this code writes: the number of its newest migration. */
+/** The version of the schema that this code writes, and to which it takes over what an earlier one made. */
 export const SCHEMA_VERSION = 4;
 
 /** Which columns a database has. Databases of other implementations are read as they are. */
 export type Shape = { has(table: string, column: string): boolean };
 
-/** Everything that this version's migrations make. */
+/** Everything that this version makes. */
 export const OWN_SHAPE: Shape = { has: () => true };
 
 const READ_TABLES = ['events', 'error_kb', 'analysis_cache'];

@@ -1,5 +1,23 @@
+import { isRecord, type Json, parseJson } from '../core/guards.ts';
+
 export type Value = string | number | null;
 export type Row = Record<string, unknown>;
+
+/** A column's text; null when it has none. */
+export function textIn(column: unknown): string | null {
+  return typeof column === 'string' ? column : null;
+}
+
+/** A column's number; null when it has none. */
+export function numberIn(column: unknown): number | null {
+  return typeof column === 'number' ? column : null;
+}
+
+/** The JSON object in a column; empty when there is none. */
+export function recordIn(column: unknown): Json {
+  const value = typeof column === 'string' ? parseJson(column) : undefined;
+  return isRecord(value) ? value : {};
+}
 
 /** The whole surface that this product needs of an SQLite driver. Two implementations behind "#sqlite". */
 export interface Sqlite {

@@ -10,7 +10,7 @@ import {
   suggestionId,
 } from '../core/suggestion.ts';
 import type { Db } from './connection.ts';
-import type { Row } from './sqlite.ts';
+import { type Row, recordIn, textIn } from './sqlite.ts';
 
 /** To which project a suggestion belongs: `{ project: 'all', projectPath: '' }` to none. */
 export type SuggestionScope = { readonly project: string; readonly projectPath: string };
@@ -68,8 +68,7 @@ export function registerCached(since: string, db: Db): void {
 
 /** The proposals of a row of analysis_cache. */
 function cachedProposals(analysis: unknown): Proposal[] {
-  const parsed = typeof analysis === 'string' ? parseJson(analysis) : undefined;
-  const suggestions = (parsed as { suggestions?: unknown } | undefined)?.suggestions;
+  const { suggestions } = recordIn(analysis);
   if (!Array.isArray(suggestions)) return [];
   return suggestions.map(readProposal).filter((proposal) => proposal !== undefined);
 }
@@ -168,7 +167,6 @@ function readSuggestion(row: Row): Suggestion | undefined {
   const type = SUGGESTION_TYPES.find((one) => one === row.type);
   const status = SUGGESTION_STATUSES.find((one) => one === row.status);
   if (type === undefined || status === undefined) return undefined; // Of a later version.
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
   return {
     id: String(row.id),
     ts: String(row.ts),
@@ -182,9 +180,9 @@ function readSuggestion(row: Row): Suggestion | undefined {
     evidence: String(row.evidence),
     text: String(row.text),
     priority: Number(row.priority),
-    details: readDetails((parseJson(String(row.details)) ?? {}) as Record<string, unknown>),
-    decidedTs: text(row.decided_ts),
-    why: text(row.why),
-    applied: parseJson(text(row.applied) ?? 'null') ?? null,
+    details: readDetails(recordIn(row.details)),
+    decidedTs: textIn(row.decided_ts),
+    why: textIn(row.why),
+    applied: parseJson(textIn(row.applied) ?? 'null') ?? null,
   };
 }

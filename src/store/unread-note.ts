@@ -1,5 +1,5 @@
 import { readTextFile } from '#runtime';
-import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { isRecord, parseJson, readString, readTexts } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 
 /** Why nothing could be learned from a session's transcript. */
@@ -45,7 +45,6 @@ export function readUnreadNote(paths: StatePaths, now: Date): UnreadNote | undef
   const reason = UNREAD_REASONS.find((one) => one === note.reason);
   const isRecent = now.getTime() - Date.parse(ts) < NOTE_AGE_MAX_MS;
   if (sessionId === undefined || path === undefined || reason === undefined || !isRecent) return undefined;
-  const listed = Array.isArray(note.sessionIds) ? note.sessionIds : [];
-  const sessionIds = listed.filter((id) => typeof id === 'string');
+  const sessionIds = readTexts(note.sessionIds);
   return { ts, sessionId, path, reason, sessionIds, sessions: Math.max(1, sessionIds.length) };
 }

@@ -1,9 +1,9 @@
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
+import { closing, DOCTOR, saying } from './database-file.ts';
 import { getDb } from './db.ts';
 import { takeGiven } from './given-contexts.ts';
 import { record } from './record.ts';
-import { sqliteErrorCode } from './sqlite.ts';
 
 /** The database for the length of one command. Hooks have their own, shorter, deadlines. */
 
@@ -11,9 +11,9 @@ const BUSY_TIMEOUT_MS = 5000;
 
 /** Reads; undefined when there is no database. @throws Error that says what to do when it cannot be read. */
 export function readDatabase<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
-  return saying('read', paths, () => {
+  return saying('read', paths.database, () => {
     const db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-    return db && closing(db, () => work(db));
+    return db && closing(db.sqlite, () => work(db));
   });
 }
 
@@ -22,9 +22,9 @@ export function readDatabase<T>(paths: StatePaths, work: (db: Db) => T): T | und
  * makes its own transactions. @throws Error that says what to do when it cannot be written.
  */
 export function writeDatabase<T>(paths: StatePaths, work: (db: Db) => T): T {
-  return saying('write', paths, () => {
+  return saying('write', paths.database, () => {
     const db = getDb(paths, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
-    return closing(db, () => {
+    return closing(db.sqlite, () => {
       record([], paths, db);
       takeGiven(paths, Date.now(), db);
       return work(db);
@@ -39,24 +39,5 @@ export function writeDatabase<T>(paths: StatePaths, work: (db: Db) => T): T {
 export function copyDatabase(paths: StatePaths, target: string): void {
   const copied = readDatabase(paths, ({ sqlite }) => sqlite.run('VACUUM INTO ?', target));
   if (copied === undefined)
-    throw new Error(`Cannot read "${paths.database}": it cannot be opened. Run "self-generation doctor"`);
-}
-
-function closing<T>(db: Db, work: () => T): T {
-  try {
-    return work();
-  } finally {
-    db.sqlite.close();
-  }
-}
-
-/** SQLite's own words do not name the file, and do not help. */
-function saying<T>(action: 'read' | 'write', paths: StatePaths, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (!(cause instanceof Error) || sqliteErrorCode(cause) === undefined) throw cause;
-    const advice = 'Run "self-generation doctor"';
-    throw new Error(`Cannot ${action} "${paths.database}": ${cause.message}. ${advice}`, { cause });
-  }
+    throw new Error(`Cannot read "${paths.database}": it cannot be opened. ${DOCTOR}`);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { statOf } from './process-identity.ts';
+import { seen, statOf } from './process-identity.ts';
 import { environmentOf } from './process-tree.ts';
 
 /** A chain of processes that is longer runs in a circle. */
@@ -38,16 +38,10 @@ const INTERPRETER = /^(?:node|bun|deno)$/;
 
 /** The names by which the process was called: `codex`, or also that of the script in `node …/bundle/gemini.js`. */
 function programsOf(pid: number): string[] {
-  try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    const program = nameOf(words[0] ?? '');
-    const script = INTERPRETER.test(program)
-      ? words.slice(1).find((word) => !word.startsWith('-'))
-      : undefined;
-    return script === undefined ? [program] : [program, nameOf(script)];
-  } catch {
-    return []; // It has just ended.
-  }
+  const words = seen(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '').split('\0');
+  const program = nameOf(words[0] ?? '');
+  const script = INTERPRETER.test(program) ? words.slice(1).find((word) => !word.startsWith('-')) : undefined;
+  return script === undefined ? [program] : [program, nameOf(script)];
 }
 
 function nameOf(path: string): string {

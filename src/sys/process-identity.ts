@@ -89,32 +89,34 @@ function partsOf(boot: string): readonly [boot: string, namespace: string] {
   return at < 0 ? [boot, ''] : [boot.slice(0, at), boot.slice(at + 1)];
 }
 
+/** A system that does not say has one for all. */
 function currentNamespace(): string {
+  return seen(() => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0], undefined) ?? '';
+}
+
+/** What the system says of a process, or the other thing: the process may have just ended, or not be ours. */
+export function seen<T>(look: () => T, otherwise: T): T {
   try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
+    return look();
   } catch {
-    return ''; // A system that does not say has one for all.
+    return otherwise;
   }
 }
 
 /** What Linux says of a living process; undefined when there is none. */
 export function statOf(pid: number): ProcessStat | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const state = fields[FIELDS.state];
-    const start = fields[FIELDS.start];
-    if (state === 'Z' || state === 'X' || start === undefined) return undefined;
-    const number = (at: number) => Number(fields[at]);
-    return {
-      parent: number(FIELDS.parent),
-      group: number(FIELDS.group),
-      session: number(FIELDS.session),
-      start,
-    };
-  } catch {
-    return undefined; // There is no such process.
-  }
+  const stat = seen(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const state = fields[FIELDS.state];
+  const start = fields[FIELDS.start];
+  if (state === 'Z' || state === 'X' || start === undefined) return undefined;
+  const number = (at: number) => Number(fields[at]);
+  return {
+    parent: number(FIELDS.parent),
+    group: number(FIELDS.group),
+    session: number(FIELDS.session),
+    start,
+  };
 }
 
 /**

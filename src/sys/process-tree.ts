@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type ProcessStat, statOf } from './process-identity.ts';
+import { type ProcessStat, seen, statOf } from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */
 export type Marker = { readonly name: string; readonly value: string };
@@ -43,50 +43,32 @@ export function writersOf(files: readonly string[]): number[] {
 
 /** By their numbers. To look at more than the name of a file may take for ever when a network is between. */
 function openFiles(pid: number, names: ReadonlySet<string>): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).filter((name) => names.has(openName(pid, name)));
-  } catch {
-    return []; // It has just ended, or it is not ours.
-  }
+  const numbers = seen(() => readdirSync(`/proc/${pid}/fd`), []);
+  return numbers.filter((number) => names.has(openName(pid, number)));
 }
 
-function openName(pid: number, name: string): string {
-  try {
-    return basename(readlinkSync(`/proc/${pid}/fd/${name}`)).replace(/ \(deleted\)$/, '');
-  } catch {
-    return ''; // It has just been closed.
-  }
+function openName(pid: number, number: string): string {
+  const path = seen(() => readlinkSync(`/proc/${pid}/fd/${number}`), '');
+  return basename(path).replace(/ \(deleted\)$/, '');
 }
 
 /** Which file it is, whatever its name has become. */
 function fileId(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev}:${ino}`;
-  } catch {
-    return undefined;
-  }
+  const stats = seen(() => statSync(path), undefined);
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
-function isForWriting(pid: number, name: string): boolean {
-  try {
-    const [, flags = '0'] =
-      /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${name}`, 'utf8')) ?? [];
-    return (Number.parseInt(flags, 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
-  } catch {
-    return false;
-  }
+function isForWriting(pid: number, number: string): boolean {
+  const info = seen(() => readFileSync(`/proc/${pid}/fdinfo/${number}`, 'utf8'), '');
+  const [, flags = '0'] = /^flags:\s*([0-7]+)$/m.exec(info) ?? [];
+  return (Number.parseInt(flags, 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
 }
 
 const NUL = Buffer.from([0]);
 
 /** As it was when the process began to run its program: each variable between two NULs. */
 export function environmentOf(pid: number): Buffer {
-  try {
-    return Buffer.concat([NUL, readFileSync(`/proc/${pid}/environ`), NUL]);
-  } catch {
-    return NUL; // It has just ended, or it is not ours.
-  }
+  return Buffer.concat([NUL, seen(() => readFileSync(`/proc/${pid}/environ`), Buffer.alloc(0)), NUL]);
 }
 
 type Entry = Pick<ProcessStat, 'parent' | 'group' | 'session'> & { readonly pid: number };
@@ -109,11 +91,8 @@ function processTable(): Entry[] {
   });
 }
 
+/** A system without /proc does not tell. */
 function processIds(): number[] {
-  if (process.platform !== 'linux') return [];
-  try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
-  } catch {
-    return []; // A system without /proc does not tell.
-  }
+  const names = process.platform === 'linux' ? seen(() => readdirSync('/proc'), []) : [];
+  return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }

@@ -11,7 +11,7 @@ import type { ClientName } from '../../src/core/client-name.ts';
 import { analysisFiles } from '../../src/core/runs/run-files.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { removeDirectory } from '../../src/setup/live-check.ts';
-import { readRegularFile } from '../../src/sys/read-regular-file.ts';
+import { readRegularFile } from '../../src/sys/plain-file.ts';
 import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
 import { installCli } from './install-clis.ts';
 import { type ModelRequest, type OneShotModel, type Script, startOneShotModel } from './one-shot-model.ts';

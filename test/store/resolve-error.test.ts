@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { fingerprint } from '../../src/core/fingerprint.ts';
 import { learnProject } from '../../src/learn/learn.ts';
-import { recordSeen } from '../../src/store/error-kb.ts';
+import { recordSeen, resolveError } from '../../src/store/error-kb.ts';
 import { record } from '../../src/store/record.ts';
-import { resolveError } from '../../src/store/resolve-error.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { seedFixes, withDatabase } from '../support/seed.ts';

@@ -10,46 +10,16 @@ const OTHER_FIRST_WORDS =
   ' Checking Updating Compiling Downloading Building make[1]: make[2]: collect2: cc1: 컴파일이 FAILURE: FAIL FAILED' +
   ' FAILED: Tests Tests: Snapshots: Time: note: help: ';
 /** Longer beginnings of such lines. */
-const OTHER_BEGINNINGS = [
-  'File "',
-  'from /',
-  'from <',
-  'created by ',
-  'stack backtrace',
-  'Stack trace',
-  'Require stack',
-  'During handling of',
-  'The above exception',
-  'make: *** [',
-  'make: Entering',
-  'make: Leaving',
-  'ninja: build stopped',
-  'Picked up ',
-  'Unable to find image',
-  'Command failed',
-  'Process finished',
-  'error Command failed',
-  'error: failed to push some refs',
-  'error: could not compile',
-  'error: aborting due',
-  'error: linking with',
-  'clang: error: linker command',
-  'error: test failed',
-  'error: failed to run custom build command',
-  "process didn't exit successfully",
-  'ERROR: failed to solve: process',
-  'warning: build failed',
-  'compilation terminated',
-  'BUILD FAIL',
-  'What went wrong',
-  'Execution failed for task',
-  'Test suite',
-  'Test Suites',
-  'Test Files',
-  'For more information',
-  'Ran all',
-  'Found 1 error',
-];
+const OTHER_BEGINNINGS = (
+  'File "|from /|from <|created by |stack backtrace|Stack trace|Require stack|During handling of|' +
+  'The above exception|make: *** [|make: Entering|make: Leaving|ninja: build stopped|Picked up |' +
+  'Unable to find image|Command failed|Process finished|error Command failed|' +
+  'error: failed to push some refs|error: could not compile|error: aborting due|error: linking with|' +
+  'clang: error: linker command|error: test failed|error: failed to run custom build command|' +
+  "process didn't exit successfully|ERROR: failed to solve: process|warning: build failed|" +
+  'compilation terminated|BUILD FAIL|What went wrong|Execution failed for task|Test suite|Test Suites|' +
+  'Test Files|For more information|Ran all|Found 1 error'
+).split('|');
 /** The same behind `npm ERR!` and `gyp ERR!`. */
 const OTHER_OF_NPM = ' errno path cwd command syscall Lifecycle A build System node not ';
 

@@ -2,7 +2,7 @@ import { inertLines, inertText } from '../inert-text.ts';
 import { redactSecrets } from '../redact.ts';
 import { cleanText, cutText, oneLine } from '../text.ts';
 import { ANNOUNCE_SKIP } from './announce-prompt.ts';
-import type { Announcement, AnnounceStatus } from './announcement.ts';
+import type { Announcement, AnnounceStatus, NewAnnouncement } from './announcement.ts';
 import { priced } from './price.ts';
 import type { Run } from './run.ts';
 import type { ModelPrice } from './settings.ts';
@@ -25,12 +25,7 @@ export function statusWord(outcome: Outcome): AnnounceStatus {
 }
 
 /** The parts of the template; all of them clean, without secrets, of bounded length. */
-export type AnnouncementWords = {
-  readonly status: AnnounceStatus;
-  readonly result: string;
-  readonly notes: string;
-  readonly stats: string;
-};
+export type AnnouncementWords = Pick<NewAnnouncement, 'status' | 'result' | 'notes' | 'stats'>;
 
 /** A turn that has ended, and what its announcement says besides. */
 export type EndedTurn = {

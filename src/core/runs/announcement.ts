@@ -16,8 +16,7 @@ export type NewAnnouncement = {
 export type AnnounceState = 'pending' | 'leased' | 'acked' | 'skipped' | 'dismissed';
 
 /** An announcement on its way. */
-export type Announcement = {
-  readonly id: string;
+export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
   readonly runId: string;
   readonly turn: number;
   /** The run's `#`. */
@@ -25,10 +24,6 @@ export type Announcement = {
   readonly label: string | null;
   readonly requester: string;
   readonly requesterSession: string | null;
-  readonly status: AnnounceStatus;
-  readonly result: string;
-  readonly notes: string;
-  readonly stats: string;
   readonly state: AnnounceState;
   readonly createdAtMs: number;
   /** It was handed out before, and nobody said that it arrived. */

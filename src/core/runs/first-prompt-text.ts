@@ -1,9 +1,8 @@
 import { inertLines, inertText } from '../inert-text.ts';
+import type { Language } from '../messages.ts';
 import { REPORT_CONTRACT } from './announce-prompt.ts';
 
 /** The first words that a sub-agent hears, in the language in which agents are spoken to. */
-
-export type PromptLanguage = 'ko' | 'en';
 
 /** A file of the workspace, as far as it is handed over. */
 export type ContextFile = {
@@ -14,7 +13,7 @@ export type ContextFile = {
 };
 
 export type FirstPrompt = {
-  readonly language: PromptLanguage;
+  readonly language: Language;
   readonly task: string;
   readonly requester: string;
   readonly childKey: string;

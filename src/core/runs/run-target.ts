@@ -19,39 +19,33 @@ export function findTarget(words: string | undefined, runs: readonly RunWithTurn
   const shown = cutText(oneLine(wanted), ECHO_LENGTH_MAX);
   const unknown = { kind: 'missing', error: `Unknown subagent id: ${shown}` } as const;
   if (wanted.startsWith('id:')) return byId(wanted.slice('id:'.length), shown, runs) ?? unknown;
-  if (wanted === 'last') return newest(runs) ?? unknown;
+  if (wanted === 'last') return found(newest(runs)) ?? unknown;
   if (/^#?\d+$/.test(wanted)) {
     const index = wanted.replace('#', '');
-    const found = byNumber(index, runs) ?? (index === wanted ? byId(wanted, shown, runs) : undefined);
-    return found ?? { kind: 'missing', error: `Invalid subagent index: ${cutText(index, ECHO_LENGTH_MAX)}` };
+    const numbered = found(runs.find(({ run }) => run.number === Number(index)));
+    const answer = numbered ?? (index === wanted ? byId(wanted, shown, runs) : undefined);
+    return answer ?? { kind: 'missing', error: `Invalid subagent index: ${cutText(index, ECHO_LENGTH_MAX)}` };
   }
-  const found = bySessionKey(wanted, runs) ?? byId(wanted, shown, runs) ?? byLabel(wanted, shown, runs);
-  if (found !== undefined) return found;
+  const keyed = found(runs.find(({ run }) => run.childKey === wanted));
+  const answer = keyed ?? byId(wanted, shown, runs) ?? byLabel(wanted, shown, runs);
+  if (answer !== undefined) return answer;
   return wanted.includes(':') ? { kind: 'missing', error: `Unknown subagent session: ${shown}` } : unknown;
 }
 
-function newest(runs: readonly RunWithTurn[]): TargetAnswer | undefined {
-  let latest: RunWithTurn | undefined;
-  for (const run of runs) if (latest === undefined || run.run.number > latest.run.number) latest = run;
-  return latest && { kind: 'found', run: latest };
-}
-
-function byNumber(digits: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
-  const run = runs.find(({ run }) => run.number === Number(digits));
+function found(run: RunWithTurn | undefined): TargetAnswer | undefined {
   return run && { kind: 'found', run };
 }
 
-function bySessionKey(key: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
-  const run = runs.find(({ run }) => run.childKey === key);
-  return run && { kind: 'found', run };
+function newest(runs: readonly RunWithTurn[]): RunWithTurn | undefined {
+  return runs.toSorted((left, right) => right.run.number - left.run.number)[0];
 }
 
 /** Ids are written without dashes, and in a session key with them. */
 function byId(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
   const prefix = wanted.toLowerCase().replaceAll('-', '');
   if (prefix.length < PREFIX_LENGTH_MIN || !/^[0-9a-f]+$/.test(prefix)) return undefined;
-  const found = runs.filter(({ run }) => run.id.startsWith(prefix));
-  return onlyOne(found, `Ambiguous run id prefix: ${shown.replace(/^id:/, '')}`);
+  const begun = runs.filter(({ run }) => run.id.startsWith(prefix));
+  return onlyOne(begun, `Ambiguous run id prefix: ${shown.replace(/^id:/, '')}`);
 }
 
 function byLabel(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
@@ -61,8 +55,7 @@ function byLabel(wanted: string, shown: string, runs: readonly RunWithTurn[]): T
   return onlyOne(begun, `Ambiguous subagent label prefix: ${shown}`);
 }
 
-function onlyOne(found: readonly RunWithTurn[], error: string): TargetAnswer | undefined {
-  const [run, ...others] = found;
-  if (run === undefined) return undefined;
-  return others.length === 0 ? { kind: 'found', run } : { kind: 'ambiguous', error };
+function onlyOne(matching: readonly RunWithTurn[], error: string): TargetAnswer | undefined {
+  const [run, ...others] = matching;
+  return others.length === 0 ? found(run) : { kind: 'ambiguous', error };
 }

@@ -9,7 +9,7 @@ import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { ProcessIdentity } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import type { Environment } from '../../core/state-paths.ts';
-import { readRegularFile } from '../../sys/read-regular-file.ts';
+import { readRegularFile } from '../../sys/plain-file.ts';
 import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './analysis-prompt.ts';
 

@@ -25,17 +25,13 @@ const SUMS = `COALESCE(SUM(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0)), 0)
 
 /** What the turns of a run or a requester have taken, or all that ended since then or has not ended yet. */
 export function spent(scope: SpentScope, db: Sqlite): Spent {
-  if ('runId' in scope) return readSpent(db.get(`SELECT ${SUMS} FROM turns WHERE run_id = ?`, scope.runId));
-  if ('requester' in scope) {
-    return readSpent(
-      db.get(
-        `SELECT ${SUMS} FROM runs JOIN turns ON turns.run_id = runs.id WHERE runs.requester = ?`,
-        scope.requester,
-      ),
-    );
-  }
-  const ended = readSpent(db.get(`SELECT ${SUMS} FROM turns WHERE ended_at >= ?`, scope.sinceMs));
-  const active = readSpent(db.get(`SELECT ${SUMS} FROM turns WHERE ${IS_ACTIVE}`));
+  const sum = (rows: string, ...values: Value[]) =>
+    readSpent(db.get(`SELECT ${SUMS} FROM ${rows}`, ...values));
+  if ('runId' in scope) return sum('turns WHERE run_id = ?', scope.runId);
+  if ('requester' in scope)
+    return sum('runs JOIN turns ON turns.run_id = runs.id WHERE runs.requester = ?', scope.requester);
+  const ended = sum('turns WHERE ended_at >= ?', scope.sinceMs);
+  const active = sum(`turns WHERE ${IS_ACTIVE}`);
   return {
     tokens: ended.tokens + active.tokens,
     usd: ended.usd + active.usd,
@@ -84,7 +80,7 @@ function reservedFor(
   requester: string | null,
   limit: BudgetLimit,
   db: Sqlite,
-): { tokens: number; usd: number } {
+): Pick<Spent, 'tokens' | 'usd'> {
   if (limit.tokens === null && limit.usd === null) return { tokens: 0, usd: 0 };
   const values: Value[] = requester === null ? [] : [requester];
   const rows = db.all(

@@ -5,7 +5,7 @@ import type {
   NewAnnouncement,
 } from '../../core/runs/announcement.ts';
 import type { Turn } from '../../core/runs/turn.ts';
-import type { Row, Sqlite } from '../sqlite.ts';
+import { type Row, type Sqlite, textIn } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 
 export type { Announcement, NewAnnouncement } from '../../core/runs/announcement.ts';
@@ -66,26 +66,20 @@ export type Rewording =
 
 /** Puts a turn's announcement into better words, or drops it; false when it is no longer waiting for that. */
 export function reword(runId: string, turn: number, words: Rewording, db: Sqlite): boolean {
-  const isOpen = "run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?";
+  const [assignments, values] =
+    'skip' in words
+      ? ["state = 'skipped', settled_at = ?", []]
+      : ['result = ?, notes = ?, ready_at = ?', [words.result, words.notes]];
   return db.transaction(() => {
-    const { changes } =
-      'skip' in words
-        ? db.run(
-            `UPDATE outbox SET state = 'skipped', settled_at = ? WHERE ${isOpen}`,
-            words.nowMs,
-            runId,
-            turn,
-            words.nowMs,
-          )
-        : db.run(
-            `UPDATE outbox SET result = ?, notes = ?, ready_at = ? WHERE ${isOpen}`,
-            words.result,
-            words.notes,
-            words.nowMs,
-            runId,
-            turn,
-            words.nowMs,
-          );
+    const { changes } = db.run(
+      `UPDATE outbox SET ${assignments}
+       WHERE run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?`,
+      ...values,
+      words.nowMs,
+      runId,
+      turn,
+      words.nowMs,
+    );
     if (changes > 0) scheduleArchive(runId, db);
     return changes > 0;
   });
@@ -271,9 +265,9 @@ function readAnnouncement(row: Row): Announcement {
     runId: String(row.run_id),
     turn: Number(row.turn),
     number: Number(row.run_number),
-    label: row.run_label === null ? null : String(row.run_label),
+    label: textIn(row.run_label),
     requester: String(row.requester),
-    requesterSession: row.requester_session === null ? null : String(row.requester_session),
+    requesterSession: textIn(row.requester_session),
     status: String(row.status) as AnnounceStatus,
     result: String(row.result),
     notes: String(row.notes),

@@ -1,5 +1,5 @@
 import { cutText, oneLine } from '../../core/text.ts';
-import type { Row, Sqlite } from '../sqlite.ts';
+import { numberIn, type Row, type Sqlite, textIn } from '../sqlite.ts';
 
 /** What happened to a run, in short: for `info`, and for whoever has to find out why. */
 export type RunEvent = {
@@ -63,8 +63,8 @@ export function runEvents(runId: string | null, limit: number, db: Sqlite): RunE
 
 function readEvent(row: Row): RunEvent {
   return {
-    runId: row.run_id === null ? null : String(row.run_id),
-    turn: row.turn === null ? null : Number(row.turn),
+    runId: textIn(row.run_id),
+    turn: numberIn(row.turn),
     atMs: Number(row.at),
     actor: String(row.actor),
     type: String(row.type),

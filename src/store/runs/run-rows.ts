@@ -5,7 +5,7 @@ import type { ChildSessionKey, Run, Thinking, Worktree, WorktreeMode } from '../
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { ProcessIdentity, Stop, StopReason, Turn, TurnKind, TurnState } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
-import type { Row } from '../sqlite.ts';
+import { numberIn, type Row, textIn } from '../sqlite.ts';
 
 /** Rows of runs and turns as values. The schema's checks hold, since nobody else writes this database. */
 
@@ -26,21 +26,21 @@ export function readRun(row: Row): Run {
     number: Number(row.number),
     requester: {
       key: String(row.requester),
-      session: text(row.requester_session),
-      client: text(row.requester_client) as ClientName | null,
+      session: textIn(row.requester_session),
+      client: textIn(row.requester_client) as ClientName | null,
       cwd: String(row.requester_cwd),
     },
     childKey: String(row.child_key) as ChildSessionKey,
     agentId: String(row.agent_id),
     client: String(row.client) as ClientName,
-    label: text(row.label),
+    label: textIn(row.label),
     task: String(row.task),
     model: {
-      requested: text(row.model_requested),
-      resolved: text(row.model_resolved),
-      observed: text(row.model_observed),
+      requested: textIn(row.model_requested),
+      resolved: textIn(row.model_resolved),
+      observed: textIn(row.model_observed),
     },
-    thinking: text(row.thinking) as Thinking | null,
+    thinking: textIn(row.thinking) as Thinking | null,
     cleanup: row.cleanup === 'delete' ? 'delete' : 'keep',
     runTimeoutMs: Number(row.run_timeout_ms),
     cwd: String(row.cwd),
@@ -49,13 +49,13 @@ export function readRun(row: Row): Run {
     policy: json(row.policy) as ToolPolicy,
     permissions: readPermissions(json(row.permissions)),
     gaps: json(row.gaps) as readonly string[],
-    agentDir: text(row.agent_dir),
-    sessionId: text(row.session_id),
-    warning: text(row.warning),
+    agentDir: textIn(row.agent_dir),
+    sessionId: textIn(row.session_id),
+    warning: textIn(row.warning),
     archiveAfterMs: Number(row.archive_after_ms),
     createdAtMs: Number(row.created_at),
-    archiveAtMs: number(row.archive_at),
-    archivedAtMs: number(row.archived_at),
+    archiveAtMs: numberIn(row.archive_at),
+    archivedAtMs: numberIn(row.archived_at),
   };
 }
 
@@ -66,7 +66,7 @@ export function readWatch(row: Row) {
     number: Number(row.number),
     state: String(row.state) as TurnState,
     queuedAtMs: Number(row.queued_at),
-    claimedAtMs: number(row.claimed_at),
+    claimedAtMs: numberIn(row.claimed_at),
     owner: readIdentity(row.owner_pid, row.owner_start, row.owner_boot),
     process: readIdentity(row.pid, row.pid_start, row.pid_boot),
     version: Number(row.version),
@@ -78,35 +78,35 @@ export function readTurn(row: Row): Turn {
   return {
     ...readWatch(row),
     kind: String(row.kind) as TurnKind,
-    announces: number(row.announces),
+    announces: numberIn(row.announces),
     message: String(row.message),
     permissions: row.permissions === null ? null : readPermissions(json(row.permissions)),
-    startedAtMs: number(row.started_at),
-    endedAtMs: number(row.ended_at),
-    deadlineAtMs: number(row.deadline_at),
+    startedAtMs: numberIn(row.started_at),
+    endedAtMs: numberIn(row.ended_at),
+    deadlineAtMs: numberIn(row.deadline_at),
     stop: readStop(row),
-    launchedAtMs: number(row.launched_at),
+    launchedAtMs: numberIn(row.launched_at),
     usage: readUsage(row),
-    result: text(row.result),
-    error: text(row.error),
+    result: textIn(row.result),
+    error: textIn(row.error),
     notes: json(row.notes) as readonly string[],
     exit:
       row.exit_code === null && row.exit_signal === null
         ? null
-        : { code: number(row.exit_code), signal: text(row.exit_signal) },
+        : { code: numberIn(row.exit_code), signal: textIn(row.exit_signal) },
   };
 }
 
 /** The usage in a row of `turns`. */
 function readUsage(row: Row): Usage {
   return {
-    inputTokens: number(row.tokens_in),
-    outputTokens: number(row.tokens_out),
-    cacheReadTokens: number(row.tokens_cache_read),
-    cacheWriteTokens: number(row.tokens_cache_write),
-    costUsd: number(row.cost_usd),
-    costSource: text(row.cost_source) as Usage['costSource'],
-    model: text(row.model),
+    inputTokens: numberIn(row.tokens_in),
+    outputTokens: numberIn(row.tokens_out),
+    cacheReadTokens: numberIn(row.tokens_cache_read),
+    cacheWriteTokens: numberIn(row.tokens_cache_write),
+    costUsd: numberIn(row.cost_usd),
+    costSource: textIn(row.cost_source) as Usage['costSource'],
+    model: textIn(row.model),
   };
 }
 
@@ -117,14 +117,6 @@ function readStop(row: Row): Stop | null {
 
 function readIdentity(pid: unknown, start: unknown, boot: unknown): ProcessIdentity | null {
   return typeof pid === 'number' ? { pid, start: String(start), boot: String(boot) } : null;
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-function number(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
 }
 
 function json(value: unknown): unknown {

@@ -1,9 +1,10 @@
-import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../../core/state-paths.ts';
-import { isUnopenable } from '../connection.ts';
+import { openToRead } from '../connection.ts';
+import { closing, DOCTOR, openForWriting, saying, switchToWal } from '../database-file.ts';
 import first from '../schema/runs-001.sql' with { type: 'text' };
 import second from '../schema/runs-002.sql' with { type: 'text' };
-import { type OpenMode, type Sqlite, sqliteErrorCode } from '../sqlite.ts';
+import { schemaVersion } from '../shape.ts';
+import type { Sqlite } from '../sqlite.ts';
 
 /**
  * The database of background runs. It stands beside the knowledge database and not in it: hooks write that one all the
@@ -21,7 +22,7 @@ const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
  * the outermost one too. Throws what SQLite throws.
  */
 export function openRunsDb(paths: StatePaths): Sqlite {
-  const sqlite = openForWriting(paths);
+  const sqlite = openForWriting(paths.runsDatabase, BUSY_TIMEOUT_MS);
   try {
     migrateRuns(sqlite, paths);
     sqlite.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
@@ -34,15 +35,20 @@ export function openRunsDb(paths: StatePaths): Sqlite {
 
 /** Writes. @throws Error that names the file and what to do when the database cannot be written. */
 export function withRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T {
-  return saying('write', paths, () => closing(openRunsDb(paths), work));
+  const open = () => {
+    const db = openRunsDb(paths);
+    return closing(db, () => work(db));
+  };
+  return saying('write', paths.runsDatabase, open, advice);
 }
 
 /** Reads; undefined when there is no database. @throws Error that names the file and what to do. */
 export function readRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T | undefined {
-  return saying('read', paths, () => {
+  const open = () => {
     const db = openForReading(paths);
-    return db && closing(db, work);
-  });
+    return db && closing(db, () => work(db));
+  };
+  return saying('read', paths.runsDatabase, open, advice);
 }
 
 /** A number that is another one when another connection has written. */
@@ -50,34 +56,14 @@ export function dataVersion(db: Sqlite): number {
   return Number(db.get('PRAGMA data_version')?.data_version);
 }
 
-function openForWriting(paths: StatePaths): Sqlite {
-  const options = { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS } as const;
-  try {
-    return openSqlite(paths.runsDatabase, options);
-  } catch (error) {
-    if (!isUnopenable(error)) throw error;
-    process.getBuiltinModule('node:fs').mkdirSync(paths.data, { recursive: true, mode: 0o700 });
-    return openSqlite(paths.runsDatabase, options);
-  }
-}
-
 function openForReading(paths: StatePaths): Sqlite | undefined {
-  // A database in a read-only directory has no place for SQLite's lock files: then it is read as it stands.
-  for (const mode of ['read', 'snapshot'] satisfies OpenMode[]) {
-    let sqlite: Sqlite | undefined;
-    try {
-      sqlite = openSqlite(paths.runsDatabase, { mode, busyTimeoutMs: BUSY_TIMEOUT_MS });
-      const version = schemaVersion(sqlite);
-      refuseNewer(version, paths);
-      if (version === RUNS_SCHEMA_VERSION) return sqlite;
-      sqlite.close();
-      return undefined;
-    } catch (error) {
-      sqlite?.close();
-      if (!isUnopenable(error)) throw error;
-    }
-  }
-  return undefined;
+  return openToRead(paths.runsDatabase, BUSY_TIMEOUT_MS, (sqlite) => {
+    const version = schemaVersion(sqlite);
+    refuseNewer(version, paths);
+    if (version === RUNS_SCHEMA_VERSION) return sqlite;
+    sqlite.close();
+    return undefined;
+  });
 }
 
 function migrateRuns(sqlite: Sqlite, paths: StatePaths): void {
@@ -91,24 +77,11 @@ function migrateRuns(sqlite: Sqlite, paths: StatePaths): void {
   });
 }
 
-function schemaVersion(sqlite: Sqlite): number {
-  return Number(sqlite.get('PRAGMA user_version')?.user_version);
-}
-
 function refuseNewer(found: number, paths: StatePaths): void {
   if (found <= RUNS_SCHEMA_VERSION) return;
   throw new Error(
     `Cannot use "${paths.runsDatabase}": its schema version is ${found}, this program knows ${RUNS_SCHEMA_VERSION}. Update self-generation`,
   );
-}
-
-/** SQLite does not wait here. Whoever holds the lock is making this database too, and switches it. */
-function switchToWal(sqlite: Sqlite): void {
-  try {
-    sqlite.exec('PRAGMA journal_mode = WAL');
-  } catch (error) {
-    if (!sqliteErrorCode(error)?.startsWith('SQLITE_BUSY')) throw error;
-  }
 }
 
 function joiningTransactions(sqlite: Sqlite): Sqlite {
@@ -125,28 +98,9 @@ function joiningTransactions(sqlite: Sqlite): Sqlite {
   return { ...sqlite, transaction };
 }
 
-function closing<T>(db: Sqlite, work: (db: Sqlite) => T): T {
-  try {
-    return work(db);
-  } finally {
-    db.close();
-  }
-}
-
-/** SQLite's own words do not name the file, and do not help. */
-function saying<T>(action: 'read' | 'write', paths: StatePaths, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    const code = sqliteErrorCode(cause);
-    if (!(cause instanceof Error) || code === undefined) throw cause;
-    throw new Error(`Cannot ${action} "${paths.runsDatabase}": ${cause.message}. ${advice(code)}`, { cause });
-  }
-}
-
 function advice(code: string): string {
   if (code.startsWith('SQLITE_BUSY')) return 'Another process holds it: try again';
   if (code.startsWith('SQLITE_FULL') || code.startsWith('SQLITE_IOERR'))
     return 'Free some space on that disk and try again';
-  return 'Run "self-generation doctor"';
+  return DOCTOR;
 }

@@ -1,9 +1,10 @@
+import { definedOnly } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { AnnounceState } from '../../core/runs/announcement.ts';
 import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
-import type { Row, Sqlite, Value } from '../sqlite.ts';
+import { numberIn, type Row, type Sqlite, type Value } from '../sqlite.ts';
 import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
 
@@ -36,6 +37,7 @@ export type RunFilter = {
   readonly limit: number;
 };
 
+/** Warnings quote what clients say: no secret of theirs is stored. */
 export type RunChanges = {
   readonly sessionId?: string;
   readonly modelObserved?: string;
@@ -156,15 +158,14 @@ export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Ru
 
 /** Enters what became known of a run on the way. */
 export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
-  const columns: Record<string, Value> = {};
-  if (changes.sessionId !== undefined) columns.session_id = changes.sessionId;
-  if (changes.modelObserved !== undefined) columns.model_observed = changes.modelObserved;
-  if (changes.modelResolved !== undefined) columns.model_resolved = changes.modelResolved;
-  if (changes.warning !== undefined) columns.warning = withoutSecrets(changes.warning);
-  if (changes.cwd !== undefined) columns.cwd = changes.cwd;
-  if (changes.worktree !== undefined) {
-    columns.worktree = changes.worktree === null ? null : JSON.stringify(changes.worktree);
-  }
+  const columns = definedOnly<Value>({
+    session_id: changes.sessionId,
+    model_observed: changes.modelObserved,
+    model_resolved: changes.modelResolved,
+    warning: changes.warning && redactSecrets(changes.warning),
+    cwd: changes.cwd,
+    worktree: changes.worktree && JSON.stringify(changes.worktree),
+  });
   const names = Object.keys(columns);
   if (names.length === 0) return;
   const assignments = names.map((name) => `${name} = ?`).join(', ');
@@ -195,7 +196,7 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     permissions: JSON.stringify(run.permissions),
     gaps: JSON.stringify(run.gaps),
     agent_dir: run.agentDir,
-    warning: withoutSecrets(run.warning),
+    warning: run.warning && redactSecrets(run.warning),
     archive_after_ms: run.archiveAfterMs,
     created_at: run.createdAtMs,
   };
@@ -206,11 +207,6 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     ...Object.values(columns),
     run.requester.key,
   );
-}
-
-/** Warnings quote what clients say. */
-function withoutSecrets(text: string | null): string | null {
-  return text === null ? null : redactSecrets(text);
 }
 
 function knownRun(runId: string, db: Sqlite): RunWithTurn {
@@ -241,13 +237,12 @@ function readDelivery(row: Row | undefined): RunListing['delivery'] {
 
 function readSums(row: Row | undefined): Usage {
   if (row === undefined) return NO_USAGE;
-  const number = (value: unknown) => (typeof value === 'number' ? value : null);
-  const costUsd = number(row.cost);
+  const costUsd = numberIn(row.cost);
   return {
-    inputTokens: number(row.tokens_in),
-    outputTokens: number(row.tokens_out),
-    cacheReadTokens: number(row.cache_read),
-    cacheWriteTokens: number(row.cache_write),
+    inputTokens: numberIn(row.tokens_in),
+    outputTokens: numberIn(row.tokens_out),
+    cacheReadTokens: numberIn(row.cache_read),
+    cacheWriteTokens: numberIn(row.cache_write),
     costUsd,
     // Where one of them was reckoned, all of it is no better than that.
     costSource: costUsd === null ? null : row.source === 'priced' ? 'priced' : 'client',

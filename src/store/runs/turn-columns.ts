@@ -1,3 +1,4 @@
+import { definedOnly } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Ending, ProcessIdentity, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
@@ -40,18 +41,19 @@ export function writeTurn(turn: Turn, columns: Columns, db: Sqlite): Turn | unde
 
 /** The columns of these changes. */
 export function columnsOf(changes: TurnChanges): Columns {
-  const columns: Columns = {};
-  if (changes.state !== undefined) columns.state = changes.state;
-  if (changes.claimedAtMs !== undefined) columns.claimed_at = changes.claimedAtMs;
-  if (changes.startedAtMs !== undefined) columns.started_at = changes.startedAtMs;
-  if (changes.deadlineAtMs !== undefined) columns.deadline_at = changes.deadlineAtMs;
-  if (changes.launchedAtMs !== undefined) columns.launched_at = changes.launchedAtMs;
-  if (changes.notes !== undefined) columns.notes = JSON.stringify(changes.notes);
-  if (changes.stop !== undefined) Object.assign(columns, stopColumns(changes.stop));
-  if (changes.owner !== undefined) Object.assign(columns, identityColumns('owner_', changes.owner));
-  if (changes.process !== undefined) Object.assign(columns, identityColumns('', changes.process));
-  if (changes.usage !== undefined) Object.assign(columns, usageColumns(changes.usage));
-  return columns;
+  const { stop, owner, process, usage, notes } = changes;
+  return definedOnly<Value>({
+    state: changes.state,
+    claimed_at: changes.claimedAtMs,
+    started_at: changes.startedAtMs,
+    deadline_at: changes.deadlineAtMs,
+    launched_at: changes.launchedAtMs,
+    notes: notes && JSON.stringify(notes),
+    ...(stop !== undefined && stopColumns(stop)),
+    ...(owner !== undefined && identityColumns('owner_', owner)),
+    ...(process !== undefined && identityColumns('', process)),
+    ...(usage !== undefined && usageColumns(usage)),
+  });
 }
 
 /** The columns of an end but its state. Where the ending does not know of the usage, what was known before stays. */
@@ -59,8 +61,8 @@ export function endingColumns(ending: Ending, before: Usage): Columns {
   const { usage } = ending;
   return {
     ended_at: ending.endedAtMs,
-    result: ending.result === null ? null : redactSecrets(ending.result),
-    error: ending.error === null ? null : redactSecrets(ending.error),
+    result: ending.result && redactSecrets(ending.result),
+    error: ending.error && redactSecrets(ending.error),
     notes: JSON.stringify(ending.notes.map(redactSecrets)),
     exit_code: ending.exit?.code ?? null,
     exit_signal: ending.exit?.signal ?? null,

@@ -69,9 +69,6 @@ CREATE TABLE turns (
   pid INTEGER,
   pid_start TEXT,
   pid_boot TEXT,
-  -- These two are of earlier releases: nothing reads or writes them.
-  offset_bytes INTEGER NOT NULL DEFAULT 0,
-  reader TEXT,
   tokens_in INTEGER,
   tokens_out INTEGER,
   tokens_cache_read INTEGER,
@@ -127,14 +124,6 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_waiting ON outbox (requester, position) WHERE state IN ('pending', 'leased');
 CREATE INDEX outbox_leases ON outbox (lease_owner) WHERE state = 'leased';
 
--- Of earlier releases: nothing reads or writes it.
-CREATE TABLE listeners (
-  requester TEXT NOT NULL,
-  session TEXT NOT NULL,
-  seen_at INTEGER NOT NULL,
-  PRIMARY KEY (requester, session)
-) STRICT;
-
 -- What happened, for `info` and for whoever has to find out why.
 CREATE TABLE run_events (
   id INTEGER PRIMARY KEY,
@@ -147,17 +136,5 @@ CREATE TABLE run_events (
 ) STRICT;
 
 CREATE INDEX run_events_of ON run_events (run_id, id);
-
--- Of earlier releases: nothing reads or writes it.
-CREATE TABLE tokens (
-  hash TEXT PRIMARY KEY,
-  role TEXT NOT NULL CHECK (role IN ('main', 'subagent')),
-  run_id TEXT,
-  client TEXT,
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER
-) STRICT;
-
-CREATE INDEX tokens_of ON tokens (run_id);
 
 PRAGMA user_version = 1;

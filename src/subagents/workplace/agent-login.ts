@@ -7,7 +7,7 @@ import type { ClientName } from '../../core/client-name.ts';
 import { isRecord, parseJson, readRecord } from '../../core/guards.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
-import { readRegularFile } from '../../sys/read-regular-file.ts';
+import { readRegularFile } from '../../sys/plain-file.ts';
 
 /**
  * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the
