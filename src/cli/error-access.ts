@@ -2,7 +2,6 @@ import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../store/connection.ts';
 import { readDatabase, writeDatabase } from '../store/use-database.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
-import { shownJson } from './visible.ts';
 
 /** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
 export function readErrors<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
@@ -17,9 +16,4 @@ export function notFound(id: number, context: CliContext): void {
     EXIT_NOT_FOUND,
     `find error ${id}: there is none of this number. "self-generation errors --all-projects" lists them`,
   );
-}
-
-/** One document on standard output. */
-export function printJson(value: unknown, context: CliContext): void {
-  context.stdout(shownJson(value));
 }

@@ -20,6 +20,11 @@ export function shownJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
 }
 
+/** The same on standard output. */
+export function printJson(value: unknown, context: CliContext): void {
+  context.stdout(shownJson(value));
+}
+
 function escaped(character: string): string {
   if (character !== '<' && cleanText(character) === character) return character;
   return Array.from({ length: character.length }, (_, index) => {

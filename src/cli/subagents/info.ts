@@ -10,6 +10,7 @@ import { type RunEvent, runEvents } from '../../store/runs/run-events.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
+import { printJson } from '../visible.ts';
 import {
   isoTime,
   keepsWorktree,
@@ -22,15 +23,7 @@ import {
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
-import {
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  withRunsHere,
-} from './runs-here.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 const EVENTS_MAX = 5;
 
@@ -46,15 +39,13 @@ type Known = {
 };
 
 /** `subagents info`: what is known of one run. */
-export function info(target: string | undefined, flags: JsonFlag, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'show the sub-agent', (here) => {
-    if (target === undefined) return complainUsage('info <id|#>', here);
-    const listing = findRun(target, here);
-    if (listing === undefined) return;
-    const known = readKnown(listing, here);
-    if (here.isJson) printInfo(known, here);
-    else here.context.stdout(infoText(known, here));
-  });
+export async function info(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
+  if (target === undefined) return complainUsage('info <id|#>', here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  const known = readKnown(listing, here);
+  if (here.isJson) printInfo(known, here);
+  else here.context.stdout(infoText(known, here));
 }
 
 function readKnown(listing: RunListing, { world, requester }: RunsHere): Known {

@@ -3,8 +3,9 @@ import { isTerminal } from '../../core/runs/turn.ts';
 import { queuePosition } from '../../store/runs/lane.ts';
 import { countRuns, listRuns, type RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
+import { printJson } from '../visible.ts';
 import { listLine, runJson, visibleLine } from './run-words.ts';
-import { type JsonFlag, printJson, type RunsHere, type RunTools, withRunsHere } from './runs-here.ts';
+import type { JsonFlag, RunsHere } from './runs-here.ts';
 
 export type ListFlags = JsonFlag & {
   readonly all?: true;
@@ -23,12 +24,10 @@ type Found = {
 };
 
 /** `subagents list`: the runs of this project, the newest first. */
-export function list(flags: ListFlags, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'list the sub-agents', (here) => {
-    const found = readFound(flags, here) ?? { active: 0, done: 0, runs: [] };
-    if (here.isJson) printList(found, flags, here);
-    else here.context.stdout(listText(found, flags, here));
-  });
+export function list(here: RunsHere, flags: ListFlags): void {
+  const found = readFound(flags, here) ?? { active: 0, done: 0, runs: [] };
+  if (here.isJson) printList(found, flags, here);
+  else here.context.stdout(listText(found, flags, here));
 }
 
 function readFound(flags: ListFlags, { requester, world }: RunsHere): Found | undefined {

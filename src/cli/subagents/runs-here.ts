@@ -14,7 +14,7 @@ import {
   EXIT_USAGE,
   withState,
 } from '../context.ts';
-import { shownJson, shownText } from '../visible.ts';
+import { printJson, shownText } from '../visible.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
 
@@ -31,11 +31,6 @@ export type RunsHere = {
   readonly requester: Requester;
   readonly isJson: boolean;
   readonly context: CliContext;
-};
-
-/** What the commands are made of: the program around them. */
-export type RunTools = {
-  readonly context: CliContext;
   /** Standard input as text, or its beginning. */
   readonly read: (bytesMax: number) => Promise<string>;
 };
@@ -45,7 +40,7 @@ export type RunTools = {
  * there is nothing to be had: not what others were told to do, nor what waits for whoever started them (R43).
  */
 export function withRunsHere(
-  { context }: RunTools,
+  { context, read }: Pick<RunsHere, 'context' | 'read'>,
   { json }: JsonFlag,
   action: string,
   act: (here: RunsHere) => void | Promise<void>,
@@ -58,7 +53,7 @@ export function withRunsHere(
     advance(world);
     const requester = requesterHere(world);
     const isJson = json === true;
-    await act({ world, requester, isJson, context });
+    await act({ world, requester, isJson, context, read });
   });
 }
 
@@ -111,9 +106,4 @@ export function complainUsage(call: string, { isJson, context }: RunsHere): void
   context.setExitCode(EXIT_USAGE);
   if (isJson) printJson({ status: 'error', error: usage }, context);
   else context.stderr(`⚙️ ${usage}\n`);
-}
-
-/** One document on standard output. */
-export function printJson(value: unknown, context: CliContext): void {
-  context.stdout(shownJson(value));
 }

@@ -2,41 +2,27 @@ import { isTerminal } from '../../core/runs/turn.ts';
 import type { WaitAnswer } from '../../subagents/features.ts';
 import { isComing } from '../../subagents/wait.ts';
 import { EXIT_FAILED } from '../context.ts';
-import {
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  runsOf,
-  withRunsHere,
-} from './runs-here.ts';
+import { printJson } from '../visible.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere, runsOf } from './runs-here.ts';
 import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
 
 export type WaitFlags = JsonFlag & { readonly timeout?: number };
 
 /** `subagents wait`: until the run, or every active one, has ended. */
-export function wait(
-  target: string | undefined,
-  { timeout, json }: WaitFlags,
-  tools: RunTools,
-): Promise<void> {
-  return withRunsHere(tools, { ...(json && { json }) }, 'wait for sub-agents', async (here) => {
-    if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
-    const isAll = target === 'all' || target === '*';
-    const listings = isAll
-      ? runsOf(here)
-          .filter((listing) => isComing(listing, here.world))
-          .toReversed()
-      : [findRun(target, here)];
-    const known = listings.filter((listing) => listing !== undefined);
-    if (!isAll && known.length === 0) return;
-    const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
-    const timeoutMs = timeout === undefined ? null : timeout * 1000;
-    const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
-    tell(answer, isAll, here);
-  });
+export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: string): Promise<void> {
+  if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
+  const isAll = target === 'all' || target === '*';
+  const listings = isAll
+    ? runsOf(here)
+        .filter((listing) => isComing(listing, here.world))
+        .toReversed()
+    : [findRun(target, here)];
+  const known = listings.filter((listing) => listing !== undefined);
+  if (!isAll && known.length === 0) return;
+  const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
+  const timeoutMs = timeout === undefined ? null : timeout * 1000;
+  const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
+  tell(answer, isAll, here);
 }
 
 function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: RunsHere): void {
