@@ -7,7 +7,7 @@ import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
-import { logRunFailure } from './runs-log.ts';
+import { orLogged } from './runs-log.ts';
 
 const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;
 
@@ -25,11 +25,8 @@ export function refuseInside(action: string, actor: string, world: RunsWorld): R
 function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWorld): void {
   const runId = RUN_ID.exec(env[RUN_VARIABLE] ?? '')?.[0] ?? null;
   const event = { runId, turn: null, atMs: now().getTime(), actor, type: 'refused' };
-  try {
-    withRuns(paths, (db) => addRunEvent({ ...event, detail: `${action}: inside a run` }, db));
-  } catch (error) {
-    logRunFailure(runId ?? '', error, paths, now());
-  }
+  const detail = `${action}: inside a run`;
+  orLogged(runId ?? '', paths, now(), () => withRuns(paths, (db) => addRunEvent({ ...event, detail }, db)));
 }
 
 export type OwnRun =

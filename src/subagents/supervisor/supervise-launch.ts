@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
-import type { RunClient, TurnSession } from '../../clients/runs/run-client.ts';
+import type { TurnSession } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
 import { narrower } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
@@ -15,7 +15,7 @@ import { bringLogin, userOf } from '../workplace/agent-login.ts';
 import { firstPrompt } from '../workplace/first-prompt.ts';
 import { preparePlace } from './supervise-place.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
-import { budgetShares, usdLeft } from './turn-budget.ts';
+import { sharesOf, usdLeft } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 
 export type Launched =
@@ -61,7 +61,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
     policy: run.policy,
     permissions: turn.permissions === null ? run.permissions : narrower(run.permissions, turn.permissions),
     tools: turn.kind === 'announce' ? 'none' : 'policy',
-    budgetUsd: budgetUsd(client, turn, run, supervision),
+    budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
     mcp: null, // Of our own tools there is none that a sub-agent may have.
@@ -124,15 +124,4 @@ export function sessionOf(turn: Turn, run: Run): TurnSession | undefined {
 export function usageBefore(turn: Turn, { db }: Supervision): Usage {
   const earlier = turnsOf(turn.runId, db).filter(({ number }) => number < turn.number);
   return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
-}
-
-function budgetUsd(
-  client: RunClient,
-  turn: Turn,
-  run: Run,
-  { settings, db, world }: Supervision,
-): number | null {
-  if (!client.capabilities.keepsBudget) return null;
-  const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
-  return usdLeft(budgetShares(scope, { budget: settings.budget, stored: turn.usage }, db), NO_USAGE);
 }
