@@ -19,7 +19,7 @@ export type StatePaths = {
   readonly runsLog: string;
   /** The last session whose transcript could not be read. */
   readonly unreadNote: string;
-  /** Hook scripts that earlier versions wrote for suggestions. Nothing runs them. */
+  /** Hook scripts that an earlier implementation generated. Nothing runs them. */
   readonly scripts: string;
   /** One file per client event; its content is the time at which the event last came in. */
   readonly heartbeats: string;
