@@ -1,8 +1,8 @@
 import pc from 'picocolors';
-import { formatAge, ordinal } from '../../core/runs/durations.ts';
+import { formatAge, isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { formatCount, formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
-import { isTerminal, type Turn } from '../../core/runs/turn.ts';
+import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import { queuePosition } from '../../store/runs/lane.ts';
 import { waitingAnnouncements } from '../../store/runs/outbox.ts';
@@ -12,11 +12,9 @@ import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { printJson } from '../visible.ts';
 import {
-  isoTime,
   keepsWorktree,
   nameOf,
   runJson,
-  runtimeMs,
   safeLine,
   safeText,
   statusWords,

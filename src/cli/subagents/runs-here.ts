@@ -1,10 +1,8 @@
 import type { Requester } from '../../core/runs/run.ts';
-import { findTarget } from '../../core/runs/run-target.ts';
-import { listRuns, type RunListing } from '../../store/runs/runs.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
 import type { Refusal, RunsWorld } from '../../subagents/features.ts';
-import { refusalInside } from '../../subagents/own-run.ts';
+import { findOwnRun, refusalInside } from '../../subagents/own-run.ts';
 import { requesterHere } from '../../subagents/requester.ts';
 import {
   type CliContext,
@@ -19,9 +17,6 @@ import { printJson, shownText } from '../visible.ts';
 /** What every command about background runs begins with, and how each of them says that it cannot. */
 
 const EXIT_FORBIDDEN = 4;
-
-/** A run that is named is looked for among so many of the newest. */
-const TARGETS_MAX = 20_000;
 
 export type JsonFlag = { readonly json?: true };
 
@@ -62,17 +57,10 @@ export function isPerson({ requester }: Pick<RunsHere, 'requester'>): boolean {
   return requester.session === null && requester.client === null;
 }
 
-/** The runs of this requester, archived ones too, the newest first. */
-export function runsOf({ requester, world }: RunsHere): readonly RunListing[] {
-  const filter = { requester: requester.key, includeArchived: true, limit: TARGETS_MAX };
-  return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
-}
-
 /** The run that a person means; undefined after saying why it is none. */
 export function findRun(words: string | undefined, here: RunsHere): RunListing | undefined {
-  const runs = runsOf(here);
-  const answer = findTarget(words, runs);
-  if (answer.kind === 'found') return runs.find(({ run }) => run.id === answer.run.run.id);
+  const answer = findOwnRun(words, here);
+  if (answer.kind === 'found') return answer.run;
   complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
   return undefined;
 }

@@ -1,9 +1,10 @@
 import { isTerminal } from '../../core/runs/turn.ts';
 import type { WaitAnswer } from '../../subagents/features.ts';
+import { runsOf } from '../../subagents/own-run.ts';
 import { isComing } from '../../subagents/wait.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
-import { complainUsage, findRun, type JsonFlag, type RunsHere, runsOf } from './runs-here.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
 
 export type WaitFlags = JsonFlag & { readonly timeout?: number };

@@ -1,9 +1,11 @@
+import { isoTime } from '../../core/runs/durations.ts';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
+import { runtimeMs } from '../../core/runs/turn.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
 import { waitForRuns } from '../../subagents/wait.ts';
 import { shownText } from '../visible.ts';
-import { isoTime, nameOf, runtimeMs, shortId, visibleLine } from './run-words.ts';
+import { nameOf, shortId, visibleLine } from './run-words.ts';
 import type { RunsHere } from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */

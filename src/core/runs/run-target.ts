@@ -4,8 +4,8 @@ import type { RunWithTurn } from './run.ts';
 const PREFIX_LENGTH_MIN = 4;
 const ECHO_LENGTH_MAX = 120;
 
-export type TargetAnswer =
-  | { readonly kind: 'found'; readonly run: RunWithTurn }
+export type TargetAnswer<T extends RunWithTurn> =
+  | { readonly kind: 'found'; readonly run: T }
   | { readonly kind: 'missing' | 'ambiguous' | 'empty'; readonly error: string };
 
 /**
@@ -13,7 +13,10 @@ export type TargetAnswer =
  * so. `runs` are all of one requester, archived ones too; `id:` before the beginning of an id keeps its digits from
  * being a number.
  */
-export function findTarget(words: string | undefined, runs: readonly RunWithTurn[]): TargetAnswer {
+export function findTarget<T extends RunWithTurn>(
+  words: string | undefined,
+  runs: readonly T[],
+): TargetAnswer<T> {
   const wanted = (words ?? '').trim();
   if (wanted === '') return { kind: 'empty', error: 'Missing subagent id.' };
   const shown = cutText(oneLine(wanted), ECHO_LENGTH_MAX);
@@ -30,38 +33,46 @@ export function findTarget(words: string | undefined, runs: readonly RunWithTurn
   return wanted.includes(':') ? { kind: 'missing', error: `Unknown subagent session: ${shown}` } : unknown;
 }
 
-function newest(runs: readonly RunWithTurn[]): TargetAnswer | undefined {
-  let latest: RunWithTurn | undefined;
+function newest<T extends RunWithTurn>(runs: readonly T[]): TargetAnswer<T> | undefined {
+  let latest: T | undefined;
   for (const run of runs) if (latest === undefined || run.run.number > latest.run.number) latest = run;
   return latest && { kind: 'found', run: latest };
 }
 
-function byNumber(digits: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+function byNumber<T extends RunWithTurn>(digits: string, runs: readonly T[]): TargetAnswer<T> | undefined {
   const run = runs.find(({ run }) => run.number === Number(digits));
   return run && { kind: 'found', run };
 }
 
-function bySessionKey(key: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+function bySessionKey<T extends RunWithTurn>(key: string, runs: readonly T[]): TargetAnswer<T> | undefined {
   const run = runs.find(({ run }) => run.childKey === key);
   return run && { kind: 'found', run };
 }
 
 /** Ids are written without dashes, and in a session key with them. */
-function byId(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+function byId<T extends RunWithTurn>(
+  wanted: string,
+  shown: string,
+  runs: readonly T[],
+): TargetAnswer<T> | undefined {
   const prefix = wanted.toLowerCase().replaceAll('-', '');
   if (prefix.length < PREFIX_LENGTH_MIN || !/^[0-9a-f]+$/.test(prefix)) return undefined;
   const found = runs.filter(({ run }) => run.id.startsWith(prefix));
   return onlyOne(found, `Ambiguous run id prefix: ${shown.replace(/^id:/, '')}`);
 }
 
-function byLabel(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+function byLabel<T extends RunWithTurn>(
+  wanted: string,
+  shown: string,
+  runs: readonly T[],
+): TargetAnswer<T> | undefined {
   const exact = runs.filter(({ run }) => run.label === wanted);
   if (exact.length > 0) return onlyOne(exact, `Ambiguous subagent label: ${shown}`);
   const begun = runs.filter(({ run }) => run.label?.startsWith(wanted));
   return onlyOne(begun, `Ambiguous subagent label prefix: ${shown}`);
 }
 
-function onlyOne(found: readonly RunWithTurn[], error: string): TargetAnswer | undefined {
+function onlyOne<T extends RunWithTurn>(found: readonly T[], error: string): TargetAnswer<T> | undefined {
   const [run, ...others] = found;
   if (run === undefined) return undefined;
   return others.length === 0 ? { kind: 'found', run } : { kind: 'ambiguous', error };
