@@ -6,14 +6,22 @@ import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
+import type { Db } from '../store/connection.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
 import { withdrawLesson } from '../store/lessons-by-model.ts';
 import { sameInClones, setShared } from '../store/provenance.ts';
 import { resolveError } from '../store/resolve-error.ts';
-import { writeDatabase } from '../store/use-database.ts';
-import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
-import { notFound, readErrors } from './error-access.ts';
+import { readDatabase, writeDatabase } from '../store/use-database.ts';
+import {
+  type CliContext,
+  EXIT_FAILED,
+  EXIT_NOT_FOUND,
+  EXIT_USAGE,
+  fail,
+  isKeptFromAgent,
+  withState,
+} from './context.ts';
 import { toldOf } from './error-report.ts';
 import { printJson, shownLine } from './visible.ts';
 
@@ -191,4 +199,19 @@ function backupsIn({ backups }: StatePaths): string[] {
 
 function findEntry(id: number, paths: StatePaths): ErrorEntry | undefined {
   return readErrors(paths, (db) => findErrors([id], db))?.[0];
+}
+
+/** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
+export function readErrors<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
+  const found = readDatabase(paths, (db) => (db.isOwn ? { value: work(db) } : 'older'));
+  return found === 'older' ? writeDatabase(paths, work) : found?.value;
+}
+
+/** The failure of whoever asks for an error that there is not. */
+export function notFound(id: number, context: CliContext): void {
+  fail(
+    context,
+    EXIT_NOT_FOUND,
+    `find error ${id}: there is none of this number. "self-generation errors --all-projects" lists them`,
+  );
 }

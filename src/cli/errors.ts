@@ -9,9 +9,17 @@ import { type ErrorFilter, findErrors, listErrors, tellError } from '../store/er
 import { searchErrors } from '../store/error-search.ts';
 import { searchErrorKB } from '../store/search-error-kb.ts';
 import { readInput } from '../sys/read-input.ts';
-import { forget, type ResolveFlags, resolve, share, unshare, withdraw } from './change-error.ts';
+import {
+  forget,
+  notFound,
+  type ResolveFlags,
+  readErrors,
+  resolve,
+  share,
+  unshare,
+  withdraw,
+} from './change-error.ts';
 import { type CliContext, commandGroup, limitUpTo, subcommand, withState } from './context.ts';
-import { notFound, readErrors } from './error-access.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
 import { findScope, projectHere } from './project.ts';
 import { printJson } from './visible.ts';

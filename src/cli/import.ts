@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
-
+import type { TranscriptProgress, TranscriptReport } from '../learn/import/import.ts';
 import { type ImportReport, importAll } from '../learn/import/import.ts';
-import type { TranscriptProgress, TranscriptReport } from '../learn/import/import-transcripts.ts';
 import { counted } from '../setup/check.ts';
 import { locate } from '../setup/place.ts';
 import { projectOfDirectory } from '../subagents/workplace/run-project.ts';

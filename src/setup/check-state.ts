@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseConfig } from '../core/config-fields.ts';
-import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { loadConfig } from '../store/config.ts';
@@ -48,12 +48,8 @@ export function checkWritable(paths: StatePaths): Check {
     try {
       accessSync(place, constants.W_OK);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return failed(
-        'writable',
-        `nothing can be recorded: ${reason}`,
-        `Make "${paths.home}" and what is in it writable for you`,
-      );
+      const remedy = `Make "${paths.home}" and what is in it writable for you`;
+      return failed('writable', `nothing can be recorded: ${reasonOf(error)}`, remedy);
     }
   }
   return ok('writable', paths.home);
@@ -162,7 +158,7 @@ export function settle(paths: StatePaths): Check {
     );
   } catch (error) {
     const { cause = error } = error instanceof Error ? error : {};
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     const lost = waiting === 0 ? '' : `; ${counted(waiting, 'recording')} waiting`;
     return failed(
       'spool',

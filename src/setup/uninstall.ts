@@ -10,6 +10,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { reasonOf } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath, temporariesOf } from '../sys/atomic-file.ts';
@@ -95,7 +96,7 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     restoreDirectories(scope, work);
     return { kind: 'done', steps: work.steps, warnings: work.warnings };
   } catch (error) {
-    return failed('uninstall', error instanceof Error ? error.message : String(error), work);
+    return failed('uninstall', reasonOf(error), work);
   }
 }
 
@@ -108,8 +109,7 @@ function findActiveRuns({ paths }: Place, work: Work): ActiveRuns | undefined {
   try {
     return activeRuns(paths);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    work.warnings.push(`It is not known whether sub-agents are at work: ${reason}`);
+    work.warnings.push(`It is not known whether sub-agents are at work: ${reasonOf(error)}`);
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { resultText, turnJson, waitFor } from './waiting.ts';
+import { resultText, turnJson, waitFor } from './wait.ts';
 
 export type SendFlags = JsonFlag & {
   /** Seconds; 0: does not wait for the reply. */

@@ -9,7 +9,7 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
+import { endLine, resultText, turnJson, waitFor } from './wait.ts';
 
 export type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;

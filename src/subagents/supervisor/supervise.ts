@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftClient } from '../../clients/client-process.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import type { Ending, Turn } from '../../core/runs/turn.ts';
 import { loadRunSettings } from '../../store/run-config.ts';
@@ -91,7 +92,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
     const { world } = supervision;
     logRunFailure(row.turn.runId, error, world.paths, world.now());
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
-    const words = `the supervisor failed: ${error instanceof Error ? error.message : String(error)}`;
+    const words = `the supervisor failed: ${reasonOf(error)}`;
     const { stop, usage } = row.turn;
     const ending = endingWithout(
       { outcome: 'error', error: words, stop, endedAtMs: world.now().getTime() },

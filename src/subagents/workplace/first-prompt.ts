@@ -4,23 +4,19 @@ import type { Config } from '../../core/config.ts';
 import { firstPromptText } from '../../core/runs/first-prompt-text.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
-import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { decideOnData } from '../../hooks/invocation.ts';
 import { decideSubagentStart } from '../../hooks/subagent-context.ts';
 import { loadConfig } from '../../store/config.ts';
 import { noteGiven } from '../../store/given-note.ts';
 import { redactText } from '../../store/redact-rows.ts';
+import type { RunsWorld } from '../features.ts';
 import { contextFiles } from './context-files.ts';
 import { projectOfDirectory } from './run-project.ts';
 
 /** The agent that has no name of its own: it works on code, whatever the project. */
 const MAIN_AGENT = 'main';
 
-export type PromptWorld = {
-  readonly paths: StatePaths;
-  readonly env: Environment;
-  readonly now: () => Date;
-};
+type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 
 /**
  * What the client is asked first: who it is, the files of the workspace that sub-agents are given (R51), what is known
