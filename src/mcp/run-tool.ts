@@ -3,7 +3,14 @@ import type { Requester } from '../core/runs/run.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { agentsFor } from '../subagents/agents.ts';
-import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest, TurnName } from '../subagents/features.ts';
+import {
+  type Refusal,
+  type RunsWorld,
+  type SpawnAnswer,
+  type SpawnRequest,
+  type TurnName,
+  withoutGaps,
+} from '../subagents/features.ts';
 import { findOwnRun } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { sendToRun } from '../subagents/send.ts';
@@ -154,11 +161,4 @@ export function findRun(
 /** A refusal of the features, in their words. */
 export function refusedBy({ status, error }: Refusal): Answer {
   return { kind: 'refused', status, error };
-}
-
-/** Without the properties that are undefined: an absent one and no value are not the same to the types. */
-function withoutGaps<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }

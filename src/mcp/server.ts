@@ -20,7 +20,6 @@ import {
   HISTORY_PARAMETERS,
   LIST_PARAMETERS,
   NO_PARAMETERS,
-  type Parsed,
   parseParameters,
   SEND_PARAMETERS,
   SUBAGENTS_PARAMETERS,
@@ -134,26 +133,27 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
 async function callTool(tool: Tool, given: unknown, call: ToolCall): Promise<Answer> {
   switch (tool) {
     case 'sessions_spawn':
-      return using(parseParameters(tool, spawnParameters([]), given), (value) => spawnSession(value, call));
+      return using(tool, spawnParameters([]), given, (value) => spawnSession(value, call));
     case 'sessions_list':
-      return using(parseParameters(tool, LIST_PARAMETERS, given), (value) => listSessions(value, call));
+      return using(tool, LIST_PARAMETERS, given, (value) => listSessions(value, call));
     case 'sessions_history':
-      return using(parseParameters(tool, HISTORY_PARAMETERS, given), (value) => sessionHistory(value, call));
+      return using(tool, HISTORY_PARAMETERS, given, (value) => sessionHistory(value, call));
     case 'sessions_send':
-      return using(parseParameters(tool, SEND_PARAMETERS, given), (value) => sendToSession(value, call));
+      return using(tool, SEND_PARAMETERS, given, (value) => sendToSession(value, call));
     case 'agents_list':
-      return using(parseParameters(tool, NO_PARAMETERS, given), () => listAgents(call));
+      return using(tool, NO_PARAMETERS, given, () => listAgents(call));
     case 'subagents':
-      return using(parseParameters(tool, SUBAGENTS_PARAMETERS, given), (value) =>
-        controlSubagents(value, call),
-      );
+      return using(tool, SUBAGENTS_PARAMETERS, given, (value) => controlSubagents(value, call));
   }
 }
 
 function using<T>(
-  parsed: Parsed<T>,
+  tool: Tool,
+  schema: Parameters<typeof parseParameters<T>>[1],
+  given: unknown,
   answer: (value: T) => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
+  const parsed = parseParameters(tool, schema, given);
   return parsed.kind === 'wrong' ? failed(parsed.error) : answer(parsed.value);
 }
 

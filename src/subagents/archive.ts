@@ -108,7 +108,7 @@ function renameFiles(directory: string, now: Date): void {
 
 function moveAway(path: string, target: string): void {
   let free = target;
-  for (let number = 2; isTaken(free); number++) {
+  for (let number = 2; lstatSync(free, { throwIfNoEntry: false }) !== undefined; number++) {
     if (number > NAMES_TRIED_MAX) throw new Error(`Cannot archive "${path}": too many names are taken`);
     free = `${target}.${number}`;
   }
@@ -118,10 +118,6 @@ function moveAway(path: string, target: string): void {
     // Another process that archives the same run was faster.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || existsSync(path)) throw error;
   }
-}
-
-function isTaken(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function entriesOf(directory: string): string[] {

@@ -103,3 +103,10 @@ export type AgentList = {
   readonly allowAny: boolean;
   readonly agents: readonly { readonly id: string; readonly name?: string; readonly configured: boolean }[];
 };
+
+/** Without the properties that are undefined: an absent one and no value are not the same to the types. */
+export function withoutGaps<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -40,11 +40,9 @@ export async function stopRuns(
   const { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
   const ended = runs.map(({ turn }) => turn);
   const givenUp = kind === 'timeout' ? giveUpUnseen(names, world) : [];
-  return answerOf(request.requested, [...ended.filter(isNoneOf(givenUp)), ...givenUp]);
-}
-
-function isNoneOf(turns: readonly Turn[]): (turn: Turn) => boolean {
-  return ({ runId, number }) => !turns.some((one) => one.runId === runId && one.number === number);
+  const isGivenUp = ({ runId, number }: Turn) =>
+    givenUp.some((one) => one.runId === runId && one.number === number);
+  return answerOf(request.requested, [...ended.filter((turn) => !isGivenUp(turn)), ...givenUp]);
 }
 
 /** One transaction, whatever the target. */

@@ -65,33 +65,28 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
   return undefined;
 }
 
+type Speaking = Pick<RunsHere, 'isJson' | 'context'>;
+
 /** Says that it cannot be done, and why: as a document where one is expected. */
-export function complain(error: string, exitCode: number, { isJson, context }: RunsHere): void {
-  context.setExitCode(exitCode);
-  if (isJson) printJson({ status: 'error', error }, context);
-  else context.stderr(`⚠️ ${shownText(error)}\n`);
+export function complain(error: string, exitCode: number, here: Speaking): void {
+  say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
 }
 
 /** The same for what was refused. `says`: what stands before the reason. */
-export function refuse(
-  refusal: Refusal,
-  says: string,
-  { isJson, context }: Pick<RunsHere, 'isJson' | 'context'>,
-): void {
-  context.setExitCode(exitCodeOf(refusal));
-  if (isJson) printJson(refusal, context);
-  else context.stderr(`⚠️ ${says}${shownText(refusal.error)}\n`);
-}
-
-function exitCodeOf({ status, limit }: Refusal): number {
-  if (status === 'forbidden') return EXIT_FORBIDDEN;
-  return limit === true ? EXIT_LIMIT : EXIT_FAILED;
+export function refuse(refusal: Refusal, says: string, here: Speaking): void {
+  const exitCode = refusal.limit === true ? EXIT_LIMIT : EXIT_FAILED;
+  const isForbidden = refusal.status === 'forbidden';
+  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT_FORBIDDEN : exitCode, here);
 }
 
 /** How a command is called, when it was not called so. */
-export function complainUsage(call: string, { isJson, context }: RunsHere): void {
-  const usage = `Usage: self-generation subagents ${call}`;
-  context.setExitCode(EXIT_USAGE);
-  if (isJson) printJson({ status: 'error', error: usage }, context);
-  else context.stderr(`⚙️ ${usage}\n`);
+export function complainUsage(call: string, here: Speaking): void {
+  const error = `Usage: self-generation subagents ${call}`;
+  say({ status: 'error', error }, `⚙️ ${error}`, EXIT_USAGE, here);
+}
+
+function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): void {
+  context.setExitCode(exitCode);
+  if (isJson) printJson(document, context);
+  else context.stderr(`${line}\n`);
 }

@@ -2,7 +2,7 @@ import type { ClientName } from '../../core/client-name.ts';
 import { ordinal } from '../../core/runs/durations.ts';
 import { splitGrants } from '../../core/runs/permissions.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
-import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
+import { type SpawnAnswer, type SpawnRequest, withoutGaps } from '../../subagents/features.ts';
 import { retryRun } from '../../subagents/retry.ts';
 import { spawnRun } from '../../subagents/spawn.ts';
 import { EXIT_FAILED } from '../context.ts';
@@ -54,18 +54,14 @@ export async function retry(
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
   const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
-  return {
+  return withoutGaps({
     task,
-    ...(cli !== undefined && { client: cli }),
-    ...(agent !== undefined && { agentId: agent }),
-    ...(model !== undefined && { model }),
-    ...(thinking !== undefined && { thinking }),
-    ...(timeout !== undefined && { runTimeoutSeconds: timeout }),
-    ...(label !== undefined && { label }),
-    ...(cleanup !== undefined && { cleanup }),
-    ...(worktree !== undefined && { worktree }),
-    ...(permissions !== undefined && { permissions: splitGrants(permissions) }),
-  };
+    client: cli,
+    agentId: agent,
+    runTimeoutSeconds: timeout,
+    permissions: permissions === undefined ? undefined : splitGrants(permissions),
+    ...{ model, thinking, label, cleanup, worktree },
+  });
 }
 
 async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: RunsHere): Promise<void> {

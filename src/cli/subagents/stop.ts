@@ -17,22 +17,15 @@ export async function stop(here: RunsHere, _flags: JsonFlag, target?: string): P
   if (!isAll && listing === undefined) return;
   const { requester, world, context } = here;
   context.progress('stopping …');
-  const wanted = listing === undefined ? ({ kind: 'all' } as const) : oneOf(listing);
-  const answer = await stopRuns(wanted, requester, whoAsks(here), world);
+  const wanted =
+    listing === undefined ? { kind: 'all' as const } : { kind: 'run' as const, runId: listing.run.id };
+  const by = isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
+  const answer = await stopRuns(wanted, requester, by, world);
   context.progress('');
   if (answer.status !== 'done') return refuse(answer, '', here);
   if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);
   if (here.isJson) printJson(answer, context);
   else tell(answer, listing, here);
-}
-
-function oneOf({ run }: RunListing) {
-  return { kind: 'run', runId: run.id } as const;
-}
-
-/** For the Notes: who stopped it. */
-function whoAsks(here: RunsHere): string {
-  return isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
 }
 
 function tell(answer: Done, listing: RunListing | undefined, { context }: RunsHere): void {

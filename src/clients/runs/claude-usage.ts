@@ -35,7 +35,7 @@ export function turnUsage(result: Json, { said, reported, before }: Known): Usag
   const tokens = tokensOf(readRecord(result, 'usage'), MESSAGE_KEYS);
   return {
     // After an error the client may say zero where the messages say more.
-    ...(isMore(tokens, said) ? tokens : said),
+    ...((tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said),
     costUsd,
     costSource: costUsd === null ? null : 'client',
     model: mainModel(readRecord(result, 'modelUsage'), MODEL_KEYS.output) ?? said.model,
@@ -71,10 +71,6 @@ function tokensOf(counts: Json, keys: Readonly<Record<keyof typeof MESSAGE_KEYS,
 function modelUsage(counts: Json): Usage {
   const costUsd = readAmount(counts, 'costUSD');
   return { ...tokensOf(counts, MODEL_KEYS), costUsd, costSource: costUsd === null ? null : 'client' };
-}
-
-function isMore(left: Usage, right: Usage): boolean {
-  return (left.inputTokens ?? -1) >= (right.inputTokens ?? -1);
 }
 
 function modelOf(message: Json): string | null {

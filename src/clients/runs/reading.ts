@@ -139,9 +139,15 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
   if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
   if (verdict === null) {
     const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), withoutResult(exit));
+    return failed(
+      outcome,
+      progress.problem ?? undefined,
+      complaintIn(stderr),
+      `${endOf(exit)}, without a result`,
+    );
   }
-  if (exit !== null && exit.code !== 0) return failed('error', complaintIn(stderr), afterResult(exit));
+  if (exit !== null && exit.code !== 0)
+    return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);
   if (rest.text === null) return failed('error', 'the answer is empty');
   return { ...rest, outcome: 'success', error: null, isModelRefused: false };
 }
@@ -150,15 +156,6 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
 function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
   if (asked.kind !== 'resume' || answered === null || answered === asked.id) return undefined;
   return 'the client did not resume the session: it began another';
-}
-
-/** How a client ended that came to no result. */
-function withoutResult(exit: Exit | null): string {
-  return `${endOf(exit)}, without a result`;
-}
-
-function afterResult(exit: Exit): string {
-  return `${endOf(exit)}, after its result`;
 }
 
 function endOf(exit: Exit | null): string {

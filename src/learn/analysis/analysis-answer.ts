@@ -165,16 +165,13 @@ function readSuggestion(value: unknown, groups: SentGroups): SuggestionResult {
     if (isInstructionShaped(one))
       return { kind: 'wrong', problems: [': reads like an instruction to ignore, fetch, send or destroy'] };
   }
-  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups, groups) } : {};
+  // From the numbers in the answer to the errors themselves, by which the rule's effect will be measured.
+  const errorsOf = (numbers: readonly number[]) => numbers.flatMap((one) => groups.get(one)?.keys ?? []);
+  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups) } : {};
   const proposal = readProposal({ ...suggestion, ...named });
   return proposal === undefined
     ? { kind: 'wrong', problems: [': holds nothing that could be applied'] }
     : { kind: 'read', proposal };
-}
-
-/** From the numbers in the answer to the errors themselves, by which the rule's effect will be measured. */
-function errorsOf(numbers: readonly number[], groups: SentGroups): string[] {
-  return numbers.flatMap((number) => groups.get(number)?.keys ?? []);
 }
 
 function validOnes<Item extends z.ZodType>(item: Item, value: unknown): z.infer<Item>[] {
