@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { inertText, withoutFrames } from '../core/inert-text.ts';
-import { cleanText } from '../core/text.ts';
+import { cleanText, cutText } from '../core/text.ts';
 import type { CliContext } from './context.ts';
 
 /** Texts of others as they may be printed: whoever reads may be an agent, and the screen is nobody else's. */
@@ -8,6 +8,12 @@ import type { CliContext } from './context.ts';
 /** All of it on one line. */
 export function shownLine(text: string): string {
   return inertText(text, Number.POSITIVE_INFINITY);
+}
+
+/** The beginning of it on one line. */
+export function shortened(text: string, lengthMax: number): string {
+  const line = shownLine(text);
+  return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
 }
 
 /** With its lines, and nothing left out: frames are undone, and what would be invisible is shown by its number. */

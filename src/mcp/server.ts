@@ -13,7 +13,7 @@ import { advance } from '../subagents/advance.ts';
 import { agentsFor } from '../subagents/agents.ts';
 import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { refuseInside } from '../subagents/own-run.ts';
-import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
+import { type Answer, failed, toolResult } from './answer.ts';
 import { Connection } from './connection.ts';
 import { controlSubagents } from './control.ts';
 import {
@@ -119,7 +119,8 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   const answer = await callTool(tool, given, { world, requester, signal, progress, holdTurn }).catch(
     (error: unknown): Answer => failed(reasonOf(error)),
   );
-  const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;
+  const hasRoom =
+    answer.kind === 'value' && JSON.stringify(answer.value).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
   if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
   try {
     return toolResult(answer, connection.takeNews());

@@ -49,13 +49,10 @@ function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: R
 
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** How long to wait: `timeoutMs` null for as long as it takes; see WaitOptions. */
-type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
-
 /** Resolves when these turns have ended, or the time is over. */
 export async function waitFor(
   turns: readonly TurnName[],
-  patience: Patience,
+  patience: Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>,
   { world, context }: RunsHere,
 ): Promise<WaitAnswer> {
   let seconds = 0;

@@ -4,17 +4,14 @@ import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../../core/suggestion.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { type ModelLesson, readLessons } from './lesson-answer.ts';
+import { type LessonsRead, readLessons } from './lesson-answer.ts';
 
 /** What a usable answer holds. Everything in it is bounded and redacted; the proposals are still only proposals. */
-export type AnalysisAnswer = {
+export type AnalysisAnswer = LessonsRead & {
   readonly clusters: readonly z.infer<typeof CLUSTER>[];
   readonly workflows: readonly z.infer<typeof WORKFLOW>[];
   readonly errorPatterns: readonly z.infer<typeof ERROR_PATTERN>[];
   readonly proposals: readonly Proposal[];
-  readonly lessons: readonly ModelLesson[];
-  /** Why other lessons were refused: they are not asked for again. */
-  readonly refused: readonly string[];
 };
 
 export type AnswerResult =
