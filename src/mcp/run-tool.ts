@@ -146,13 +146,11 @@ export function listAgents({ requester, world }: ToolCall): Answer {
   return answered({ ...agentsFor(agentOfKey(requester.key), world) });
 }
 
-export type FoundRun = { readonly kind: 'found'; readonly listing: RunListing };
-
 /** The run that is meant, among those of this requester, archived ones too. */
 export function findRun(
   target: string | undefined,
   call: ToolCall,
-): FoundRun | Extract<Answer, { kind: 'refused' }> {
+): { readonly kind: 'found'; readonly listing: RunListing } | Extract<Answer, { kind: 'refused' }> {
   const found = findOwnRun(target, call);
   if (found.kind === 'found') return { kind: 'found', listing: found.run };
   return { kind: 'refused', status: 'error', error: found.error };

@@ -46,11 +46,6 @@ export type Serving = {
   readonly watch: (call: Promise<unknown>) => void;
 };
 
-type Extra = {
-  readonly signal: AbortSignal;
-  readonly progress: (message: string) => void;
-};
-
 /** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
 const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
 /** Some clients take each such message as a reason to wait longer; none needs them often. */
@@ -95,7 +90,10 @@ function agentIdsFor({ requester, world }: Connection): string[] {
   return allowAny ? [] : agents.map(({ id }) => id);
 }
 
-type Asked = Extra & { readonly connection: () => Connection; readonly serving: Serving };
+type Asked = Pick<ToolCall, 'signal' | 'progress'> & {
+  readonly connection: () => Connection;
+  readonly serving: Serving;
+};
 
 async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<CallToolResult> {
   const { signal, progress } = asked;

@@ -133,19 +133,14 @@ export type MessageView = {
   readonly text: string;
 };
 
-export type Messages = {
-  readonly messages: readonly MessageView[];
-  /** How many before these were left out, to keep the answer short. */
-  readonly droppedMessages: number;
-  /** A text among them is not whole. */
-  readonly contentTruncated: boolean;
-};
-
-/** The last of these messages, in their order; the limit counts what is shown. */
+/**
+ * The last of these messages, in their order; the limit counts what is shown. `droppedMessages` before them were left out,
+ * to keep the answer short; `contentTruncated`: a text among them is not whole.
+ */
 export function messageViews(
   entries: readonly LogEntry[],
   { limit, includeTools }: { readonly limit: number; readonly includeTools: boolean },
-): Messages {
+) {
   const shown = entries.filter(({ kind }) => includeTools || kind === 'user' || kind === 'assistant');
   const wanted = shown.slice(-limit);
   const messages: MessageView[] = [];

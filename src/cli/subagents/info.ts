@@ -25,16 +25,7 @@ import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-her
 
 const EVENTS_MAX = 5;
 
-/** All that is known of a run. */
-type Known = {
-  readonly listing: RunListing;
-  readonly turns: readonly Turn[];
-  readonly queuePosition: number | undefined;
-  /** How often its announcement was handed out; null when none waits. */
-  readonly attempts: number | null;
-  readonly events: readonly RunEvent[];
-  readonly transcript: string;
-};
+type Known = ReturnType<typeof readKnown>;
 
 /** `subagents info`: what is known of one run. */
 export async function info(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
@@ -46,22 +37,20 @@ export async function info(here: RunsHere, _flags: JsonFlag, target?: string): P
   else here.context.stdout(infoText(known, here));
 }
 
-function readKnown(listing: RunListing, { world, requester }: RunsHere): Known {
+/** All that is known of a run. `attempts`: how often its announcement was handed out; null when none waits. */
+function readKnown(listing: RunListing, { world, requester }: RunsHere) {
   const { run, turn } = listing;
-  const transcript = transcriptPath(world.paths, run.id, turn.number);
-  const nothing = { listing, turns: [], queuePosition: undefined, attempts: null, events: [], transcript };
-  const known = readRuns(world.paths, (db) => {
+  const stored = readRuns(world.paths, (db) => {
     const waiting = waitingAnnouncements(requester.key, db).filter(({ runId }) => runId === run.id);
     return {
-      listing,
       turns: turnsOf(run.id, db),
       queuePosition: queuePosition(run.id, db),
       attempts: waiting[0]?.attempts ?? null,
       events: runEvents(run.id, EVENTS_MAX, db),
-      transcript,
     };
   });
-  return known ?? nothing;
+  const nothing = { turns: [], queuePosition: undefined, attempts: null, events: [] };
+  return { listing, transcript: transcriptPath(world.paths, run.id, turn.number), ...(stored ?? nothing) };
 }
 
 function printInfo(known: Known, { context }: RunsHere): void {

@@ -15,29 +15,23 @@ export type ListFlags = JsonFlag & {
 
 const LIMIT_DEFAULT = 50;
 
-type Listed = { readonly listing: RunListing; readonly queuePosition: number | undefined };
-
-type Found = {
-  readonly active: number;
-  readonly done: number;
-  readonly runs: readonly Listed[];
-};
+type Found = ReturnType<typeof readFound>;
 
 /** `subagents list`: the runs of this project, the newest first. */
 export function list(here: RunsHere, flags: ListFlags): void {
-  const found = readFound(flags, here) ?? { active: 0, done: 0, runs: [] };
+  const found = readFound(flags, here);
   if (here.isJson) printList(found, flags, here);
   else here.context.stdout(listText(found, flags, here));
 }
 
-function readFound(flags: ListFlags, { requester, world }: RunsHere): Found | undefined {
+function readFound(flags: ListFlags, { requester, world }: RunsHere) {
   const key = flags.allProjects ? undefined : requester.key;
   const filter = {
     requester: key,
     includeArchived: flags.all === true,
     limit: flags.limit ?? LIMIT_DEFAULT,
   };
-  return readRuns(world.paths, (db) => {
+  const found = readRuns(world.paths, (db) => {
     const runs = listRuns(filter, db).map((listing) => ({
       listing,
       queuePosition: listing.turn.state === 'queued' ? queuePosition(listing.run.id, db) : undefined,
@@ -46,6 +40,7 @@ function readFound(flags: ListFlags, { requester, world }: RunsHere): Found | un
     const counts = key === undefined ? { active, done: runs.length - active } : countRuns(key, db);
     return { ...counts, runs };
   });
+  return found ?? { active: 0, done: 0, runs: [] };
 }
 
 function printList(
