@@ -40,7 +40,7 @@ const PLACEHOLDER = /[…_¶~§]/;
 
 function redactPlace(place: string, text: string): string {
   const isOnlyIfMade = place.includes('~§');
-  const expression = compiled.get(place) ?? expressionOf(place);
+  const expression = compiled.get(place) ?? expressionOf(place, isOnlyIfMade);
   compiled.set(place, expression);
   return text.replace(expression, (all: string, ...found: unknown[]) => {
     const { before, value, name } = found.at(-1) as { before: string; value: string; name?: string };
@@ -65,15 +65,18 @@ function isOwner(value: string, before: string): boolean {
 const compiled = new Map<string, RegExp>();
 
 const BLANKS = '[ \\t\\r\\n]{1,8}';
+/** Of the program itself, before its subcommand. */
+const FLAGS = `(?:${BLANKS}--?[\\w-]{1,40}(?:=[^\\s|;&]{1,80})?(?=[ \\t]+[^-\\s])){0,2}?`;
 const WORD = '(?:"[^"\\n]{0,256}"|\'[^\'\\n]{0,256}\'|[^\\s|;&"\']{1,256})';
+const WITH_DIGIT = '(?=[^\\s]{0,256}\\d)';
 const VALUE = '"[^"\\n]{1,512}"|\'[^\'\\n]{1,512}\'|(?!-)[^\\s"\'|;&<>()]{1,512}';
 
-function expressionOf(place: string): RegExp {
+function expressionOf(place: string, isOnlyIfMade: boolean): RegExp {
   let before = '';
   let after = '';
   let isBehind = false;
   for (const [index, word] of place.split(' ').entries()) {
-    const blanks = index === 0 || before.endsWith('…') ? '' : BLANKS;
+    const blanks = index === 0 || before.endsWith('…') ? '' : index === 1 ? FLAGS + BLANKS : BLANKS;
     if (isBehind) after += word === '…' ? `(?:${BLANKS}${WORD}){0,12}?` : BLANKS + sourceOf(word);
     else if (word === '…') before += `(?:[ \\t]{1,8}${WORD}){0,16}?`;
     else if (word.includes('§')) {
@@ -85,7 +88,7 @@ function expressionOf(place: string): RegExp {
     } else before += blanks + sourceOf(word);
   }
   return new RegExp(
-    `(?<before>(?<![\\w.-])${before})(?<value>${VALUE})${after === '' ? '' : `(?=${after})`}`,
+    `(?<before>(?<![\\w.-])${before})(?<value>${isOnlyIfMade ? WITH_DIGIT : ''}(?:${VALUE}))${after === '' ? '' : `(?=${after})`}`,
     'g',
   );
 }

@@ -234,6 +234,8 @@ export const SECRET_STEMS: readonly string[] = [
   'mnemonic',
   'seedphrase',
   'recoveryphrase',
+  'basicauth',
+  'httpauth',
   'oauth2bearer',
   '비밀번호',
   '비밀키',
@@ -285,6 +287,10 @@ export const HARMLESS_NAME =
   'hot|short|composite|unique|candidate|react|item|list|route|menu|arrow|registry|idempotency|dedupe|sort|range|hash)[_.-]?keys?$|' +
   'bypass$|compass$|\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|cc?|h|cpp|cs|swift|vue|svelte|s?css|html?|json|ya?ml|toml|mdx?|txt|sh|sql|lock|pem|env|ini|conf|xml|log|gradle|tf|lua|dart|exs?)$|_pass(?:ed|es|ing)?_?(?:rate|count)|^(?:old)?pwd_?path$|git[_-]?hash|commit|checksum|integrity';
 
+/** What programs call it to let somebody in, or to keep what does. */
+const VERBS =
+  'login|signin|sign-in|logon|unlock|unseal|adduser|useradd|createuser|create-user|add-user|secret|secrets|kv';
+
 /**
  * Where commands and files of programs take a secret: a text that every such place contains (`|` parts several), and the
  * place. `§` is the secret, `~§` one that has to look like a password, `…` any words or none, `_` one word or a part of it,
@@ -308,7 +314,13 @@ export const SECRET_PLACES: readonly (readonly [near: string, place: string])[] 
   ['mongo', 'mongosh|mongo ~§'],
   ['redis-cli|valkey-cli|keydb-cli', 'redis-cli|valkey-cli|keydb-cli … -a|--pass|AUTH|auth|requirepass §'],
   ['etcdctl', 'etcdctl … --user _:§'],
-  ['set-initial-password', 'set-initial-password §'],
+  ['-password', 'set-initial-password|reset-admin-password|reset-password|change-password §'],
+  ['<<<', '<<< ~§'],
+  [
+    'couchbase-cli|crackmapexec|netexec|evil-winrm|ftpput|dsconf|impacket',
+    'couchbase-cli|crackmapexec|netexec|evil-winrm|ftpput|dsconf|impacket-psexec … -p|-w §',
+  ],
+  ['codecov|cloudflared', 'codecov|cloudflared … -t|install §'],
   [
     'set-password|change|add|create|set',
     'set-password|change_password|add_user|create_user|set_password _ §',
@@ -425,6 +437,10 @@ export const SECRET_PLACES: readonly (readonly [near: string, place: string])[] 
   ['with|WITH|set|SET|encrypted|ENCRYPTED', "with|WITH|set|SET|encrypted|ENCRYPTED password|PASSWORD '§"],
   ['thin:', 'conn|connect … thin:_/§@'],
   ['oracle:thin:', 'oracle:thin:_/§@'],
+  ['mosquitto', 'mosquitto_pub|mosquitto_sub|mosquitto_rr … -P|--pw §'],
+  ['openssl', 'openssl … -k|-K §'],
+  ['<(', '<(echo|<(printf ~§'],
+  ...['~§', '_ ~§', '_ _ ~§'].map((rest): [string, string] => [VERBS, `${VERBS}|login_ ${rest}`]),
   ['setx', 'setx ¶ §'],
   ['set|add|put', 'set|add|put ¶ ~§'],
   ['ConvertTo-SecureString', 'ConvertTo-SecureString §'],

@@ -26,7 +26,7 @@ import {
   type SpawnParameters,
   WAIT_SECONDS_DEFAULT,
 } from './parameters.ts';
-import { changedAtMs, messageText, messageViews, sessionView } from './views.ts';
+import { changedAtMs, lineText, messageText, messageViews, sessionView } from './views.ts';
 
 /** What a tool may use while it runs. */
 export type ToolCall = {
@@ -135,7 +135,8 @@ export async function sendMessage(
   }
   if (turn.state === 'success') {
     if (!call.signal.aborted) call.holdTurn(name);
-    return answered({ status: 'ok', ...name, reply: messageText(turn.result ?? '').text });
+    const notes = turn.notes.length === 0 ? {} : { notes: turn.notes.map(lineText) };
+    return answered({ status: 'ok', ...name, reply: messageText(turn.result ?? '').text, ...notes });
   }
   const reason = turn.error === null ? turn.state : messageText(turn.error).text;
   return failed(`Subagent error: ${reason} (run ${run.id.slice(0, 8)}).`);

@@ -6,7 +6,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import { reasonOf } from '../core/guards.ts';
+import { isRecord, readString, reasonOf } from '../core/guards.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { VERSION } from '../core/version.ts';
 import { advance } from '../subagents/advance.ts';
@@ -77,12 +77,19 @@ export function newServer(serving: Serving): Server {
       extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {}); // Nobody listens any more.
     });
     const signal = AbortSignal.any([extra.signal, serving.gone]);
-    const asked = { connection: connected, serving, signal, progress: pulse.say };
+    const caller = { ...serving, world: callersWorld(world, _meta) };
+    const asked = { connection: connected, serving: caller, signal, progress: pulse.say };
     const result = answerCall(name, given, asked).finally(pulse.stop);
     watch(result);
     return result;
   });
   return server;
+}
+
+/** Codex names its session in each call, and not in the server's environment as other clients do. */
+function callersWorld(world: RunsWorld, meta: unknown): RunsWorld {
+  const thread = isRecord(meta) ? readString(meta, 'threadId') : undefined;
+  return thread === undefined ? world : { ...world, env: { ...world.env, CODEX_THREAD_ID: thread } };
 }
 
 function agentIdsFor({ requester, world }: Connection): string[] {

@@ -44,6 +44,8 @@ type Child = {
   readonly model: string | null;
   /** Approves of everything, as its user has it: the requester starts a sub-agent without a question. */
   readonly requesterArgs: readonly string[];
+  /** The same for one that may only look, where the first is one that may do everything. */
+  readonly lookingArgs?: readonly string[];
   readonly shell: (command: string) => ToolCall;
   readonly write: (path: string) => ToolCall;
 };
@@ -60,6 +62,10 @@ const CHILDREN: Readonly<Record<ClientName, Child>> = {
     requesterArgs: [
       ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model'],
       ...['--dangerously-bypass-approvals-and-sandbox', '-'],
+    ],
+    lookingArgs: [
+      ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model', '--sandbox', 'read-only'],
+      ...['-c', 'mcp_servers.self-generation.default_tools_approval_mode="approve"', '-'],
     ],
     shell: (command) => ({ name: 'exec_command', input: { cmd: command } }),
     write: (path) => ({
@@ -137,11 +143,12 @@ for (const name of CLIENT_NAMES) {
     async function talk(
       prompt: string,
       answers: Partial<Record<Part, readonly ModelAnswer[]>>,
+      args = child.requesterArgs,
     ): Promise<Record<Part, ModelRequest[]>> {
       const { model } = workspace.board;
       const from = model.requests.length;
       workspace.board.script = play(answers);
-      const end = await runCommand(name, child.requesterArgs, {
+      const end = await runCommand(name, args, {
         cwd: project,
         env: env(),
         stdin: `${REQUESTER} ${prompt}`,
@@ -261,10 +268,15 @@ for (const name of CLIENT_NAMES) {
       expect(info.status).toBe('stopped');
     });
 
+    test('has the permissions of its requester’s session, where the client says what these are', async () => {
+      const info = JSON.parse(await program('subagents', 'info', '1', '--json')) as Json;
+      expect(info.permissions).toMatchObject({ mode: name === 'codex' ? 'all' : 'default' });
+    });
+
     test('does no more than its requester may, and after one grant what it was refused', async () => {
       const file = join(project, 'granted.txt');
       const told = async () => {
-        const asked = await talk('have a file made', {
+        const play = {
           requester: [
             call(usage.call('sessions_spawn', { task: `Make a file ${crypto.randomUUID()}.` })),
             call(usage.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 120 })),
@@ -272,7 +284,8 @@ for (const name of CLIENT_NAMES) {
           ],
           child: [call(child.write(file)), say(FOUND)],
           'announce step': [say(`Result:\n${ANNOUNCED}\n\nNotes:\n- (none)`)],
-        });
+        };
+        const asked = await talk('have a file made', play, child.lookingArgs);
         return everything(asked.requester.at(-1));
       };
       await configure([]);

@@ -86,9 +86,12 @@ export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
   return `${run.number}) ${parts.join(' · ')}${error}\n`;
 }
 
-/** The last message as a terminal may show it; empty when there is none. */
+/** The last message, and what there is to say of the turn, as a terminal may show it; empty when there is none. */
 export function resultText({ turn }: RunWithTurn): string {
-  return turn.result === null ? '' : `${shownText(turn.result).trimEnd()}\n`;
+  const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
+  return [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)]
+    .map((line) => `${line}\n`)
+    .join('');
 }
 
 /** How a turn ended, or how it stands, as JSON. */

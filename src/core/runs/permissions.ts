@@ -118,15 +118,32 @@ export function narrower(one: Permissions, other: Permissions): Permissions {
 }
 
 /** The permissions with what somebody has granted: `edit`, `all`, or rules. In plan mode too, as a person meant it. */
-export function granted(permissions: Permissions, rules: readonly string[]): Permissions {
+export function granted(permissions: Permissions, grants: readonly string[]): Permissions {
+  const rules = grants.map(grantOf);
   if (rules.includes('all')) return { ...permissions, mode: 'all' };
   return { ...permissions, allow: [...new Set([...permissions.allow, ...rules])] };
 }
 
+/** What the clients call the modes that let as much through. */
+const MODES_OF_CLIENTS: Readonly<Record<string, string>> = {
+  acceptedits: 'edit',
+  auto_edit: 'edit',
+  'workspace-write': 'edit',
+  bypasspermissions: 'all',
+  yolo: 'all',
+  'danger-full-access': 'all',
+};
+
+/** A grant in our words. */
+function grantOf(text: string): string {
+  const word = text.trim();
+  return MODES_OF_CLIENTS[word.toLowerCase()] ?? word;
+}
+
 /** What is wrong with a grant, if anything. */
 export function grantProblem(text: string): string | undefined {
-  const rule = parseRule(text);
-  if (text.trim() === 'all' || rule?.tool === NETWORK) return undefined;
+  const rule = parseRule(grantOf(text));
+  if (grantOf(text) === 'all' || rule?.tool === NETWORK) return undefined;
   const isKnown = rule !== undefined && policyName(rule.tool) === rule.tool && isKnownTool(rule.tool);
   return isKnown
     ? undefined

@@ -97,6 +97,13 @@ describe('granted()', () => {
   });
 });
 
+test('granted() knows what the clients call the same', () => {
+  const edits = ['edit', 'acceptEdits', 'auto_edit', 'workspace-write'];
+  for (const word of edits) expect(granted(made({}), [word])).toEqual(made({ allow: ['edit'] }));
+  for (const word of ['all', 'bypassPermissions', 'yolo', 'danger-full-access'])
+    expect(granted(made({}), [word])).toEqual(made({ mode: 'all' }));
+});
+
 test('splitGrants() leaves commas in brackets alone', () => {
   expect(splitGrants('edit, exec(git log --format=%h,%s:*) ,web_fetch,')).toEqual([
     ...['edit', 'exec(git log --format=%h,%s:*)', 'web_fetch'],
