@@ -143,9 +143,7 @@ function printDryRun(options: AnalyzeOptions, flags: Flags, context: CliContext)
   else context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${options.cli}.\n`);
 }
 
-type WouldBeSent = { readonly text: string; readonly promptCount: number; readonly isEnough: boolean };
-
-function whatWouldBeSent(options: AnalyzeOptions): WouldBeSent {
+function whatWouldBeSent(options: AnalyzeOptions) {
   if (!isAnythingRecorded(options.paths)) return { text: '', promptCount: 0, isEnough: false };
   const { prompt, promptCount, isEnough } = writeDatabase(options.paths, (db) =>
     prepareAnalysis(options, db),

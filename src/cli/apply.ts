@@ -162,11 +162,7 @@ class Report {
   }
 
   toldFromNowOn(): void {
-    this.#end('applied', {});
-    if (this.#flags.json) return;
-    const { green } = pc.createColors(this.#context.colour);
-    const again = `"${PROGRAM} undo ${this.#suggestion.id}" takes it back.`;
-    this.#context.stdout(`${green('Applied')}: agents are told from now on. ${again}\n`);
+    this.#done({}, 'agents are told from now on.');
   }
 
   #heading(): void {
@@ -217,11 +213,15 @@ class Report {
 
   applied(applied: Applied): void {
     const { path, scope } = applied;
-    this.#end('applied', { scope, path });
+    this.#done({ scope, path }, effect(applied));
+  }
+
+  #done(more: Record<string, unknown>, words: string): void {
+    this.#end('applied', more);
     if (this.#flags.json) return;
     const { green } = pc.createColors(this.#context.colour);
     const again = `"${PROGRAM} undo ${this.#suggestion.id}" takes it back.`;
-    this.#context.stdout(`${green('Applied')}: ${effect(applied)} ${again}\n`);
+    this.#context.stdout(`${green('Applied')}: ${words} ${again}\n`);
   }
 
   #end(kind: string, more: Record<string, unknown>): void {
@@ -238,7 +238,6 @@ function effect({ kind, path }: Applied): string {
     case 'claude_md':
       return `the rule is in ${path}.`;
     case 'declaration':
-    case 'hook':
       return `the hook is registered in ${path} for new sessions.`;
     default:
       return unreachable(kind);

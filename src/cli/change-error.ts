@@ -6,23 +6,31 @@ import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
+import type { Db } from '../store/connection.ts';
 import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
 import { resolveError } from '../store/error-kb.ts';
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
 import { withdrawLesson } from '../store/lessons-by-model.ts';
 import { sameInClones, setShared } from '../store/provenance.ts';
-import { writeDatabase } from '../store/use-database.ts';
-import { type CliContext, EXIT_FAILED, EXIT_USAGE, fail, isKeptFromAgent, withState } from './context.ts';
-import { notFound, printJson, readErrors } from './error-access.ts';
+import { readDatabase, writeDatabase } from '../store/use-database.ts';
+import {
+  type CliContext,
+  EXIT_FAILED,
+  EXIT_NOT_FOUND,
+  EXIT_USAGE,
+  fail,
+  isKeptFromAgent,
+  withState,
+} from './context.ts';
 import { toldOf } from './error-report.ts';
-import { shownLine } from './visible.ts';
+import { printJson, shownLine } from './visible.ts';
 
 const FIX_LENGTH_MAX = 300;
 const FIX_SCANNED_MAX = 8192;
 
 export type ResolveFlags = { readonly stdin?: true; readonly json?: true };
 /** Where a text comes from: words of the call, or standard input. */
-export type TextSource = {
+type TextSource = {
   readonly words: readonly string[];
   readonly readInput: (bytesMax: number) => Promise<string>;
 };
@@ -69,17 +77,28 @@ function refusal({ error }: ErrorEntry, summary: string): string | undefined {
   return undefined;
 }
 
+/** What only a person does to an error that is there. `words`: of the call, behind `errors`. */
+function changeError(
+  { action, words, id }: { readonly action: string; readonly words: string; readonly id: number },
+  context: CliContext,
+  act: (entry: ErrorEntry, paths: StatePaths) => void | Promise<void>,
+): Promise<void> {
+  return withState(context, action, ({ paths }) => {
+    if (isKeptFromAgent(action, `errors ${words}`, context)) return;
+    const entry = findEntry(id, paths);
+    return entry === undefined ? notFound(id, context) : act(entry, paths);
+  });
+}
+
 /** `errors withdraw`: what is told of an error was wrong; it is not told any more, nor proposed again. */
 export function withdraw(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
-  return withState(context, `withdraw what is told of error ${id}`, ({ paths }) => {
-    if (isKeptFromAgent(`withdraw what is told of error ${id}`, `errors withdraw ${id}`, context)) return;
-    const entry = findEntry(id, paths);
-    if (entry === undefined) return notFound(id, context);
+  const change = { action: `withdraw what is told of error ${id}`, words: `withdraw ${id}`, id };
+  return changeError(change, context, ({ fix }, paths) => {
     writeDatabase(paths, (db) => {
       for (const one of sameInClones(id, db)) withdrawLesson(one, 'user', db);
     });
-    if (json) return printJson({ kind: 'withdrawn', id, fix: entry.fix }, context);
-    const what = entry.fix === null ? 'nothing was told of it yet' : shownLine(entry.fix);
+    if (json) return printJson({ kind: 'withdrawn', id, fix }, context);
+    const what = fix === null ? 'nothing was told of it yet' : shownLine(fix);
     context.stdout(
       `Withdrawn: ${what}. Agents are told nothing of error ${id}, and no lesson of it is proposed.\n`,
     );
@@ -88,10 +107,7 @@ export function withdraw(id: number, { json }: { json?: true }, context: CliCont
 
 /** `errors share`: what one project has learnt is told in every other one. What is told everywhere a person decides. */
 export function share(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
-  return withState(context, `share error ${id}`, ({ paths }) => {
-    if (isKeptFromAgent(`share error ${id}`, `errors share ${id}`, context)) return;
-    const entry = findEntry(id, paths);
-    if (entry === undefined) return notFound(id, context);
+  return changeError({ action: `share error ${id}`, words: `share ${id}`, id }, context, (entry, paths) => {
     const { told, reason } = toldOf(entry);
     const isOrder = isInstructionShaped(getProjectName(entry.project));
     const why = isOrder
@@ -108,23 +124,20 @@ export function share(id: number, { json }: { json?: true }, context: CliContext
 
 /** `errors unshare`: it is told in its own project again, and in no other. */
 export function unshare(id: number, { json }: { json?: true }, context: CliContext): Promise<void> {
-  return withState(context, `take back that error ${id} is shared`, ({ paths }) => {
-    if (isKeptFromAgent(`take back that error ${id} is shared`, `errors unshare ${id}`, context)) return;
-    if (findEntry(id, paths) === undefined) return notFound(id, context);
+  const change = { action: `take back that error ${id} is shared`, words: `unshare ${id}`, id };
+  return changeError(change, context, (_entry, paths) => {
     writeDatabase(paths, (db) => setShared(id, false, db));
     if (json) return printJson({ kind: 'unshared', id }, context);
     context.stdout(`Error ${id} is told in its own project only.\n`);
   });
 }
 
-export type ForgetFlags = { readonly yes?: true; readonly json?: true };
+type ForgetFlags = { readonly yes?: true; readonly json?: true };
 
 /** `errors forget`: deletes an error in every project and never records it again. */
 export function forget(id: number, { yes, json }: ForgetFlags, context: CliContext): Promise<void> {
-  return withState(context, `forget error ${id}`, async ({ paths }) => {
-    if (isKeptFromAgent(`forget error ${id}`, `errors forget ${id}`, context)) return;
-    const entry = findEntry(id, paths);
-    if (entry === undefined) return notFound(id, context);
+  const change = { action: `forget error ${id}`, words: `forget ${id}`, id };
+  return changeError(change, context, async (entry, paths) => {
     if (!yes && !(await isAgreed(entry, json === true, context))) {
       if (json) printJson({ kind: 'not-confirmed', id }, context);
       context.setExitCode(EXIT_FAILED);
@@ -186,4 +199,19 @@ function backupsIn({ backups }: StatePaths): string[] {
 
 function findEntry(id: number, paths: StatePaths): ErrorEntry | undefined {
   return readErrors(paths, (db) => findErrors([id], db))?.[0];
+}
+
+/** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
+export function readErrors<T>(paths: StatePaths, work: (db: Db) => T): T | undefined {
+  const found = readDatabase(paths, (db) => (db.isOwn ? { value: work(db) } : 'older'));
+  return found === 'older' ? writeDatabase(paths, work) : found?.value;
+}
+
+/** The failure of whoever asks for an error that there is not. */
+export function notFound(id: number, context: CliContext): void {
+  fail(
+    context,
+    EXIT_NOT_FOUND,
+    `find error ${id}: there is none of this number. "self-generation errors --all-projects" lists them`,
+  );
 }

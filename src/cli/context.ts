@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../core/config.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { loadConfig } from '../store/config.ts';
@@ -53,6 +53,54 @@ export function newCommand(path: string, context: CliContext): Command {
       if (error.exitCode !== 0) context.setExitCode(EXIT_USAGE);
       throw error;
     });
+}
+
+/** A command with commands below it; called with none of them it lists. */
+export function commandGroup<Flags>(
+  name: string,
+  { description, after }: { readonly description: string; readonly after: string },
+  context: CliContext,
+  list: (flags: Flags) => void | Promise<void>,
+): Command {
+  const group = newCommand(name, context)
+    .description(description)
+    .enablePositionalOptions()
+    .allowExcessArguments()
+    .addHelpText('after', after)
+    .option('--json', 'print as JSON');
+  return group.action((flags: Flags) => {
+    const [word] = group.args;
+    if (word === undefined) return list(flags);
+    const known = group.commands.map((command) => command.name());
+    const words = `${known.slice(0, -1).join(', ')} or ${known.at(-1)}`;
+    return group.error(`error: unknown command '${name} ${word}': it is ${words}`);
+  });
+}
+
+/** A command of a group, with its `calls` as examples; the group's flags are its own as well. */
+export function subcommand<Flags, Given extends unknown[]>(
+  path: string,
+  { description, calls, after = '' }: { description: string; calls: readonly string[]; after?: string },
+  context: CliContext,
+  act: (flags: Flags, ...given: Given) => void | Promise<void>,
+): Command {
+  const lines = calls.map((call) => `  $ ${PROGRAM} ${`${path} ${call}`.trim()}`);
+  const command = newCommand(path, context)
+    .description(description)
+    .addHelpText('after', `\nExamples:\n${lines.join('\n')}${after}`)
+    .option('--json', 'print as JSON');
+  return command.action(() =>
+    act(command.optsWithGlobals<Flags & object>(), ...(command.processedArgs as Given)),
+  );
+}
+
+/** Reads the number behind `--limit`. */
+export function limitUpTo(most: number): (text: string) => number {
+  return (text) => {
+    const limit = Number(text);
+    if (/^\d{1,9}$/.test(text) && limit > 0 && limit <= most) return limit;
+    throw new InvalidArgumentError(`It is a number from 1 to ${most}.`);
+  };
 }
 
 /** Where everything of the user is, and the settings. */

@@ -2,11 +2,10 @@ import pc from 'picocolors';
 import { inertLines } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { isInformative } from '../core/normalize-error.ts';
-import { cutText } from '../core/text.ts';
 import { counted } from '../setup/check.ts';
 import type { ErrorEntry, ErrorStory, FixEvidence } from '../store/error-entries.ts';
 import type { CliContext } from './context.ts';
-import { shownLine } from './visible.ts';
+import { shortened, shownLine } from './visible.ts';
 
 const ERROR_LENGTH_MAX = 120;
 
@@ -32,7 +31,7 @@ export function printErrors(
     const fix =
       error.fix === null ? dim(NO_FIX[error.state ?? ''] ?? 'no fix yet') : green(shownLine(error.fix));
     return [
-      `${bold(String(error.id).padStart(width))}  ${shortened(error.said)}`,
+      `${bold(String(error.id).padStart(width))}  ${shortened(error.said, ERROR_LENGTH_MAX)}`,
       `${indent}${fix}`,
       `${indent}${dim(facts.join(' · '))}`,
     ];
@@ -50,11 +49,6 @@ const NO_FIX: Readonly<Record<string, string>> = {
 
 function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
-}
-
-function shortened(text: string): string {
-  const line = shownLine(text);
-  return line.length > ERROR_LENGTH_MAX ? `${cutText(line, ERROR_LENGTH_MAX - 1)}…` : line;
 }
 
 const AGES = [

@@ -10,18 +10,19 @@ import { searchErrors } from '../store/error-search.ts';
 import { searchErrorKB } from '../store/search-error-kb.ts';
 import { readInput } from '../sys/read-input.ts';
 import {
-  type ForgetFlags,
   forget,
+  notFound,
   type ResolveFlags,
+  readErrors,
   resolve,
   share,
   unshare,
   withdraw,
 } from './change-error.ts';
-import { type CliContext, newCommand, withState } from './context.ts';
-import { notFound, printJson, readErrors } from './error-access.ts';
+import { type CliContext, commandGroup, limitUpTo, subcommand, withState } from './context.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
 import { findScope, projectHere } from './project.ts';
+import { printJson } from './visible.ts';
 
 type ListFlags = {
   readonly open?: true;
@@ -49,78 +50,56 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or more than one.`;
 
 /** `errors`: what went wrong so far and how it was solved, to be looked at, searched, corrected, shared and forgotten. */
 export function errorsCommand(context: CliContext, read = readInput): Command {
-  const command = newCommand('errors', context)
-    .description('look at, search, correct, share and forget the errors that were recorded')
-    .enablePositionalOptions()
-    .allowExcessArguments()
-    .addHelpText('after', EXAMPLES)
-    .action((flags: ListFlags) => {
-      if (command.args.length > 0) unknownWord(command);
-      return list(flags, context);
-    });
-  withListFlags(command);
-  command.addCommand(
-    withListFlags(
-      subcommand('list', 'list the newest errors', ['', '--open', '--all-projects --limit 50'], context),
-    ).action((_flags: ListFlags, self: Command) => list(self.optsWithGlobals(), context)),
+  const description = 'look at, search, correct, share and forget the errors that were recorded';
+  const group = commandGroup('errors', { description, after: EXAMPLES }, context, (flags: ListFlags) =>
+    list(flags, context),
   );
-  command.addCommand(
-    withListFlags(subcommand('search', 'find errors by words or by a file', SEARCH_CALLS, context))
-      .argument('<words...>', 'beginnings of words; any characters, and behind "--" also dashes')
-      .action((words: string[], _flags: ListFlags, self: Command) =>
-        search(words, self.optsWithGlobals(), context),
-      ),
-  );
-  command.addCommand(
-    withJson(subcommand('show', 'show all that is known of one error', ['12', '12 --json'], context))
-      .argument('<id>', 'the number that list and search show', readId)
-      .action((id: number, _flags: object, self: Command) => show(id, self.optsWithGlobals(), context)),
-  );
-  command.addCommand(
-    withJson(subcommand('resolve', 'write down how an error is solved', RESOLVE_CALLS, context))
-      .argument('<id>', 'the number that list and search show', readId)
-      .argument('[text...]', 'what solves it, in one sentence; agents are told this')
-      .option('--stdin', 'take the text from standard input')
-      .action((id: number, words: string[], _flags: ResolveFlags, self: Command) =>
-        resolve(id, { words, readInput: read }, self.optsWithGlobals(), context),
-      ),
-  );
-  command.addCommand(
-    withJson(
-      subcommand('withdraw', 'tell agents no more what was learnt of an error', ['12', '12 --json'], context),
-    )
-      .argument('<id>', 'the number that list and search show', readId)
-      .action((id: number, _flags: object, self: Command) => withdraw(id, self.optsWithGlobals(), context)),
-  );
-  for (const [name, description, act] of SHARING) {
-    command.addCommand(
-      withJson(subcommand(name, description, ['12', '12 --json'], context))
-        .argument('<id>', 'the number that list and search show', readId)
-        .action((id: number, _flags: object, self: Command) => act(id, self.optsWithGlobals(), context)),
-    );
-  }
-  command.addCommand(
-    withJson(
-      subcommand(
-        'forget',
-        'delete an error everywhere and never record it again',
-        ['12', '12 --yes'],
-        context,
-      ),
-    )
-      .argument('<id>', 'the number that list and search show', readId)
-      .option('--yes', 'do not ask')
-      .action((id: number, _flags: ForgetFlags, self: Command) =>
-        forget(id, self.optsWithGlobals(), context),
-      ),
-  );
-  return command;
+  const add = <Flags, Given extends unknown[]>(
+    name: string,
+    described: { readonly description: string; readonly calls: readonly string[] },
+    act: (flags: Flags, ...given: Given) => Promise<void>,
+  ) => {
+    const command = subcommand(`errors ${name}`, described, context, act);
+    group.addCommand(command);
+    return command;
+  };
+  const addOfOne = <Flags>(
+    name: string,
+    description: string,
+    act: (id: number, flags: Flags, context: CliContext, words: string[]) => Promise<void>,
+    calls: readonly string[] = ['12', '12 --json'],
+  ) =>
+    add(name, { description, calls }, (flags: Flags, id: number, words: string[]) =>
+      act(id, flags, context, words),
+    ).argument('<id>', 'the number that list and search show', readId);
+  withListFlags(group);
+  const listing = {
+    description: 'list the newest errors',
+    calls: ['', '--open', '--all-projects --limit 50'],
+  };
+  withListFlags(add('list', listing, (flags: ListFlags) => list(flags, context)));
+  const searching = { description: 'find errors by words or by a file', calls: SEARCH_CALLS };
+  withListFlags(
+    add('search', searching, (flags: ListFlags, words: string[]) => search(words, flags, context)),
+  ).argument('<words...>', 'beginnings of words; any characters, and behind "--" also dashes');
+  addOfOne('show', 'show all that is known of one error', show);
+  addOfOne(
+    'resolve',
+    'write down how an error is solved',
+    (id, flags: ResolveFlags, _context, words) => resolve(id, { words, readInput: read }, flags, context),
+    RESOLVE_CALLS,
+  )
+    .argument('[text...]', 'what solves it, in one sentence; agents are told this')
+    .option('--stdin', 'take the text from standard input');
+  addOfOne('withdraw', 'tell agents no more what was learnt of an error', withdraw);
+  addOfOne('share', 'tell a lesson in every project, behind what each has learnt itself', share);
+  addOfOne('unshare', 'tell a shared lesson in its own project only', unshare);
+  addOfOne('forget', 'delete an error everywhere and never record it again', forget, [
+    '12',
+    '12 --yes',
+  ]).option('--yes', 'do not ask');
+  return group;
 }
-
-const SHARING = [
-  ['share', 'tell a lesson in every project, behind what each has learnt itself', share],
-  ['unshare', 'tell a shared lesson in its own project only', unshare],
-] as const;
 
 const SEARCH_CALLS = [
   'cannot read properties',
@@ -130,47 +109,19 @@ const SEARCH_CALLS = [
 ];
 const RESOLVE_CALLS = [`12 'set PORT in .env.local, then npm test'`, '12 --stdin < fix.txt'];
 
-function subcommand(
-  name: string,
-  description: string,
-  calls: readonly string[],
-  context: CliContext,
-): Command {
-  const lines = calls.map((call) => `  $ self-generation errors ${`${name} ${call}`.trim()}`);
-  return newCommand(`errors ${name}`, context)
-    .description(description)
-    .addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
-}
-
-function withJson(command: Command): Command {
-  return command.option('--json', 'print as JSON');
-}
-
 function withListFlags(command: Command): Command {
-  return withJson(command)
+  return command
     .addOption(new Option('--open', 'only errors without a fix').conflicts('solved'))
     .option('--solved', 'only errors with a fix')
     .addOption(new Option('--project <P>', 'a project by its path or name; otherwise the one you are in'))
     .addOption(new Option('--all-projects', 'errors of every project').conflicts('project'))
-    .option('--limit <N>', `how many at most (${LIMIT_DEFAULT})`, readLimit);
-}
-
-function unknownWord(command: Command): never {
-  command.error(
-    `error: unknown command 'errors ${command.args[0]}': it is list, search, show, resolve, withdraw, share, unshare or forget`,
-  );
+    .option('--limit <N>', `how many at most (${LIMIT_DEFAULT})`, limitUpTo(LIMIT_MAX));
 }
 
 function readId(text: string): number {
   const id = Number(text);
   if (/^\d{1,15}$/.test(text) && id > 0) return id;
   throw new InvalidArgumentError('It is the number that "errors list" shows.');
-}
-
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d{1,4}$/.test(text) && limit > 0 && limit <= LIMIT_MAX) return limit;
-  throw new InvalidArgumentError(`It is a number from 1 to ${LIMIT_MAX}.`);
 }
 
 type Asked = {

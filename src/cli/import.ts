@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
-
+import type { TranscriptProgress, TranscriptReport } from '../learn/import/import.ts';
 import { type ImportReport, importAll } from '../learn/import/import.ts';
-import type { TranscriptProgress, TranscriptReport } from '../learn/import/import-transcripts.ts';
 import { counted } from '../setup/check.ts';
 import { locate } from '../setup/place.ts';
+import { projectOfDirectory } from '../subagents/workplace/run-project.ts';
 import {
   type CliContext,
   type CliState,
@@ -17,7 +17,6 @@ import {
   newCommand,
   withState,
 } from './context.ts';
-import { projectAt } from './project.ts';
 import { shownJson, shownLine } from './visible.ts';
 
 type Flags = {
@@ -64,7 +63,8 @@ function readDays(text: string): number {
 function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {
   const roots = findRoots(flags, context);
   if (roots === undefined) return;
-  const project = flags.project === undefined ? undefined : projectAt(resolve(context.cwd, flags.project));
+  const project =
+    flags.project === undefined ? undefined : projectOfDirectory(resolve(context.cwd, flags.project));
   try {
     const report = importAll({
       roots,
@@ -72,7 +72,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
       sinceMs: flags.days === undefined ? undefined : context.now().getTime() - flags.days * MS_PER_DAY,
       config,
       env: context.env,
-      projectAt,
+      projectAt: projectOfDirectory,
       paths,
       now: context.now,
       onProgress: progressLine(context),

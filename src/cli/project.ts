@@ -1,38 +1,29 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { canonicalProjectPath, getProjectName, isRepository, projectPathSpellings } from '../core/project.ts';
+import { isRepository, projectPathSpellings } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
 import { isRecorded, type KnownProject, listProjects } from '../store/projects.ts';
 import { readDatabase, writeDatabase } from '../store/use-database.ts';
+import { projectOfDirectory } from '../subagents/workplace/run-project.ts';
 import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
 
-/** A project as the hooks know it: by one path for all worktrees of a repository. */
-export type CliProject = {
-  readonly name: string;
-  readonly path: string;
-  readonly spellings: readonly string[];
-};
+/** A project as the hooks know it. */
+export type CliProject = ReturnType<typeof projectOfDirectory>;
 
 const PROJECTS_NAMED_MAX = 8;
-
-/** The project of a directory. */
-export function projectAt(directory: string): CliProject {
-  const path = canonicalProjectPath(directory, { readTextFile, pathExists });
-  return { name: getProjectName(path), path, spellings: projectPathSpellings(path, directory) };
-}
 
 /**
  * The project that the user is in: where something is recorded of no directory here, of the one above it, up to the
  * repository's own. The client is mostly started at its root, and commands are typed anywhere.
  */
 export function projectHere(paths: StatePaths, { cwd }: Pick<CliContext, 'cwd'>): CliProject {
-  const inside = withinRepository(cwd).map(projectAt);
+  const inside = withinRepository(cwd).map(projectOfDirectory);
   const recorded = readDatabase(paths, (db) =>
     inside.find(({ spellings }) => spellings.some((path) => isRecorded(path, db))),
   );
-  return recorded ?? projectAt(cwd);
+  return recorded ?? projectOfDirectory(cwd);
 }
 
 /** The directory and those above it, up to the root of the repository; only itself outside of one. */
@@ -58,7 +49,7 @@ export function findScope(
   const isPath = wanted !== undefined && (/[\\/]/.test(wanted) || existsSync(resolve(context.cwd, wanted)));
   if (wanted === undefined || isPath) {
     const { name, path } =
-      wanted === undefined ? projectHere(paths, context) : projectAt(resolve(context.cwd, wanted));
+      wanted === undefined ? projectHere(paths, context) : projectOfDirectory(resolve(context.cwd, wanted));
     return { kind: 'project', name, path };
   }
   const known = readDatabase(paths, listProjects) ?? [];

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/version.ts';
 import { agentMark } from '../subagents/requester.ts';
-import { currentDirectory } from '../sys/process.ts';
+import { becomeLongLived, currentDirectory } from '../sys/process.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
@@ -29,14 +29,9 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
 
-/** No file of ours is for other users' eyes; SQLite's are made with this as well. */
-const PRIVATE_UMASK = 0o077;
-
 /** The commands for a person. Gives the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
-  // A hook's start is tuned for a life of milliseconds; a command may run for minutes.
-  Bun.unsafe.setJITPolicy(1);
-  process.umask(PRIVATE_UMASK);
+  becomeLongLived();
   for (const stream of [process.stdout, process.stderr]) stream.on('error', passOverBrokenPipe);
   let exitCode = 0;
   const context = processContext((code) => {

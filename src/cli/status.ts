@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { statePaths } from '../core/state-paths.ts';
-import { cutText } from '../core/text.ts';
 import { type Check, counted } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
@@ -15,7 +14,7 @@ import {
 } from '../store/inspect.ts';
 import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
 import { newTable } from './table.ts';
-import { shownJson, shownLine } from './visible.ts';
+import { shortened, shownJson, shownLine } from './visible.ts';
 
 type Flags = { readonly json?: true };
 
@@ -145,9 +144,9 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
       const client = run.model === null ? run.cli : `${run.cli} ${run.model}`;
       table.push([
         run.ts.slice(0, 16),
-        short(run.project),
-        short(client),
-        short(result),
+        shortened(run.project, TEXT_LENGTH_MAX),
+        shortened(client, TEXT_LENGTH_MAX),
+        shortened(result, TEXT_LENGTH_MAX),
         run.costUsd?.toFixed(4) ?? '?',
       ]);
     }
@@ -172,9 +171,4 @@ function withoutFrame(text: string): string[] {
 function sentence(text: string): string {
   const line = shownLine(text);
   return line.charAt(0).toUpperCase() + line.slice(1);
-}
-
-function short(text: string): string {
-  const line = shownLine(text);
-  return line.length > TEXT_LENGTH_MAX ? `${cutText(line, TEXT_LENGTH_MAX - 1)}…` : line;
 }

@@ -3,16 +3,16 @@ import { CLIENT_NAMES } from '../core/client-name.ts';
 import { parseSeconds } from '../core/runs/durations.ts';
 import { THINKING_LEVELS } from '../core/runs/run.ts';
 import { readInput } from '../sys/read-input.ts';
-import { type CliContext, newCommand } from './context.ts';
-import { dismiss, type InboxFlags, inbox } from './subagents/inbox.ts';
+import { type CliContext, commandGroup, limitUpTo, subcommand } from './context.ts';
+import { dismiss, inbox } from './subagents/inbox.ts';
 import { info } from './subagents/info.ts';
 import { type ListFlags, list } from './subagents/list.ts';
-import { type LogFlags, log } from './subagents/log.ts';
-import type { JsonFlag, RunTools } from './subagents/runs-here.ts';
-import { type SendFlags, send } from './subagents/send.ts';
-import { retry, type SpawnFlags, spawn } from './subagents/spawn.ts';
+import { log } from './subagents/log.ts';
+import { type JsonFlag, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
+import { send } from './subagents/send.ts';
+import { retry, spawn } from './subagents/spawn.ts';
 import { stop } from './subagents/stop.ts';
-import { type WaitFlags, wait } from './subagents/wait.ts';
+import { wait } from './subagents/wait.ts';
 
 const LIST_LIMIT_MAX = 100_000;
 
@@ -38,52 +38,78 @@ ${IDS}`;
 
 /** `subagents`: background runs of the clients, to be started, looked at, talked to and stopped. */
 export function subagentsCommand(context: CliContext, read = readInput): Command {
-  const tools: RunTools = { context, read };
-  const command = newCommand('subagents', context)
-    .description('start, watch, ask and stop sub-agents that run in the background')
-    .enablePositionalOptions()
-    .allowExcessArguments()
-    .addHelpText('after', EXAMPLES)
-    .action((flags: ListFlags) => {
-      if (command.args.length > 0) unknownWord(command);
-      return list(flags, tools);
-    });
-  withListFlags(command);
-  command.addCommand(spawnCommand(tools));
-  command.addCommand(
-    withListFlags(
-      subcommand('list', 'list the runs of this project', ['', '--all --limit 200'], tools),
-    ).action((_flags: ListFlags, self: Command) => list(self.optsWithGlobals(), tools)),
+  const description = 'start, watch, ask and stop sub-agents that run in the background';
+  const group = commandGroup('subagents', { description, after: EXAMPLES }, context, (flags: ListFlags) =>
+    withRunsHere({ context, read }, flags, LISTS, (here) => list(here, flags)),
   );
-  for (const made of [stopCommand, logCommand, infoCommand, sendCommand, waitCommand, retryCommand]) {
-    command.addCommand(made(tools));
-  }
-  command.addCommand(inboxCommand(tools));
-  command.addCommand(dismissCommand(tools));
-  return command;
+  /** `does`: what it could not do, where nothing can be done. */
+  const add = <Flags extends JsonFlag, Argument>(
+    name: string,
+    { does, ...described }: { does: string; description: string; calls: readonly string[] },
+    act: (here: RunsHere, flags: Flags, argument: Argument) => void | Promise<void>,
+  ): Command => {
+    const command = subcommand(
+      `subagents ${name}`,
+      { ...described, after: `\n\n${IDS}` },
+      context,
+      (flags: Flags, argument: Argument) =>
+        withRunsHere({ context, read }, flags, does, (here) => act(here, flags, argument)),
+    );
+    group.addCommand(command);
+    return command;
+  };
+  withListFlags(group);
+  withSpawnFlags(
+    add(
+      'spawn',
+      { does: 'spawn a sub-agent', description: 'start a sub-agent in the background', calls: SPAWN_CALLS },
+      spawn,
+    ),
+  );
+  const listing = ['', '--all --limit 200'];
+  withListFlags(
+    add('list', { does: LISTS, description: 'list the runs of this project', calls: listing }, list),
+  );
+  const stopping = { does: 'stop sub-agents', description: 'stop a run, or all that are active' };
+  add('stop', { ...stopping, calls: ['3', 'last', 'all'] }, stop).argument('[target]', 'the run, or "all"');
+  const logging = { does: 'show the log', description: 'show what was said' };
+  add('log', { ...logging, calls: ['3', '3 50 tools', 'last --follow'] }, log)
+    .argument('[words...]', 'the run, how many messages (20, at most 200), and "tools" for what was done')
+    .option('--follow', 'go on until the run is over');
+  const showing = { does: 'show the sub-agent', description: 'show all that is known of a run' };
+  add('info', { ...showing, calls: ['3', 'last --json'] }, info).argument('[target]', 'the run');
+  const sending = { does: 'send a message', description: 'send a message into the session of a run' };
+  add('send', { ...sending, calls: [`3 'and now the second one'`, '3 --timeout 0 - < message.md'] }, send)
+    .argument('[words...]', 'the run, then the message; "-" reads it from standard input')
+    .option('--timeout <S>', 'how many seconds to wait for the reply (30); 0: not at all', readSeconds);
+  const waiting = { does: 'wait for sub-agents', description: 'wait until runs have ended' };
+  add('wait', { ...waiting, calls: ['3', 'all --timeout 10m'] }, wait)
+    .argument('[target]', 'the run, or "all" for all that are active')
+    .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds);
+  const retrying = {
+    does: 'retry a sub-agent',
+    description: 'start a run anew, with the same task and settings',
+  };
+  add('retry', { ...retrying, calls: ['3'] }, retry)
+    .argument('[target]', 'the run')
+    .option('--wait', 'wait for its result');
+  const reading = { does: 'read the inbox', description: 'read what was not told to anybody yet' };
+  add('inbox', { ...reading, calls: ['', '--peek'] }, inbox).option('--peek', 'and leave it there');
+  const dropping = { does: 'dismiss an announcement', description: 'drop what a run has to tell' };
+  add('dismiss', { ...dropping, calls: ['3', 'all'] }, dismiss).argument(
+    '[target]',
+    'the run, the announceId, or "all"',
+  );
+  return group;
 }
 
-function subcommand(
-  name: string,
-  description: string,
-  calls: readonly string[],
-  { context }: RunTools,
-): Command {
-  const lines = calls.map((call) => `  $ self-generation subagents ${`${name} ${call}`.trim()}`);
-  return newCommand(`subagents ${name}`, context)
-    .description(description)
-    .addHelpText('after', `\nExamples:\n${lines.join('\n')}\n\n${IDS}`);
-}
-
-function withJson(command: Command): Command {
-  return command.option('--json', 'print as JSON');
-}
+const LISTS = 'list the sub-agents';
 
 function withListFlags(command: Command): Command {
-  return withJson(command)
+  return command
     .option('--all', 'also archived runs')
     .option('--all-projects', 'the runs of every project')
-    .option('--limit <N>', 'how many at most (50)', readLimit);
+    .option('--limit <N>', 'how many at most (50)', limitUpTo(LIST_LIMIT_MAX));
 }
 
 const SPAWN_CALLS = [
@@ -93,8 +119,8 @@ const SPAWN_CALLS = [
   '--worktree always --wait - < task.md',
 ];
 
-function spawnCommand(tools: RunTools): Command {
-  return withJson(subcommand('spawn', 'start a sub-agent in the background', SPAWN_CALLS, tools))
+function withSpawnFlags(command: Command): Command {
+  return command
     .argument('[task...]', 'what it is to do; "-" reads it from standard input')
     .addOption(new Option('--cli <C>', 'the client that it runs in').choices([...CLIENT_NAMES]))
     .option('--agent <ID>', 'as which agent of the settings')
@@ -114,91 +140,11 @@ function spawnCommand(tools: RunTools): Command {
       '--permissions <P>',
       'what it may do without asking: edit, all, or rules like edit,exec(npm test:*)',
     )
-    .option('--wait', 'wait for its result')
-    .action((words: string[], _flags: SpawnFlags, self: Command) =>
-      spawn(words, self.optsWithGlobals(), tools),
-    );
-}
-
-function stopCommand(tools: RunTools): Command {
-  return withJson(subcommand('stop', 'stop a run, or all that are active', ['3', 'last', 'all'], tools))
-    .argument('[target]', 'the run, or "all"')
-    .action((target: string | undefined, _flags: JsonFlag, self: Command) =>
-      stop(target, self.optsWithGlobals(), tools),
-    );
-}
-
-function logCommand(tools: RunTools): Command {
-  return withJson(subcommand('log', 'show what was said', ['3', '3 50 tools', 'last --follow'], tools))
-    .argument('[words...]', 'the run, how many messages (20, at most 200), and "tools" for what was done')
-    .option('--follow', 'go on until the run is over')
-    .action((words: string[], _flags: LogFlags, self: Command) => log(words, self.optsWithGlobals(), tools));
-}
-
-function infoCommand(tools: RunTools): Command {
-  return withJson(subcommand('info', 'show all that is known of a run', ['3', 'last --json'], tools))
-    .argument('[target]', 'the run')
-    .action((target: string | undefined, _flags: JsonFlag, self: Command) =>
-      info(target, self.optsWithGlobals(), tools),
-    );
-}
-
-function sendCommand(tools: RunTools): Command {
-  const calls = [`3 'and now the second one'`, '3 --timeout 0 - < message.md'];
-  return withJson(subcommand('send', 'send a message into the session of a run', calls, tools))
-    .argument('[words...]', 'the run, then the message; "-" reads it from standard input')
-    .option('--timeout <S>', 'how many seconds to wait for the reply (30); 0: not at all', readSeconds)
-    .action((words: string[], _flags: SendFlags, self: Command) =>
-      send(words, self.optsWithGlobals(), tools),
-    );
-}
-
-function waitCommand(tools: RunTools): Command {
-  return withJson(subcommand('wait', 'wait until runs have ended', ['3', 'all --timeout 10m'], tools))
-    .argument('[target]', 'the run, or "all" for all that are active')
-    .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds)
-    .action((target: string | undefined, _flags: WaitFlags, self: Command) =>
-      wait(target, self.optsWithGlobals(), tools),
-    );
-}
-
-function retryCommand(tools: RunTools): Command {
-  return withJson(subcommand('retry', 'start a run anew, with the same task and settings', ['3'], tools))
-    .argument('[target]', 'the run')
-    .option('--wait', 'wait for its result')
-    .action((target: string | undefined, _flags: SpawnFlags, self: Command) =>
-      retry(target, self.optsWithGlobals(), tools),
-    );
-}
-
-function inboxCommand(tools: RunTools): Command {
-  return withJson(subcommand('inbox', 'read what was not told to anybody yet', ['', '--peek'], tools))
-    .option('--peek', 'and leave it there')
-    .action((_flags: InboxFlags, self: Command) => inbox(self.optsWithGlobals(), tools));
-}
-
-function dismissCommand(tools: RunTools): Command {
-  return withJson(subcommand('dismiss', 'drop what a run has to tell', ['3', 'all'], tools))
-    .argument('[target]', 'the run, the announceId, or "all"')
-    .action((target: string | undefined, _flags: JsonFlag, self: Command) =>
-      dismiss(target, self.optsWithGlobals(), tools),
-    );
-}
-
-const ACTIONS = 'spawn, list, stop, log, info, send, wait, retry, inbox or dismiss';
-
-function unknownWord(command: Command): never {
-  command.error(`error: unknown command 'subagents ${command.args[0]}': it is ${ACTIONS}`);
+    .option('--wait', 'wait for its result');
 }
 
 function readSeconds(text: string): number {
   const seconds = parseSeconds(text);
   if (seconds !== undefined) return seconds;
   throw new InvalidArgumentError('It is a number of seconds, or such as 90s, 10m, 2h.');
-}
-
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d{1,6}$/.test(text) && limit > 0 && limit <= LIST_LIMIT_MAX) return limit;
-  throw new InvalidArgumentError(`It is a number from 1 to ${LIST_LIMIT_MAX}.`);
 }

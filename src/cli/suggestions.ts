@@ -3,8 +3,9 @@ import pc from 'picocolors';
 import { describeDeclaration } from '../core/hook-declaration.ts';
 import type { Suggestion } from '../core/suggestion.ts';
 import { CONTAINS_CODE } from '../learn/apply/apply.ts';
+import { projectOfDirectory } from '../subagents/workplace/run-project.ts';
 import { type CliContext, type CliState, newCommand, withState } from './context.ts';
-import { findScope, projectAt, projectHere } from './project.ts';
+import { findScope, projectHere } from './project.ts';
 import { isWaiting, numbered } from './suggestion-list.ts';
 import { shownJson, shownLine } from './visible.ts';
 
@@ -38,7 +39,7 @@ export function suggestionsCommand(context: CliContext): Command {
 function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   const scope = findScope(flags.project, paths, context);
   if (scope === undefined) return;
-  const project = scope.kind === 'all' ? undefined : projectAt(scope.path);
+  const project = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path);
   const isHere = project?.path === projectHere(paths, context).path;
   const all = numbered(project, paths, context.now());
   const rows = (flags.all ? all : all.filter(isWaiting)).map((row) =>

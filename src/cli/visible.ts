@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { inertText, withoutFrames } from '../core/inert-text.ts';
-import { cleanText } from '../core/text.ts';
+import { cleanText, cutText } from '../core/text.ts';
 import type { CliContext } from './context.ts';
 
 /** Texts of others as they may be printed: whoever reads may be an agent, and the screen is nobody else's. */
@@ -8,6 +8,12 @@ import type { CliContext } from './context.ts';
 /** All of it on one line. */
 export function shownLine(text: string): string {
   return inertText(text, Number.POSITIVE_INFINITY);
+}
+
+/** The beginning of it on one line. */
+export function shortened(text: string, lengthMax: number): string {
+  const line = shownLine(text);
+  return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
 }
 
 /** With its lines, and nothing left out: frames are undone, and what would be invisible is shown by its number. */
@@ -18,6 +24,11 @@ export function shownText(text: string): string {
 /** One JSON document: the same values, in which what could move a cursor or open a frame is written by its number. */
 export function shownJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
+}
+
+/** The same on standard output. */
+export function printJson(value: unknown, context: CliContext): void {
+  context.stdout(shownJson(value));
 }
 
 function escaped(character: string): string {

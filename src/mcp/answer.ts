@@ -41,11 +41,6 @@ function inert(value: Json): Json {
   ) as Json;
 }
 
-/** How long the answer's text is, in UTF-16 units. */
-export function lengthOf(answer: Answer): number {
-  return answer.kind === 'value' ? JSON.stringify(answer.value).length : 0;
-}
-
 function textBlock(value: Json): { type: 'text'; text: string } {
   return { type: 'text', text: JSON.stringify(value) };
 }

@@ -30,8 +30,7 @@ export function boundedLines(answer: (line: string) => void): Transform {
   };
   const end = (lines: Transform) => {
     const line = Buffer.concat(pieces);
-    const problem =
-      long === undefined ? problemOf(line) : refusal(INVALID_REQUEST, tooLong(length), idIn(long));
+    const problem = long === undefined ? problemOf(line) : tooLong(length, long);
     pieces = [];
     length = 0;
     long = undefined;
@@ -65,15 +64,12 @@ function problemOf(line: Buffer): object | undefined {
   return refusal(INVALID_REQUEST, 'the line is no message of JSON-RPC', idOf(value));
 }
 
-function tooLong(bytes: number): string {
-  return `the line is too long: ${bytes} bytes, the most is ${LINE_BYTES_MAX}`;
+function tooLong(bytes: number, long: LongJson): object {
+  const id = idOf(parseJson(new TextDecoder().decode(long.take()))); // Wherever it stands in the line.
+  return refusal(INVALID_REQUEST, `the line is too long: ${bytes} bytes, the most is ${LINE_BYTES_MAX}`, id);
 }
 
-/** The id of a request, wherever it stands in the line; null when there is none to be found. */
-function idIn(long: LongJson): string | number | null {
-  return idOf(parseJson(new TextDecoder().decode(long.take())));
-}
-
+/** Null when there is none to be found. */
 function idOf(message: unknown): string | number | null {
   const id = isRecord(message) ? message.id : null;
   return typeof id === 'string' || typeof id === 'number' ? id : null;

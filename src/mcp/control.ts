@@ -3,6 +3,7 @@ import { queuePosition } from '../store/runs/lane.ts';
 import { runEvents } from '../store/runs/run-events.ts';
 import { countRuns, listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
+import { runsOf } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { retryRun } from '../subagents/retry.ts';
 import { stopRuns } from '../subagents/stop.ts';
@@ -20,7 +21,6 @@ import { findRun, refusedBy, sendMessage, spawnAnswer, type ToolCall } from './r
 import { infoView, messageViews, nameOf, runView } from './views.ts';
 
 const EVENTS_SHOWN = 5;
-const RUNS_MAX = 10_000;
 
 /** `subagents`. */
 export function controlSubagents(parameters: SubagentsParameters, call: ToolCall): Answer | Promise<Answer> {
@@ -131,7 +131,7 @@ async function wait(target: string | undefined, seconds: number, call: ToolCall)
   );
   const ids = new Set(listings.map(({ run }) => run.id));
   const nowMs = call.world.now().getTime();
-  const runs = allRuns(call).filter(({ run }) => ids.has(run.id));
+  const runs = runsOf(call).filter(({ run }) => ids.has(run.id));
   return answered({ status: kind, runs: runs.map((listing) => runView(listing, nowMs, undefined)) });
 }
 
@@ -143,10 +143,5 @@ function isMany(target: string | undefined): target is 'all' | '*' | undefined {
 function activeRuns(target: 'all' | '*' | undefined, call: ToolCall): RunListing[] {
   const { session } = call.requester;
   const isMeant = ({ run }: RunListing) => target !== undefined || run.requester.session === session;
-  return allRuns(call).filter((listing) => isComing(listing, call.world) && isMeant(listing));
-}
-
-function allRuns({ requester, world }: ToolCall): RunListing[] {
-  const filter = { requester: requester.key, includeArchived: true, limit: RUNS_MAX };
-  return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
+  return runsOf(call).filter((listing) => isComing(listing, call.world) && isMeant(listing));
 }

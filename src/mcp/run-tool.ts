@@ -1,10 +1,17 @@
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import type { Requester } from '../core/runs/run.ts';
-import { findTarget } from '../core/runs/run-target.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { agentsFor } from '../subagents/agents.ts';
-import type { Refusal, RunsWorld, SpawnAnswer, SpawnRequest, TurnName } from '../subagents/features.ts';
+import {
+  type Refusal,
+  type RunsWorld,
+  type SpawnAnswer,
+  type SpawnRequest,
+  type TurnName,
+  withoutGaps,
+} from '../subagents/features.ts';
+import { findOwnRun } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { sendToRun } from '../subagents/send.ts';
 import { spawnRun } from '../subagents/spawn.ts';
@@ -140,30 +147,17 @@ export function listAgents({ requester, world }: ToolCall): Answer {
   return answered({ ...agentsFor(agentOfKey(requester.key), world) });
 }
 
-export type FoundRun = { readonly kind: 'found'; readonly listing: RunListing };
-
 /** The run that is meant, among those of this requester, archived ones too. */
 export function findRun(
   target: string | undefined,
-  { requester, world }: ToolCall,
-): FoundRun | Extract<Answer, { kind: 'refused' }> {
-  const filter = { requester: requester.key, includeArchived: true, limit: RUNS_MAX };
-  const listings = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
-  const found = findTarget(target, listings);
-  if (found.kind !== 'found') return { kind: 'refused', status: 'error', error: found.error };
-  const listing = listings.find(({ run }) => run.id === found.run.run.id);
-  if (listing === undefined) throw new Error(`Cannot find run "${found.run.run.id}" in its own list`);
-  return { kind: 'found', listing };
+  call: ToolCall,
+): { readonly kind: 'found'; readonly listing: RunListing } | Extract<Answer, { kind: 'refused' }> {
+  const found = findOwnRun(target, call);
+  if (found.kind === 'found') return { kind: 'found', listing: found.run };
+  return { kind: 'refused', status: 'error', error: found.error };
 }
 
 /** A refusal of the features, in their words. */
 export function refusedBy({ status, error }: Refusal): Answer {
   return { kind: 'refused', status, error };
-}
-
-/** Without the properties that are undefined: an absent one and no value are not the same to the types. */
-function withoutGaps<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }

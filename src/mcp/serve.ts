@@ -5,12 +5,11 @@ import type { Environment } from '../core/state-paths.ts';
 import { advance } from '../subagents/advance.ts';
 import { isInsideRun } from '../subagents/requester.ts';
 import { runsWorld, thisProcess } from '../subagents/world.ts';
+import { becomeLongLived } from '../sys/process.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { newServer } from './server.ts';
 
 const KICK_EVERY_MS = 5000;
-/** No file of ours is for other users' eyes; SQLite's are made with this as well. */
-const PRIVATE_UMASK = 0o077;
 
 /**
  * The MCP server on standard input and output. Resolves when standard input has ended and what was begun is done; never
@@ -24,8 +23,7 @@ export async function serveMcp(): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  Bun.unsafe.setJITPolicy(1); // A hook's start is tuned for a life of milliseconds; this one may stay for days.
-  process.umask(PRIVATE_UMASK);
+  becomeLongLived();
   const gone = new AbortController();
   const calls = new Set<Promise<unknown>>();
   const watch = (call: Promise<unknown>) => {

@@ -13,14 +13,13 @@ import { advance } from '../subagents/advance.ts';
 import { agentsFor } from '../subagents/agents.ts';
 import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { refuseInside } from '../subagents/own-run.ts';
-import { type Answer, failed, lengthOf, toolResult } from './answer.ts';
+import { type Answer, failed, toolResult } from './answer.ts';
 import { Connection } from './connection.ts';
 import { controlSubagents } from './control.ts';
 import {
   HISTORY_PARAMETERS,
   LIST_PARAMETERS,
   NO_PARAMETERS,
-  type Parsed,
   parseParameters,
   SEND_PARAMETERS,
   SUBAGENTS_PARAMETERS,
@@ -45,11 +44,6 @@ export type Serving = {
   readonly complain: (what: string, error: unknown) => void;
   /** Told of every call until it is answered. */
   readonly watch: (call: Promise<unknown>) => void;
-};
-
-type Extra = {
-  readonly signal: AbortSignal;
-  readonly progress: (message: string) => void;
 };
 
 /** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
@@ -103,7 +97,10 @@ function agentIdsFor({ requester, world }: Connection): string[] {
   return allowAny ? [] : agents.map(({ id }) => id);
 }
 
-type Asked = Extra & { readonly connection: () => Connection; readonly serving: Serving };
+type Asked = Pick<ToolCall, 'signal' | 'progress'> & {
+  readonly connection: () => Connection;
+  readonly serving: Serving;
+};
 
 async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<CallToolResult> {
   const { signal, progress } = asked;
@@ -127,7 +124,8 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
   const answer = await callTool(tool, given, { world, requester, signal, progress, holdTurn }).catch(
     (error: unknown): Answer => failed(reasonOf(error)),
   );
-  const hasRoom = answer.kind === 'value' && lengthOf(answer) <= ANSWER_LENGTH_WITH_NEWS_MAX;
+  const hasRoom =
+    answer.kind === 'value' && JSON.stringify(answer.value).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
   if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
   try {
     return toolResult(answer, connection.takeNews());
@@ -141,26 +139,27 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
 async function callTool(tool: Tool, given: unknown, call: ToolCall): Promise<Answer> {
   switch (tool) {
     case 'sessions_spawn':
-      return using(parseParameters(tool, spawnParameters([]), given), (value) => spawnSession(value, call));
+      return using(tool, spawnParameters([]), given, (value) => spawnSession(value, call));
     case 'sessions_list':
-      return using(parseParameters(tool, LIST_PARAMETERS, given), (value) => listSessions(value, call));
+      return using(tool, LIST_PARAMETERS, given, (value) => listSessions(value, call));
     case 'sessions_history':
-      return using(parseParameters(tool, HISTORY_PARAMETERS, given), (value) => sessionHistory(value, call));
+      return using(tool, HISTORY_PARAMETERS, given, (value) => sessionHistory(value, call));
     case 'sessions_send':
-      return using(parseParameters(tool, SEND_PARAMETERS, given), (value) => sendToSession(value, call));
+      return using(tool, SEND_PARAMETERS, given, (value) => sendToSession(value, call));
     case 'agents_list':
-      return using(parseParameters(tool, NO_PARAMETERS, given), () => listAgents(call));
+      return using(tool, NO_PARAMETERS, given, () => listAgents(call));
     case 'subagents':
-      return using(parseParameters(tool, SUBAGENTS_PARAMETERS, given), (value) =>
-        controlSubagents(value, call),
-      );
+      return using(tool, SUBAGENTS_PARAMETERS, given, (value) => controlSubagents(value, call));
   }
 }
 
 function using<T>(
-  parsed: Parsed<T>,
+  tool: Tool,
+  schema: Parameters<typeof parseParameters<T>>[1],
+  given: unknown,
   answer: (value: T) => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
+  const parsed = parseParameters(tool, schema, given);
   return parsed.kind === 'wrong' ? failed(parsed.error) : answer(parsed.value);
 }
 

@@ -35,17 +35,8 @@ type Definition = {
   readonly isReadOnly: boolean;
 };
 
-/** The tool as it is listed. */
-export type ListedTool = {
-  readonly name: Tool;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown };
-  readonly annotations: Readonly<Record<string, boolean>>;
-};
-
 /** The tools of a main session. `agentIds`: what `sessions_spawn` accepts; empty: anything. */
-export function listTools(agentIds: readonly string[]): ListedTool[] {
+export function listTools(agentIds: readonly string[]) {
   const definitions = definitionsFor(agentIds);
   return TOOLS.map((name) => {
     const { title, description, schema, isReadOnly } = definitions[name];
@@ -56,7 +47,13 @@ export function listTools(agentIds: readonly string[]): ListedTool[] {
       destructiveHint: !isReadOnly,
       openWorldHint: !isReadOnly,
     };
-    return { name, title, description, inputSchema: { ...inputSchema, type: 'object' }, annotations };
+    return {
+      name,
+      title,
+      description,
+      inputSchema: { ...inputSchema, type: 'object' as const },
+      annotations,
+    };
   });
 }
 

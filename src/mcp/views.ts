@@ -1,8 +1,9 @@
 import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
+import { isoTime } from '../core/runs/durations.ts';
 import { turnFiles } from '../core/runs/run-files.ts';
 import type { LogEntry } from '../core/runs/run-log.ts';
-import type { Turn } from '../core/runs/turn.ts';
+import { runtimeMs, type Turn } from '../core/runs/turn.ts';
 import type { Usage } from '../core/runs/usage.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
@@ -53,7 +54,7 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
     runId: run.id,
     childSessionKey: run.childKey,
     client: run.client,
-    runtimeMs: runtimeOf(turn, nowMs),
+    runtimeMs: runtimeMs(turn, nowMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,
     ...(queuePosition === undefined ? {} : { queuePosition }),
@@ -81,7 +82,7 @@ export function infoView(listing: RunListing, { queuePosition, events, nowMs, pa
     session: run.childKey,
     sessionId: run.sessionId,
     transcript: turnFiles(paths, run.id, turn.number).output,
-    runtimeMs: runtimeOf(turn, nowMs),
+    runtimeMs: runtimeMs(turn, nowMs),
     created: isoTime(run.createdAtMs),
     started: isoTime(turn.startedAtMs),
     ended: isoTime(turn.endedAtMs),
@@ -132,19 +133,14 @@ export type MessageView = {
   readonly text: string;
 };
 
-export type Messages = {
-  readonly messages: readonly MessageView[];
-  /** How many before these were left out, to keep the answer short. */
-  readonly droppedMessages: number;
-  /** A text among them is not whole. */
-  readonly contentTruncated: boolean;
-};
-
-/** The last of these messages, in their order; the limit counts what is shown. */
+/**
+ * The last of these messages, in their order; the limit counts what is shown. `droppedMessages` before them were left out,
+ * to keep the answer short; `contentTruncated`: a text among them is not whole.
+ */
 export function messageViews(
   entries: readonly LogEntry[],
   { limit, includeTools }: { readonly limit: number; readonly includeTools: boolean },
-): Messages {
+) {
   const shown = entries.filter(({ kind }) => includeTools || kind === 'user' || kind === 'assistant');
   const wanted = shown.slice(-limit);
   const messages: MessageView[] = [];
@@ -158,11 +154,6 @@ export function messageViews(
     messages.unshift({ ...headOf(entry), text });
   }
   return { messages, droppedMessages: shown.length - messages.length, contentTruncated };
-}
-
-/** The time of a run in words that every model knows; null when it has not come. */
-export function isoTime(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString();
 }
 
 /** When something last happened to the turn. */
@@ -197,10 +188,6 @@ function headOf(entry: LogEntry): Omit<MessageView, 'text'> {
         ...(entry.isError ? { isError: true as const } : {}),
       };
   }
-}
-
-function runtimeOf({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
-  return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
 }
 
 function tokensOf({ inputTokens, outputTokens }: Usage): number | null {

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { HOOKS, type HookName } from '../core/hook-names.ts';
-import type { Environment } from '../core/state-paths.ts';
-import type { CommandResult, RunCommand } from '../sys/run-command.ts';
-import { type Check, failed, ok } from './check.ts';
+import type { CommandResult } from '../sys/run-command.ts';
+import { type Check, type CheckWorld, failed, ok } from './check.ts';
 
 const TIME_LIMIT_MS = 10_000;
 const TEXT_SHOWN_LENGTH = 200;
@@ -42,19 +41,11 @@ function bash(toolUseId: string): Json {
   return { tool_name: 'Bash', tool_input: { command: 'make self-check' }, tool_use_id: toolUseId };
 }
 
-type World = {
-  readonly binary: string;
-  readonly env: Environment;
-  readonly run: RunCommand;
-  /** The command line that installs. */
-  readonly install: string;
-};
-
 /**
  * Runs every hook of this binary once, in a throw-away directory, with the environment at hand, and looks whether the
  * client could read its answer and whether the sub-agent is told of the error.
  */
-export async function checkHooks({ binary, env, run, install }: World): Promise<Check> {
+export async function checkHooks(binary: string, { env, run, install }: CheckWorld): Promise<Check> {
   const home = mkdtempSync(join(tmpdir(), 'self-generation-check-'));
   try {
     for (const { name, input } of EVENTS) {

@@ -1,7 +1,5 @@
 import { isRecord } from '../core/guards.ts';
-import type { Environment, StatePaths } from '../core/state-paths.ts';
-import type { RunCommand } from '../sys/run-command.ts';
-import { type Check, failed, ok, warning } from './check.ts';
+import { type Check, type CheckWorld, failed, ok, warning } from './check.ts';
 import { readText } from './file-plan.ts';
 import { knownManifest, type McpRecord } from './manifest.ts';
 import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
@@ -23,17 +21,8 @@ const HELLO = `${JSON.stringify({
   },
 })}\n`;
 
-export type McpWorld = {
-  readonly paths: StatePaths;
-  readonly env: Environment;
-  readonly platform: string;
-  readonly run: RunCommand;
-  /** The command line that installs. */
-  readonly install: string;
-};
-
 /** Whether each client that the server was registered with still has it, and whether it answers; nothing without one. */
-export async function checkMcp(world: McpWorld): Promise<Check[]> {
+export async function checkMcp(world: CheckWorld): Promise<Check[]> {
   const { paths, env, platform } = world;
   const records = knownManifest(paths.manifest)?.mcp ?? [];
   const place = locate(env, platform);
@@ -74,7 +63,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
 }
 
 /** What is wrong with the server itself; undefined when it answers and ends with its input. */
-async function checkAnswer({ paths, env, run, install }: McpWorld): Promise<Check | undefined> {
+async function checkAnswer({ paths, env, run, install }: CheckWorld): Promise<Check | undefined> {
   const end = await run(paths.binary, ['mcp'], {
     cwd: paths.home,
     env,

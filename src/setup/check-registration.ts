@@ -1,23 +1,13 @@
 import type { HookMode } from '../core/hook-names.ts';
-import type { Environment } from '../core/state-paths.ts';
-import type { RunCommand } from '../sys/run-command.ts';
-import { type Check, failed, ok, warning } from './check.ts';
+import { type Check, type CheckWorld, failed, ok, warning } from './check.ts';
 import { type ClientVersion, clientFeatures, findClientVersion, unknownEvents } from './client-version.ts';
 import { readText } from './file-plan.ts';
 import { hookModeIn, knownManifest } from './manifest.ts';
 import { locate, type Place } from './place.ts';
 import { type FoundEntry, inspectHooks, registerHooks, registrationFor } from './settings-file.ts';
 
-type World = {
-  readonly env: Environment;
-  readonly platform: string;
-  readonly run: RunCommand;
-  /** The command line that installs. */
-  readonly install: string;
-};
-
 /** Which client there is, and whether each event that it knows runs our hook, once. */
-export async function checkRegistration(world: World): Promise<Check[]> {
+export async function checkRegistration(world: CheckWorld): Promise<Check[]> {
   const place = locate(world.env, world.platform);
   if (place.kind === 'failed') {
     return [
@@ -53,7 +43,7 @@ const MODE_WORDS = {
   'per-call': 'each call is handed to a hook (install --hooks=per-call)',
 } as const satisfies Record<HookMode, string>;
 
-function checkSettings(place: Place, { client, mode }: Wanted, { platform, install }: World): Check[] {
+function checkSettings(place: Place, { client, mode }: Wanted, { platform, install }: CheckWorld): Check[] {
   const { settings } = place;
   const remedy = `Run: ${install}`;
   const text = readText(settings);

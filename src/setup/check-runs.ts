@@ -22,13 +22,7 @@ const LOG_DAYS = 7;
 const FAILURES_SHOWN = 3;
 const LENGTH_MAX = 300;
 
-type Undelivered = { readonly count: number; readonly oldestMs: number; readonly places: readonly string[] };
-type Found = {
-  readonly integrity: string;
-  readonly runs: number;
-  readonly active: readonly Turn[];
-  readonly undelivered: Undelivered;
-};
+type Found = ReturnType<typeof inspect>;
 
 /** What is wrong with sub-agents in the background; one line that all is well otherwise. Changes nothing. */
 export function checkRuns(paths: StatePaths, now: Date): Check | Check[] {
@@ -53,7 +47,7 @@ export function checkRuns(paths: StatePaths, now: Date): Check | Check[] {
   return problems.length > 0 ? problems : ok(NAME, summary(found, paths));
 }
 
-function inspect(db: Sqlite): Found {
+function inspect(db: Sqlite) {
   const integrity = db.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
   const listings = listRuns({ includeArchived: true, limit: Number.MAX_SAFE_INTEGER }, db);
   const waiting = [...new Set(listings.map(({ run }) => run.requester.key))].flatMap((requester) =>
@@ -106,7 +100,7 @@ function checkOwners(active: readonly Turn[], now: Date): Check | undefined {
   return warning(NAME, detail, 'Another one takes over with: self-generation subagents list');
 }
 
-function checkUndelivered({ count, oldestMs, places }: Undelivered, now: Date): Check | undefined {
+function checkUndelivered({ count, oldestMs, places }: Found['undelivered'], now: Date): Check | undefined {
   if (count === 0 || now.getTime() - oldestMs < UNDELIVERED_MS) return undefined;
   const since = new Date(oldestMs).toISOString();
   const detail = `${counted(count, 'announcement')} of sub-agents not delivered, the oldest since ${since}`;

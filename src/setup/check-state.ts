@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseConfig } from '../core/config-fields.ts';
-import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { loadConfig } from '../store/config.ts';
@@ -48,12 +48,8 @@ export function checkWritable(paths: StatePaths): Check {
     try {
       accessSync(place, constants.W_OK);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return failed(
-        'writable',
-        `nothing can be recorded: ${reason}`,
-        `Make "${paths.home}" and what is in it writable for you`,
-      );
+      const remedy = `Make "${paths.home}" and what is in it writable for you`;
+      return failed('writable', `nothing can be recorded: ${reasonOf(error)}`, remedy);
     }
   }
   return ok('writable', paths.home);
@@ -162,7 +158,7 @@ export function settle(paths: StatePaths): Check {
     );
   } catch (error) {
     const { cause = error } = error instanceof Error ? error : {};
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     const lost = waiting === 0 ? '' : `; ${counted(waiting, 'recording')} waiting`;
     return failed(
       'spool',
@@ -178,31 +174,25 @@ export function countWaiting(paths: StatePaths): number {
   return readdirSync(paths.spool).filter((name) => name.endsWith('.json') && !name.startsWith('.')).length;
 }
 
-/** In plain words, and what to do: for `status` and `doctor`. */
-export function describeUnread({ ts, path, reason, sessions }: UnreadNote): {
-  detail: string;
-  remedy: string;
-} {
-  const why = {
-    missing: 'there is no such file',
-    unreadable: 'it cannot be read',
-    unknown: 'it has no line that is known',
-  }[reason];
-  const last = path === '' ? `last at ${ts}: the client named none` : `last ${path}, ${ts}: ${why}`;
-  return {
-    detail: `what ${counted(sessions, 'session')} did could not be read from the transcript; ${last}`,
-    remedy:
-      'If your client keeps no transcripts, have each call handed to a hook: self-generation install --hooks=per-call',
-  };
-}
+const UNREAD: Readonly<Record<UnreadNote['reason'], string>> = {
+  missing: 'there is no such file',
+  unreadable: 'it cannot be read',
+  unknown: 'it has no line that is known',
+};
 
 /** Whether sessions of late had a transcript that could be read. Where each call is handed to a hook, none is needed. */
 export function checkTranscripts(paths: StatePaths, now: Date): Check {
   const note = readUnreadNote(paths, now);
   const isNeeded = hookModeIn(knownManifest(paths.manifest)) === 'session';
   if (note === undefined || !isNeeded) return ok('transcripts', 'none that could not be read');
-  const { detail, remedy } = describeUnread(note);
-  return warning('transcripts', detail, remedy);
+  const { ts, path, reason, sessions } = note;
+  const last =
+    path === '' ? `last at ${ts}: the client named none` : `last ${path}, ${ts}: ${UNREAD[reason]}`;
+  return warning(
+    'transcripts',
+    `what ${counted(sessions, 'session')} did could not be read from the transcript; ${last}`,
+    'If your client keeps no transcripts, have each call handed to a hook: self-generation install --hooks=per-call',
+  );
 }
 
 const DAYS_SHOWN = 7;

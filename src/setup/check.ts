@@ -1,3 +1,6 @@
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import type { RunCommand } from '../sys/run-command.ts';
+
 /** One thing that `doctor` looked at. */
 export type Check = {
   readonly name: string;
@@ -5,6 +8,16 @@ export type Check = {
   readonly detail: string;
   /** What the user can do about it. */
   readonly remedy?: string;
+};
+
+/** What there is to be looked at, and with what. */
+export type CheckWorld = {
+  readonly paths: StatePaths;
+  readonly env: Environment;
+  readonly platform: string;
+  readonly run: RunCommand;
+  /** The command line that installs. */
+  readonly install: string;
 };
 
 /** It is as it should be. */

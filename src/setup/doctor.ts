@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { hasSameBytes } from '../sys/atomic-file.ts';
 import type { RunCommand } from '../sys/run-command.ts';
@@ -54,8 +55,7 @@ export async function examine(options: DoctorOptions): Promise<Check[]> {
     try {
       checks.push(...[await look()].flat());
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      checks.push(failed(name, `cannot be checked: ${reason}`, 'Correct that and run doctor again'));
+      checks.push(failed(name, `cannot be checked: ${reasonOf(error)}`, 'Correct that and run doctor again'));
     }
   }
   return checks;
@@ -65,7 +65,7 @@ type Part = { readonly name: string; readonly look: () => Check | Check[] | Prom
 
 function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
   const { env, platform, run } = options;
-  const install = installCommandOf(options);
+  const world = { paths, env, platform, run, install: installCommandOf(options) };
   const isInstalled = existsSync(paths.binary);
   const binary = isInstalled ? paths.binary : options.executablePath;
   const parts: Part[] = [
@@ -77,16 +77,16 @@ function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
     { name: 'spool', look: () => settle(paths) },
     { name: 'database', look: () => checkDatabase(paths) },
     { name: 'withheld', look: () => checkWithheld(paths) },
-    { name: 'registration', look: () => checkRegistration({ env, platform, run, install }) },
+    { name: 'registration', look: () => checkRegistration(world) },
     { name: 'applied hooks', look: () => checkApplied(paths, env, platform) },
     {
       name: 'hooks',
       look: () =>
         options.isCompiled || isInstalled
-          ? checkHooks({ binary, env, run, install })
+          ? checkHooks(binary, world)
           : skipped('hooks', 'this is not the compiled program'),
     },
-    { name: 'MCP server', look: () => checkMcp({ paths, env, platform, run, install }) },
+    { name: 'MCP server', look: () => checkMcp(world) },
     { name: 'background runs', look: () => checkRuns(paths, options.now) },
     { name: 'transcripts', look: () => checkTranscripts(paths, options.now) },
     { name: 'hook failures', look: () => checkHookLog(paths, options.now) },

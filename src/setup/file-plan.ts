@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, extname, join, parse } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
-import { isRecord } from '../core/guards.ts';
+import { isRecord, reasonOf } from '../core/guards.ts';
 import { resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
 import { readPlainFile } from '../sys/plain-file.ts';
 import { type SettingsBefore, type SettingsRecord, sha256 } from './manifest.ts';
@@ -95,7 +95,7 @@ export function readText(path: string): string | undefined {
     return text;
   } catch (cause) {
     if (isRecord(cause) && cause.code === 'ENOENT') return undefined;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     const words = cause instanceof TypeError ? 'it is not a UTF-8 text' : reason;
     throw new UnreadableFile(`"${path}" cannot be read: ${words}`, { cause });
   }

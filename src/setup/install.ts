@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { readPath } from '../core/config-fields.ts';
-import { isRecord, parseJson } from '../core/guards.ts';
+import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import type { HookEventName, HookMode } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import {
@@ -151,8 +151,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     };
   } catch (error) {
     rollBack(work.undo);
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'failed', action: 'install', reason, advice: RUN_AGAIN };
+    return { kind: 'failed', action: 'install', reason: reasonOf(error), advice: RUN_AGAIN };
   }
 }
 

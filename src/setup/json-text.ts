@@ -187,12 +187,8 @@ function endOf(node: Node): number {
 /** Where the last character before the closing bracket that is not white space ends. */
 function endOfContent(text: string, close: number): number {
   let end = close;
-  while (isWhiteSpace(text[end - 1])) end--;
+  while (end > 0 && ' \t\n\r'.includes(text.charAt(end - 1))) end--;
   return end;
-}
-
-function isWhiteSpace(character: string | undefined): boolean {
-  return character === ' ' || character === '\t' || character === '\n' || character === '\r';
 }
 
 function indentAt(text: string, offset: number): string {

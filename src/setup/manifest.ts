@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
-import { isRecord, parseJson } from '../core/guards.ts';
+import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import type { HookMode } from '../core/hook-names.ts';
 import { readPlainFile } from '../sys/plain-file.ts';
 
@@ -63,7 +63,7 @@ export function readManifest(path: string): ManifestResult {
     text = readPlainFile(path).toString();
   } catch (error) {
     if (isRecord(error) && error.code === 'ENOENT') return { kind: 'missing' };
-    return { kind: 'unreadable', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'unreadable', reason: reasonOf(error) };
   }
   const { data: manifest } = MANIFEST.safeParse(parseJson(text));
   return manifest === undefined

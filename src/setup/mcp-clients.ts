@@ -8,7 +8,7 @@ import { readText, type TextEdit, type TextRemoval } from './file-plan.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-entry.ts';
 import { ownerOf, type Place } from './place.ts';
 import { nameOf, type ServerEntry } from './server-entry.ts';
-import { COMMAND_TEXT, commandPath, removeCommand, setCommand } from './slash-command.ts';
+import { COMMAND_TEXT, removeCommand, setCommand } from './slash-command.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** Where each client has its MCP servers, and what has to stand there for ours. */
@@ -71,7 +71,7 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
   if (client === 'command') {
     const { claudeDirectory: directory } = owner.place;
     const isOurs = (text: unknown) => text === COMMAND_TEXT;
-    const path = known ?? commandPath(owner.place);
+    const path = known ?? join(directory, 'commands', 'subagents.md');
     const heldBack = () => [];
     return {
       path,

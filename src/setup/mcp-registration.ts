@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { reasonOf } from '../core/guards.ts';
 import { realPath, resolveLinks } from '../sys/atomic-file.ts';
 import {
   type EditedFile,
@@ -56,7 +57,7 @@ export function registerMcp(registering: Registering): McpOutcome {
         directories.push(...outcome.directories);
       }
     } catch (error) {
-      refuse(client, error instanceof Error ? error.message : String(error));
+      refuse(client, reasonOf(error));
     }
   }
   const registered = clients.filter((client) => records.some((record) => record.client === client));

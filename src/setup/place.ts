@@ -15,28 +15,20 @@ export type Place = {
 
 /** Where our files and the client's settings are: CLAUDE_CONFIG_DIR when it is set, else `~/.claude`. */
 export function locate(env: Environment, platform: string): Place | Failure {
-  const action = 'find out where to install';
+  const failed = (reason: string, advice: string): Failure => {
+    return { kind: 'failed', action: 'find out where to install', reason, advice };
+  };
   const paths = statePaths(env, platform);
   const userHome = (platform === 'win32' ? env.USERPROFILE : undefined) ?? env.HOME;
   const claudeDirectory = env.CLAUDE_CONFIG_DIR || (userHome && `${userHome}/.claude`);
-  if (paths === undefined || !claudeDirectory) {
-    return {
-      kind: 'failed',
-      action,
-      reason: 'HOME is not set to an absolute path',
-      advice: 'Set it and run again.',
-    };
-  }
+  if (paths === undefined || !claudeDirectory)
+    return failed('HOME is not set to an absolute path', 'Set it and run again.');
   if (!(platform === 'win32' ? win32 : posix).isAbsolute(claudeDirectory)) {
     const [name, value] = env.CLAUDE_CONFIG_DIR
       ? ['CLAUDE_CONFIG_DIR', env.CLAUDE_CONFIG_DIR]
       : ['HOME', userHome];
-    return {
-      kind: 'failed',
-      action,
-      reason: `${name} is "${value}", which is not an absolute path`,
-      advice: `Set it to an absolute path${name === 'HOME' ? '' : ', or unset it,'} and run again.`,
-    };
+    const advice = `Set it to an absolute path${name === 'HOME' ? '' : ', or unset it,'} and run again.`;
+    return failed(`${name} is "${value}", which is not an absolute path`, advice);
   }
   return {
     kind: 'found',

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import type { TextEdit, TextRemoval } from './file-plan.ts';
-import type { Place } from './place.ts';
 
 /**
  * `/subagents` in Claude Code. What is typed after it goes to the model and from there into the parameters of a tool;
@@ -24,11 +22,6 @@ Carry out what the user typed after /subagents; it stands below as ARGUMENTS, or
 
 Call that one tool once, show its answer briefly, and do nothing else.
 `;
-
-/** Where the command of this user is. */
-export function commandPath({ claudeDirectory }: Pick<Place, 'claudeDirectory'>): string {
-  return join(claudeDirectory, 'commands', 'subagents.md');
-}
 
 /** The command as it has to be; somebody else's is left alone. `isKnown`: install wrote that text. */
 export function setCommand(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {

@@ -3,7 +3,6 @@ export type SetupStep = {
   readonly what:
     | 'directory'
     | 'binary'
-    | 'script'
     | 'config'
     | 'backup'
     | 'settings'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse, parseDocument, patch, stringify, TomlFormat } from '@decimalturn/toml-patch';
-import { isRecord, type Json } from '../core/guards.ts';
+import { isRecord, type Json, reasonOf } from '../core/guards.ts';
 import type { TextEdit, TextRemoval } from './file-plan.ts';
 import { mergeEntry, type ServerEntry, takenReason } from './server-entry.ts';
 
@@ -57,8 +57,7 @@ function parseToml(text: string): ParsedToml {
   try {
     return { kind: 'parsed', value: readValue(text) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'refused', reason: `not valid TOML (${reason}); correct it there` };
+    return { kind: 'refused', reason: `not valid TOML (${reasonOf(error)}); correct it there` };
   }
 }
 

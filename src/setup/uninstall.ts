@@ -10,12 +10,13 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { reasonOf } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath, temporariesOf } from '../sys/atomic-file.ts';
 import { listAppliedFiles } from './check-applied.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
-import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
+import { type Owner, recogniseEntry } from './hook-command.ts';
 import { ourDirectories } from './install.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
@@ -95,7 +96,7 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     restoreDirectories(scope, work);
     return { kind: 'done', steps: work.steps, warnings: work.warnings };
   } catch (error) {
-    return failed('uninstall', error instanceof Error ? error.message : String(error), work);
+    return failed('uninstall', reasonOf(error), work);
   }
 }
 
@@ -108,13 +109,12 @@ function findActiveRuns({ paths }: Place, work: Work): ActiveRuns | undefined {
   try {
     return activeRuns(paths);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    work.warnings.push(`It is not known whether sub-agents are at work: ${reason}`);
+    work.warnings.push(`It is not known whether sub-agents are at work: ${reasonOf(error)}`);
     return undefined;
   }
 }
 
-/** What undo takes back, by a record that goes with everything else. A hook's script goes in any case. */
+/** What undo takes back, by a record that goes with everything else. A hook goes with the settings. */
 function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
   try {
     return listAppliedFiles(paths)
@@ -152,8 +152,6 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
 function removeInstalled({ place, manifest }: Scope, work: Work): void {
   const { paths } = place;
   remove(paths.binary, 'binary', work);
-  removeNamed(paths.scripts, SCRIPT_FILE, 'script', work);
-  if (!work.dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
   removeNamed(paths.backups, BACKUP_NAMES, 'backup', work);
   removeNamed(paths.heartbeats, EVENT_NAMES, 'data', work);
   removeNamed(paths.tasks, TASK_NAMES, 'data', work);

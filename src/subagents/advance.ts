@@ -13,7 +13,7 @@ import { checkpoint } from './checkpoint.ts';
 import { markInbox } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
-import { logRunFailure } from './runs-log.ts';
+import { logRunFailure, orLogged } from './runs-log.ts';
 import { ownProgram } from './world.ts';
 
 /** How long a supervisor may take from the claim of its turn to its first word. */
@@ -65,7 +65,7 @@ export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void
       });
     } catch (error) {
       logRunFailure(turn.runId, error, world.paths, world.now());
-      giveBack(turn, world);
+      orLogged(turn.runId, world.paths, world.now(), () => withRuns(world.paths, (db) => unclaim(turn, db)));
     }
   }
 }
@@ -89,12 +89,4 @@ function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: Watch, now
   if (owner !== null) return isGone(owner);
   const waitingMs = nowMs - (claimedAtMs ?? queuedAtMs);
   return waitingMs > TAKE_OVER_MS || waitingMs < 0; // A clock that was set back must not keep it waiting.
-}
-
-function giveBack(turn: Turn, { paths, now }: RunsWorld): void {
-  try {
-    withRuns(paths, (db) => unclaim(turn, db));
-  } catch (error) {
-    logRunFailure(turn.runId, error, paths, now());
-  }
 }

@@ -1,9 +1,9 @@
 import { allowlistOf, listAgents, normalizeAgentId } from '../core/runs/agent-ids.ts';
 import { loadRunSettings } from '../store/run-config.ts';
-import type { AgentList, RunsWorld } from './features.ts';
+import type { RunsWorld } from './features.ts';
 
 /** Which agents the requester's agent may spawn (R26). */
-export function agentsFor(requesterAgentId: string, { paths }: RunsWorld): AgentList {
+export function agentsFor(requesterAgentId: string, { paths }: RunsWorld) {
   const settings = loadRunSettings(paths);
   const requester = normalizeAgentId(requesterAgentId);
   const allowlist = allowlistOf(requester, settings);

@@ -7,7 +7,7 @@ import { dueArchives, postponeArchive, setArchived } from '../store/runs/archive
 import { getRun } from '../store/runs/runs.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { checkpoint } from './checkpoint.ts';
-import { logRunFailure } from './runs-log.ts';
+import { orLogged } from './runs-log.ts';
 
 /** Archives: what was said stays, under another name in the same directory; the rows stay as they are. */
 
@@ -48,12 +48,10 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
  * they go only now, and while nobody has to wait for the database. Never throws: the mark stays for the next one.
  */
 function removeHomes(runId: string, paths: StatePaths, now: Date): void {
-  try {
+  orLogged(runId, paths, now, () => {
     for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });
     rmSync(homesMark(runId, paths), { force: true });
-  } catch (error) {
-    logRunFailure(runId, error, paths, now);
-  }
+  });
 }
 
 /** Those that were left by whoever archived a run and did not come to it. */
@@ -75,41 +73,20 @@ function homesMark(runId: string, paths: StatePaths): string {
 
 /** Archives what is due and gives how many that were. Never throws: a run that cannot be archived comes up again later. */
 export function archiveDue(paths: StatePaths, now: Date): number {
-  const due = dueRuns(paths, now);
-  const count = due.filter((run) => isArchivedNow(run, paths, now)).length;
-  try {
-    if (due.length > 0) removeHomesLeft(paths, now);
-  } catch (error) {
-    logRunFailure('', error, paths, now);
-  }
-  return count;
-}
-
-function isArchivedNow(run: Run, paths: StatePaths, now: Date): boolean {
-  try {
-    return archiveRun(run, paths, now);
-  } catch (error) {
-    logRunFailure(run.id, error, paths, now);
-    postpone(run, paths, now);
-    return false;
-  }
-}
-
-function postpone(run: Run, paths: StatePaths, now: Date): void {
-  try {
-    withRuns(paths, (db) => postponeArchive(run.id, now.getTime() + AGAIN_MS, db));
-  } catch (error) {
-    logRunFailure(run.id, error, paths, now);
-  }
-}
-
-function dueRuns(paths: StatePaths, now: Date): Run[] {
-  try {
-    return readRuns(paths, (db) => dueArchives(now.getTime(), ARCHIVED_AT_ONCE_MAX, db)) ?? [];
-  } catch (error) {
-    logRunFailure('', error, paths, now);
-    return [];
-  }
+  const nowMs = now.getTime();
+  const due =
+    orLogged('', paths, now, () => readRuns(paths, (db) => dueArchives(nowMs, ARCHIVED_AT_ONCE_MAX, db))) ??
+    [];
+  const archived = due.filter((run) => {
+    const isEntered = orLogged(run.id, paths, now, () => archiveRun(run, paths, now));
+    if (isEntered === undefined)
+      orLogged(run.id, paths, now, () =>
+        withRuns(paths, (db) => postponeArchive(run.id, nowMs + AGAIN_MS, db)),
+      );
+    return isEntered === true;
+  });
+  if (due.length > 0) orLogged('', paths, now, () => removeHomesLeft(paths, now));
+  return archived.length;
 }
 
 /** The names under which a file of a turn may stand: its own, and those that it was archived under, oldest first. */
@@ -131,7 +108,7 @@ function renameFiles(directory: string, now: Date): void {
 
 function moveAway(path: string, target: string): void {
   let free = target;
-  for (let number = 2; isTaken(free); number++) {
+  for (let number = 2; lstatSync(free, { throwIfNoEntry: false }) !== undefined; number++) {
     if (number > NAMES_TRIED_MAX) throw new Error(`Cannot archive "${path}": too many names are taken`);
     free = `${target}.${number}`;
   }
@@ -141,10 +118,6 @@ function moveAway(path: string, target: string): void {
     // Another process that archives the same run was faster.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || existsSync(path)) throw error;
   }
-}
-
-function isTaken(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function entriesOf(directory: string): string[] {

@@ -98,8 +98,9 @@ export type WaitOptions = {
 /** In the order in which they were asked for, each with the turn that was asked for. */
 export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
 
-export type AgentList = {
-  readonly requester: string;
-  readonly allowAny: boolean;
-  readonly agents: readonly { readonly id: string; readonly name?: string; readonly configured: boolean }[];
-};
+/** Without the properties that are undefined: an absent one and no value are not the same to the types. */
+export function withoutGaps<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,13 +1,14 @@
 import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import { findTarget, type TargetAnswer } from '../core/runs/run-target.ts';
 import { RUN_VARIABLE } from '../core/runs/turn.ts';
 import { addRunEvent } from '../store/runs/run-events.ts';
-import { getRun } from '../store/runs/runs.ts';
-import { withRuns } from '../store/runs/runs-db.ts';
+import { getRun, listRuns, type RunListing } from '../store/runs/runs.ts';
+import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
-import { logRunFailure } from './runs-log.ts';
+import { orLogged } from './runs-log.ts';
 
 const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;
 
@@ -25,11 +26,24 @@ export function refuseInside(action: string, actor: string, world: RunsWorld): R
 function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWorld): void {
   const runId = RUN_ID.exec(env[RUN_VARIABLE] ?? '')?.[0] ?? null;
   const event = { runId, turn: null, atMs: now().getTime(), actor, type: 'refused' };
-  try {
-    withRuns(paths, (db) => addRunEvent({ ...event, detail: `${action}: inside a run` }, db));
-  } catch (error) {
-    logRunFailure(runId ?? '', error, paths, now());
-  }
+  const detail = `${action}: inside a run`;
+  orLogged(runId ?? '', paths, now(), () => withRuns(paths, (db) => addRunEvent({ ...event, detail }, db)));
+}
+
+/** A run that is named is looked for among so many of the newest. */
+const RUNS_MAX = 20_000;
+
+type Asker = { readonly requester: Requester; readonly world: RunsWorld };
+
+/** The runs of this requester, archived ones too, the newest first. */
+export function runsOf({ requester, world }: Asker): readonly RunListing[] {
+  const filter = { requester: requester.key, includeArchived: true, limit: RUNS_MAX };
+  return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
+}
+
+/** The run of this requester that is meant by these words. */
+export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswer<RunListing> {
+  return findTarget(words, runsOf(asker));
 }
 
 export type OwnRun =

@@ -11,3 +11,13 @@ export function logRunFailure(run: string, failure: unknown, { runsLog }: StateP
   const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
   appendToLog(runsLog, { ts: now.toISOString(), run, message });
 }
+
+/** Does it; undefined when that fails, which is noted. Never throws. */
+export function orLogged<T>(run: string, paths: StatePaths, now: Date, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    logRunFailure(run, error, paths, now);
+    return undefined;
+  }
+}

@@ -66,7 +66,8 @@ function spawn(request: SpawnRequest, repetition: Repetition, { requester, world
   if (plan.kind === 'refused') return plan.refusal;
   const { run, spawnKey } = plan;
   const warnings = [...config.warnings, ...plan.warnings];
-  const limits = limitsOf(settings, repetition);
+  const { maxQueued, budget } = settings;
+  const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
   return withRuns(world.paths, (db) => {
     const accepted = db.transaction(() => {
       const shared = sharedDirectory(run, db);
@@ -143,15 +144,6 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
     permissionsOf: (client, grants) => requesterPermissions(requester, client, grants, world),
     releaseWarningOf: (client) => releaseWarning(client, world),
     callersModel: callersModel(requester, world.env),
-  };
-}
-
-function limitsOf({ maxQueued, budget }: RunSettings, repetition: Repetition): SpawnLimits {
-  return {
-    maxQueued,
-    undeliveredMax: UNDELIVERED_MAX,
-    ...repetition,
-    budget,
   };
 }
 

@@ -2,12 +2,12 @@ import type { Requester } from '../core/runs/run.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from '../core/runs/turn.ts';
 import { getRun } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
-import { requestStop, requestStopAll, type StopResult } from '../store/runs/turns.ts';
+import { endTurn, getTurn, requestStop, requestStopAll, type StopResult } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
+import { isJudged } from '../sys/process-identity.ts';
 import { withMarker } from '../sys/process-tree.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
-import type { Refusal, RunName, RunsWorld, StopAnswer, StopTarget } from './features.ts';
-import { giveUpUnseen } from './give-up.ts';
+import type { Refusal, RunName, RunsWorld, StopAnswer, StopTarget, TurnName } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
 import { waitForRuns } from './wait.ts';
 
@@ -40,11 +40,9 @@ export async function stopRuns(
   const { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
   const ended = runs.map(({ turn }) => turn);
   const givenUp = kind === 'timeout' ? giveUpUnseen(names, world) : [];
-  return answerOf(request.requested, [...ended.filter(isNoneOf(givenUp)), ...givenUp]);
-}
-
-function isNoneOf(turns: readonly Turn[]): (turn: Turn) => boolean {
-  return ({ runId, number }) => !turns.some((one) => one.runId === runId && one.number === number);
+  const isGivenUp = ({ runId, number }: Turn) =>
+    givenUp.some((one) => one.runId === runId && one.number === number);
+  return answerOf(request.requested, [...ended.filter((turn) => !isGivenUp(turn)), ...givenUp]);
 }
 
 /** One transaction, whatever the target. */
@@ -110,4 +108,28 @@ function outcomeOf(result: StopResult, turns: readonly Turn[], living: readonly 
 /** What still carries the turn's mark in its environment. */
 function processesOf(turn: Turn): number[] {
   return turn.launchedAtMs === null ? [] : withMarker({ name: RUN_VARIABLE, value: turnMark(turn) });
+}
+
+/**
+ * Ends the turns among these that belong to a container or a sandbox which no longer answers: from here nobody can see
+ * whether its processes live, and only a supervisor there could have ended them. To be called when that has had its time.
+ * No process is signalled. Gives those that were given up.
+ */
+export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWorld): Turn[] {
+  return withRuns(paths, (db) =>
+    db.transaction(() =>
+      names.flatMap(({ runId, turn: number }) => {
+        const turn = getTurn(runId, number, db);
+        if (turn === undefined || isTerminal(turn.state) || !isUnseen(turn)) return [];
+        const error = 'Its container or sandbox does not answer: what runs there is not known';
+        const ending = { outcome: 'lost', result: turn.result, error, exit: null } as const;
+        const rest = { notes: turn.notes, usage: turn.usage, endedAtMs: now().getTime() };
+        return endTurn(turn, { ...ending, ...rest }, null, db) ?? [];
+      }),
+    ),
+  );
+}
+
+function isUnseen({ owner, process }: Turn): boolean {
+  return [owner, process].some((identity) => identity !== null && !isJudged(identity));
 }

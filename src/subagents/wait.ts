@@ -67,13 +67,9 @@ async function watch(
       nextKickMs = performance.now() + KICK_MS;
       advance(world);
     }
-    await pause(Math.min(LOOK_MS, leftMs), signal);
+    // Ends early, and not with an error, when it is called off.
+    await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
   }
-}
-
-/** Ends early, and not with an error, when it is called off. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(ms, undefined, signal && { signal }).catch(() => {});
 }
 
 function readNamed({ runId, turn: number }: TurnName, db: Sqlite): RunWithTurn[] {

@@ -17,3 +17,12 @@ export function currentDirectory(): string {
     throw new Error('The current directory is gone: change to one that is there', { cause });
   }
 }
+
+/** No file of ours is for other users' eyes; SQLite's are made with this as well. */
+const PRIVATE_UMASK = 0o077;
+
+/** A hook's start is tuned for a life of milliseconds; what calls this may run for days. */
+export function becomeLongLived(): void {
+  Bun.unsafe.setJITPolicy(1);
+  process.umask(PRIVATE_UMASK);
+}

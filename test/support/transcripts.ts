@@ -6,7 +6,7 @@ import {
   importTranscripts,
   type TranscriptImport,
   type TranscriptReport,
-} from '../../src/learn/import/import-transcripts.ts';
+} from '../../src/learn/import/import.ts';
 import { writeDatabase } from '../../src/store/use-database.ts';
 import { type Home, readRows } from './home.ts';
 import { PROJECT } from './payloads.ts';

@@ -7,19 +7,9 @@ import { dismissAnnouncements, waitingAnnouncements } from '../../store/runs/out
 import { readRuns, withRuns } from '../../store/runs/runs-db.ts';
 import { acknowledgeDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
 import { EXIT_NOT_FOUND } from '../context.ts';
-import { shownText, visible } from '../visible.ts';
+import { printJson, shownText, visible } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
-import {
-  complain,
-  complainUsage,
-  findRun,
-  isPerson,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  withRunsHere,
-} from './runs-here.ts';
+import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What is handed out at once comes in portions; so many of them. */
 const PORTIONS_MAX = 100;
@@ -28,24 +18,22 @@ const ID_LENGTH_MIN = 4;
 export type InboxFlags = JsonFlag & { readonly peek?: true };
 
 /** `subagents inbox`: what runs of this project have to tell and nobody was told. What was printed has arrived. */
-export function inbox(flags: InboxFlags, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'read the inbox', (here) => {
-    if (flags.peek) return peek(here);
-    const { context, requester, world } = here;
-    const owner = `inbox:${randomUUID()}`;
-    const told: Announcement[] = [];
-    for (let portion = 0; portion < PORTIONS_MAX; portion++) {
-      const delivery = takeDelivery(requester, { owner, isPerson: isPerson(here) }, world);
-      if (delivery === undefined) break;
-      told.push(...delivery.announcements);
-      // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
-      if (!here.isJson && !isPerson(here)) context.stdout(`${visible(delivery.text)}\n`);
-      else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
-    }
-    if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);
-    else if (told.length === 0) context.stdout(nothingText(waitingHere(here).length));
-    acknowledgeDelivery(requester.key, owner, world);
-  });
+export async function inbox(here: RunsHere, flags: InboxFlags): Promise<void> {
+  if (flags.peek) return peek(here);
+  const { context, requester, world } = here;
+  const owner = `inbox:${randomUUID()}`;
+  const told: Announcement[] = [];
+  for (let portion = 0; portion < PORTIONS_MAX; portion++) {
+    const delivery = takeDelivery(requester, { owner, isPerson: isPerson(here) }, world);
+    if (delivery === undefined) break;
+    told.push(...delivery.announcements);
+    // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
+    if (!here.isJson && !isPerson(here)) context.stdout(`${visible(delivery.text)}\n`);
+    else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
+  }
+  if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);
+  else if (told.length === 0) context.stdout(nothingText(waitingHere(here).length));
+  acknowledgeDelivery(requester.key, owner, world);
 }
 
 function peek(here: RunsHere): void {
@@ -81,23 +69,21 @@ function announcementJson(one: Announcement) {
 }
 
 /** `subagents dismiss`: drops what a run has to tell. By the id of the announcement, or as a run is named. */
-export function dismiss(target: string | undefined, flags: JsonFlag, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'dismiss an announcement', (here) => {
-    if (target === undefined || target.trim() === '') return complainUsage('dismiss <id|#|all>', here);
-    const { context, requester, world } = here;
-    const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);
-    if (ids === undefined) return;
-    const nowMs = context.now().getTime();
-    const isNothing = ids !== 'all' ? ids.length === 0 : waitingHere(here).length === 0;
-    const dismissed = isNothing
-      ? []
-      : withRuns(world.paths, (db) => dismissAnnouncements(ids, requester.key, nowMs, db));
-    unmarkInbox(requester.key, world.paths, nowMs);
-    if (ids !== 'all' && dismissed.length === 0)
-      return complain(`Nothing of "${target}" waits to be told.`, EXIT_NOT_FOUND, here);
-    if (here.isJson) printJson({ dismissed }, context);
-    else context.stdout(`Dismissed ${counted(dismissed.length, 'announcement')}.\n`);
-  });
+export async function dismiss(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
+  if (target === undefined || target.trim() === '') return complainUsage('dismiss <id|#|all>', here);
+  const { context, requester, world } = here;
+  const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);
+  if (ids === undefined) return;
+  const nowMs = context.now().getTime();
+  const isNothing = ids !== 'all' ? ids.length === 0 : waitingHere(here).length === 0;
+  const dismissed = isNothing
+    ? []
+    : withRuns(world.paths, (db) => dismissAnnouncements(ids, requester.key, nowMs, db));
+  unmarkInbox(requester.key, world.paths, nowMs);
+  if (ids !== 'all' && dismissed.length === 0)
+    return complain(`Nothing of "${target}" waits to be told.`, EXIT_NOT_FOUND, here);
+  if (here.isJson) printJson({ dismissed }, context);
+  else context.stdout(`Dismissed ${counted(dismissed.length, 'announcement')}.\n`);
 }
 
 /** Undefined after saying that there is no such run. */

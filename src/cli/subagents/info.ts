@@ -1,8 +1,8 @@
 import pc from 'picocolors';
-import { formatAge, ordinal } from '../../core/runs/durations.ts';
+import { formatAge, isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { formatCount, formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
-import { isTerminal, type Turn } from '../../core/runs/turn.ts';
+import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import { queuePosition } from '../../store/runs/lane.ts';
 import { waitingAnnouncements } from '../../store/runs/outbox.ts';
@@ -10,69 +10,47 @@ import { type RunEvent, runEvents } from '../../store/runs/run-events.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
+import { printJson } from '../visible.ts';
 import {
-  isoTime,
   keepsWorktree,
   nameOf,
   runJson,
-  runtimeMs,
   safeLine,
   safeText,
   statusWords,
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
-import {
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  withRunsHere,
-} from './runs-here.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 const EVENTS_MAX = 5;
 
-/** All that is known of a run. */
-type Known = {
-  readonly listing: RunListing;
-  readonly turns: readonly Turn[];
-  readonly queuePosition: number | undefined;
-  /** How often its announcement was handed out; null when none waits. */
-  readonly attempts: number | null;
-  readonly events: readonly RunEvent[];
-  readonly transcript: string;
-};
+type Known = ReturnType<typeof readKnown>;
 
 /** `subagents info`: what is known of one run. */
-export function info(target: string | undefined, flags: JsonFlag, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'show the sub-agent', (here) => {
-    if (target === undefined) return complainUsage('info <id|#>', here);
-    const listing = findRun(target, here);
-    if (listing === undefined) return;
-    const known = readKnown(listing, here);
-    if (here.isJson) printInfo(known, here);
-    else here.context.stdout(infoText(known, here));
-  });
+export async function info(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
+  if (target === undefined) return complainUsage('info <id|#>', here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  const known = readKnown(listing, here);
+  if (here.isJson) printInfo(known, here);
+  else here.context.stdout(infoText(known, here));
 }
 
-function readKnown(listing: RunListing, { world, requester }: RunsHere): Known {
+/** All that is known of a run. `attempts`: how often its announcement was handed out; null when none waits. */
+function readKnown(listing: RunListing, { world, requester }: RunsHere) {
   const { run, turn } = listing;
-  const transcript = transcriptPath(world.paths, run.id, turn.number);
-  const nothing = { listing, turns: [], queuePosition: undefined, attempts: null, events: [], transcript };
-  const known = readRuns(world.paths, (db) => {
+  const stored = readRuns(world.paths, (db) => {
     const waiting = waitingAnnouncements(requester.key, db).filter(({ runId }) => runId === run.id);
     return {
-      listing,
       turns: turnsOf(run.id, db),
       queuePosition: queuePosition(run.id, db),
       attempts: waiting[0]?.attempts ?? null,
       events: runEvents(run.id, EVENTS_MAX, db),
-      transcript,
     };
   });
-  return known ?? nothing;
+  const nothing = { turns: [], queuePosition: undefined, attempts: null, events: [] };
+  return { listing, transcript: transcriptPath(world.paths, run.id, turn.number), ...(stored ?? nothing) };
 }
 
 function printInfo(known: Known, { context }: RunsHere): void {

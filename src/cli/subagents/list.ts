@@ -3,8 +3,9 @@ import { isTerminal } from '../../core/runs/turn.ts';
 import { queuePosition } from '../../store/runs/lane.ts';
 import { countRuns, listRuns, type RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
+import { printJson } from '../visible.ts';
 import { listLine, runJson, visibleLine } from './run-words.ts';
-import { type JsonFlag, printJson, type RunsHere, type RunTools, withRunsHere } from './runs-here.ts';
+import type { JsonFlag, RunsHere } from './runs-here.ts';
 
 export type ListFlags = JsonFlag & {
   readonly all?: true;
@@ -14,31 +15,23 @@ export type ListFlags = JsonFlag & {
 
 const LIMIT_DEFAULT = 50;
 
-type Listed = { readonly listing: RunListing; readonly queuePosition: number | undefined };
-
-type Found = {
-  readonly active: number;
-  readonly done: number;
-  readonly runs: readonly Listed[];
-};
+type Found = ReturnType<typeof readFound>;
 
 /** `subagents list`: the runs of this project, the newest first. */
-export function list(flags: ListFlags, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'list the sub-agents', (here) => {
-    const found = readFound(flags, here) ?? { active: 0, done: 0, runs: [] };
-    if (here.isJson) printList(found, flags, here);
-    else here.context.stdout(listText(found, flags, here));
-  });
+export function list(here: RunsHere, flags: ListFlags): void {
+  const found = readFound(flags, here);
+  if (here.isJson) printList(found, flags, here);
+  else here.context.stdout(listText(found, flags, here));
 }
 
-function readFound(flags: ListFlags, { requester, world }: RunsHere): Found | undefined {
+function readFound(flags: ListFlags, { requester, world }: RunsHere) {
   const key = flags.allProjects ? undefined : requester.key;
   const filter = {
     requester: key,
     includeArchived: flags.all === true,
     limit: flags.limit ?? LIMIT_DEFAULT,
   };
-  return readRuns(world.paths, (db) => {
+  const found = readRuns(world.paths, (db) => {
     const runs = listRuns(filter, db).map((listing) => ({
       listing,
       queuePosition: listing.turn.state === 'queued' ? queuePosition(listing.run.id, db) : undefined,
@@ -47,6 +40,7 @@ function readFound(flags: ListFlags, { requester, world }: RunsHere): Found | un
     const counts = key === undefined ? { active, done: runs.length - active } : countRuns(key, db);
     return { ...counts, runs };
   });
+  return found ?? { active: 0, done: 0, runs: [] };
 }
 
 function printList(

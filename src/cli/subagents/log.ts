@@ -11,17 +11,9 @@ import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { readLog } from '../../subagents/read-log.ts';
 import type { CliContext } from '../context.ts';
-import { shownText } from '../visible.ts';
+import { printJson, shownText } from '../visible.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import {
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  withRunsHere,
-} from './runs-here.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 export type LogFlags = JsonFlag & { readonly follow?: true };
 
@@ -33,20 +25,18 @@ const MATCHED = 16;
 const TEXT_LENGTH_MAX = 8192;
 
 /** `subagents log`: what was said in a run, and with `tools` what was done. */
-export function log(words: readonly string[], flags: LogFlags, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'show the log', async (here) => {
-    const [target, ...rest] = words;
-    const asked = readWords(rest);
-    if (target === undefined || asked === undefined || (flags.json && flags.follow))
-      return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
-    const listing = findRun(target, here);
-    if (listing === undefined) return;
-    if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
-    if (flags.follow) return follow(listing.run, asked, here);
-    const shown = lastEntries(readLog(listing.run, here.world), asked);
-    if (here.isJson) return printLog(listing, shown, here);
-    here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
-  });
+export async function log(here: RunsHere, flags: LogFlags, words: readonly string[]): Promise<void> {
+  const [target, ...rest] = words;
+  const asked = readWords(rest);
+  if (target === undefined || asked === undefined || (flags.json && flags.follow))
+    return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
+  if (flags.follow) return follow(listing.run, asked, here);
+  const shown = lastEntries(readLog(listing.run, here.world), asked);
+  if (here.isJson) return printLog(listing, shown, here);
+  here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
 }
 
 type Asked = { readonly limit: number; readonly withTools: boolean };

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { redactSecrets } from '../../core/redact.ts';
-import { formatAge, ordinal } from '../../core/runs/durations.ts';
+import { formatAge, isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatCount, formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
-import { isTerminal, type Turn } from '../../core/runs/turn.ts';
+import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
@@ -57,11 +57,6 @@ function timeWords({ turn, run }: RunWithTurn, nowMs: number): string {
   return formatDuration(runtimeMs(turn, nowMs));
 }
 
-/** Null: it has not begun. */
-export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
-  return startedAtMs === null ? null : (endedAtMs ?? nowMs) - startedAtMs;
-}
-
 /** `tokens 12.3k`. */
 function tokenWords({ inputTokens, outputTokens }: Usage): string {
   const total = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
@@ -105,11 +100,6 @@ export function listLine(
     visibleLine(run.childKey),
   ];
   return `${run.number}) ${parts.join(' · ')}`;
-}
-
-/** ISO, or null. */
-export function isoTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** A run as JSON, in lists and alone. */

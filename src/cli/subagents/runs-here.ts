@@ -1,10 +1,8 @@
 import type { Requester } from '../../core/runs/run.ts';
-import { findTarget } from '../../core/runs/run-target.ts';
-import { listRuns, type RunListing } from '../../store/runs/runs.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
 import type { Refusal, RunsWorld } from '../../subagents/features.ts';
-import { refusalInside } from '../../subagents/own-run.ts';
+import { findOwnRun, refusalInside } from '../../subagents/own-run.ts';
 import { requesterHere } from '../../subagents/requester.ts';
 import {
   type CliContext,
@@ -14,14 +12,11 @@ import {
   EXIT_USAGE,
   withState,
 } from '../context.ts';
-import { shownJson, shownText } from '../visible.ts';
+import { printJson, shownText } from '../visible.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
 
 const EXIT_FORBIDDEN = 4;
-
-/** A run that is named is looked for among so many of the newest. */
-const TARGETS_MAX = 20_000;
 
 export type JsonFlag = { readonly json?: true };
 
@@ -30,11 +25,6 @@ export type RunsHere = {
   readonly world: RunsWorld;
   readonly requester: Requester;
   readonly isJson: boolean;
-  readonly context: CliContext;
-};
-
-/** What the commands are made of: the program around them. */
-export type RunTools = {
   readonly context: CliContext;
   /** Standard input as text, or its beginning. */
   readonly read: (bytesMax: number) => Promise<string>;
@@ -45,7 +35,7 @@ export type RunTools = {
  * there is nothing to be had: not what others were told to do, nor what waits for whoever started them (R43).
  */
 export function withRunsHere(
-  { context }: RunTools,
+  { context, read }: Pick<RunsHere, 'context' | 'read'>,
   { json }: JsonFlag,
   action: string,
   act: (here: RunsHere) => void | Promise<void>,
@@ -58,7 +48,7 @@ export function withRunsHere(
     advance(world);
     const requester = requesterHere(world);
     const isJson = json === true;
-    await act({ world, requester, isJson, context });
+    await act({ world, requester, isJson, context, read });
   });
 }
 
@@ -67,53 +57,36 @@ export function isPerson({ requester }: Pick<RunsHere, 'requester'>): boolean {
   return requester.session === null && requester.client === null;
 }
 
-/** The runs of this requester, archived ones too, the newest first. */
-export function runsOf({ requester, world }: RunsHere): readonly RunListing[] {
-  const filter = { requester: requester.key, includeArchived: true, limit: TARGETS_MAX };
-  return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
-}
-
 /** The run that a person means; undefined after saying why it is none. */
 export function findRun(words: string | undefined, here: RunsHere): RunListing | undefined {
-  const runs = runsOf(here);
-  const answer = findTarget(words, runs);
-  if (answer.kind === 'found') return runs.find(({ run }) => run.id === answer.run.run.id);
+  const answer = findOwnRun(words, here);
+  if (answer.kind === 'found') return answer.run;
   complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
   return undefined;
 }
 
+type Speaking = Pick<RunsHere, 'isJson' | 'context'>;
+
 /** Says that it cannot be done, and why: as a document where one is expected. */
-export function complain(error: string, exitCode: number, { isJson, context }: RunsHere): void {
-  context.setExitCode(exitCode);
-  if (isJson) printJson({ status: 'error', error }, context);
-  else context.stderr(`⚠️ ${shownText(error)}\n`);
+export function complain(error: string, exitCode: number, here: Speaking): void {
+  say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
 }
 
 /** The same for what was refused. `says`: what stands before the reason. */
-export function refuse(
-  refusal: Refusal,
-  says: string,
-  { isJson, context }: Pick<RunsHere, 'isJson' | 'context'>,
-): void {
-  context.setExitCode(exitCodeOf(refusal));
-  if (isJson) printJson(refusal, context);
-  else context.stderr(`⚠️ ${says}${shownText(refusal.error)}\n`);
-}
-
-function exitCodeOf({ status, limit }: Refusal): number {
-  if (status === 'forbidden') return EXIT_FORBIDDEN;
-  return limit === true ? EXIT_LIMIT : EXIT_FAILED;
+export function refuse(refusal: Refusal, says: string, here: Speaking): void {
+  const exitCode = refusal.limit === true ? EXIT_LIMIT : EXIT_FAILED;
+  const isForbidden = refusal.status === 'forbidden';
+  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT_FORBIDDEN : exitCode, here);
 }
 
 /** How a command is called, when it was not called so. */
-export function complainUsage(call: string, { isJson, context }: RunsHere): void {
-  const usage = `Usage: self-generation subagents ${call}`;
-  context.setExitCode(EXIT_USAGE);
-  if (isJson) printJson({ status: 'error', error: usage }, context);
-  else context.stderr(`⚙️ ${usage}\n`);
+export function complainUsage(call: string, here: Speaking): void {
+  const error = `Usage: self-generation subagents ${call}`;
+  say({ status: 'error', error }, `⚙️ ${error}`, EXIT_USAGE, here);
 }
 
-/** One document on standard output. */
-export function printJson(value: unknown, context: CliContext): void {
-  context.stdout(shownJson(value));
+function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): void {
+  context.setExitCode(exitCode);
+  if (isJson) printJson(document, context);
+  else context.stderr(`${line}\n`);
 }

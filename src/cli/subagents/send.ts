@@ -4,19 +4,10 @@ import { isTerminal } from '../../core/runs/turn.ts';
 import { acknowledgeDelivery, holdTurn } from '../../subagents/deliver.ts';
 import { sendToRun } from '../../subagents/send.ts';
 import { EXIT_FAILED } from '../context.ts';
+import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
-import {
-  complain,
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  refuse,
-  withRunsHere,
-} from './runs-here.ts';
-import { resultText, turnJson, waitFor } from './waiting.ts';
+import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import { resultText, turnJson, waitFor } from './wait.ts';
 
 export type SendFlags = JsonFlag & {
   /** Seconds; 0: does not wait for the reply. */
@@ -27,32 +18,31 @@ const TIMEOUT_DEFAULT_SECONDS = 30;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
 /** `subagents send`: one more message into the session of a sub-agent, and its reply when it comes in time. */
-export function send(words: readonly string[], flags: SendFlags, tools: RunTools): Promise<void> {
-  const { json, timeout = TIMEOUT_DEFAULT_SECONDS } = flags;
-  return withRunsHere(tools, { ...(json && { json }) }, 'send a message', async (here) => {
-    const [target, ...rest] = words;
-    const isStdin = rest.length === 1 && rest[0] === '-';
-    const message = isStdin ? await tools.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
-    if (target === undefined || message.trim() === '') return complainUsage('send <id|#> <message>', here);
-    if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
-      return complain('Send failed: the message is longer than 1 MiB', EXIT_FAILED, here);
-    const listing = findRun(target, here);
-    if (listing === undefined) return;
-    const answer = sendToRun(listing.run.id, message, here.requester, here.world);
-    if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
-    if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
-    const { runs } = await waitFor(
-      [{ runId: answer.runId, turn: answer.turn }],
-      { timeoutMs: timeout * 1000 },
-      here,
-    );
-    const [run] = runs;
-    // What is told here need not be told once more; if this ends before it is, it will be.
-    const owner = `send:${randomUUID()}`;
-    const isHeld = run?.turn.state === 'success' && holdTurn(answer, here.requester, owner, here.world);
-    tell(run ?? listing, here);
-    if (isHeld) acknowledgeDelivery(here.requester.key, owner, here.world);
-  });
+export async function send(here: RunsHere, flags: SendFlags, words: readonly string[]): Promise<void> {
+  const { timeout = TIMEOUT_DEFAULT_SECONDS } = flags;
+
+  const [target, ...rest] = words;
+  const isStdin = rest.length === 1 && rest[0] === '-';
+  const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
+  if (target === undefined || message.trim() === '') return complainUsage('send <id|#> <message>', here);
+  if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
+    return complain('Send failed: the message is longer than 1 MiB', EXIT_FAILED, here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  const answer = sendToRun(listing.run.id, message, here.requester, here.world);
+  if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
+  if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
+  const { runs } = await waitFor(
+    [{ runId: answer.runId, turn: answer.turn }],
+    { timeoutMs: timeout * 1000 },
+    here,
+  );
+  const [run] = runs;
+  // What is told here need not be told once more; if this ends before it is, it will be.
+  const owner = `send:${randomUUID()}`;
+  const isHeld = run?.turn.state === 'success' && holdTurn(answer, here.requester, owner, here.world);
+  tell(run ?? listing, here);
+  if (isHeld) acknowledgeDelivery(here.requester.key, owner, here.world);
 }
 
 function tell(run: RunWithTurn, here: RunsHere): void {

@@ -2,23 +2,14 @@ import type { ClientName } from '../../core/client-name.ts';
 import { ordinal } from '../../core/runs/durations.ts';
 import { splitGrants } from '../../core/runs/permissions.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
-import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
+import { type SpawnAnswer, type SpawnRequest, withoutGaps } from '../../subagents/features.ts';
 import { retryRun } from '../../subagents/retry.ts';
 import { spawnRun } from '../../subagents/spawn.ts';
 import { EXIT_FAILED } from '../context.ts';
+import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
-import {
-  complain,
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  refuse,
-  withRunsHere,
-} from './runs-here.ts';
-import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
+import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import { endLine, resultText, turnJson, waitFor } from './wait.ts';
 
 export type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
@@ -39,46 +30,38 @@ const TASK_BYTES_MAX = 1024 * 1024;
 const USAGE = 'spawn [options] TASK';
 
 /** `subagents spawn`: starts a sub-agent in the background. */
-export function spawn(words: readonly string[], flags: SpawnFlags, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'spawn a sub-agent', async (here) => {
-    const isStdin = words.length === 1 && words[0] === '-';
-    const task = isStdin ? await tools.read(TASK_BYTES_MAX + 1) : words.join(' ');
-    if (task.trim() === '') return complainUsage(USAGE, here);
-    if (Buffer.byteLength(task) > TASK_BYTES_MAX)
-      return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
-    const answer = spawnRun(requestOf(task, flags), here.requester, here.world);
-    await tell(answer, flags, here);
-  });
+export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
+  const isStdin = words.length === 1 && words[0] === '-';
+  const task = isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ');
+  if (task.trim() === '') return complainUsage(USAGE, here);
+  if (Buffer.byteLength(task) > TASK_BYTES_MAX)
+    return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
+  const answer = spawnRun(requestOf(task, flags), here.requester, here.world);
+  await tell(answer, flags, here);
 }
 
 /** `subagents retry`: a new run with the task and the settings of an earlier one. */
-export function retry(
-  target: string | undefined,
+export async function retry(
+  here: RunsHere,
   flags: Pick<SpawnFlags, 'json' | 'wait'>,
-  tools: RunTools,
+  target?: string,
 ): Promise<void> {
-  return withRunsHere(tools, flags, 'retry a sub-agent', async (here) => {
-    if (target === undefined) return complainUsage('retry <id|#>', here);
-    const listing = findRun(target, here);
-    if (listing === undefined) return;
-    await tell(retryRun(listing.run.id, here.requester, here.world), flags, here);
-  });
+  if (target === undefined) return complainUsage('retry <id|#>', here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  await tell(retryRun(listing.run.id, here.requester, here.world), flags, here);
 }
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
   const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
-  return {
+  return withoutGaps({
     task,
-    ...(cli !== undefined && { client: cli }),
-    ...(agent !== undefined && { agentId: agent }),
-    ...(model !== undefined && { model }),
-    ...(thinking !== undefined && { thinking }),
-    ...(timeout !== undefined && { runTimeoutSeconds: timeout }),
-    ...(label !== undefined && { label }),
-    ...(cleanup !== undefined && { cleanup }),
-    ...(worktree !== undefined && { worktree }),
-    ...(permissions !== undefined && { permissions: splitGrants(permissions) }),
-  };
+    client: cli,
+    agentId: agent,
+    runTimeoutSeconds: timeout,
+    permissions: permissions === undefined ? undefined : splitGrants(permissions),
+    ...{ model, thinking, label, cleanup, worktree },
+  });
 }
 
 async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: RunsHere): Promise<void> {

@@ -3,47 +3,29 @@ import type { RunListing } from '../../store/runs/runs.ts';
 import type { StopAnswer } from '../../subagents/features.ts';
 import { stopRuns } from '../../subagents/stop.ts';
 import { EXIT_FAILED } from '../context.ts';
+import { printJson } from '../visible.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import {
-  complainUsage,
-  findRun,
-  isPerson,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  refuse,
-  withRunsHere,
-} from './runs-here.ts';
+import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
 
 /** `subagents stop`: ends one run, or all of this project, and waits until no process of theirs is left. */
-export function stop(target: string | undefined, flags: JsonFlag, tools: RunTools): Promise<void> {
-  return withRunsHere(tools, flags, 'stop sub-agents', async (here) => {
-    if (target === undefined || target.trim() === '') return complainUsage('stop <id|#|all>', here);
-    const isAll = target === 'all' || target === '*';
-    const listing = isAll ? undefined : findRun(target, here);
-    if (!isAll && listing === undefined) return;
-    const { requester, world, context } = here;
-    context.progress('stopping …');
-    const wanted = listing === undefined ? ({ kind: 'all' } as const) : oneOf(listing);
-    const answer = await stopRuns(wanted, requester, whoAsks(here), world);
-    context.progress('');
-    if (answer.status !== 'done') return refuse(answer, '', here);
-    if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);
-    if (here.isJson) printJson(answer, context);
-    else tell(answer, listing, here);
-  });
-}
-
-function oneOf({ run }: RunListing) {
-  return { kind: 'run', runId: run.id } as const;
-}
-
-/** For the Notes: who stopped it. */
-function whoAsks(here: RunsHere): string {
-  return isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
+export async function stop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
+  if (target === undefined || target.trim() === '') return complainUsage('stop <id|#|all>', here);
+  const isAll = target === 'all' || target === '*';
+  const listing = isAll ? undefined : findRun(target, here);
+  if (!isAll && listing === undefined) return;
+  const { requester, world, context } = here;
+  context.progress('stopping …');
+  const wanted =
+    listing === undefined ? { kind: 'all' as const } : { kind: 'run' as const, runId: listing.run.id };
+  const by = isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
+  const answer = await stopRuns(wanted, requester, by, world);
+  context.progress('');
+  if (answer.status !== 'done') return refuse(answer, '', here);
+  if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);
+  if (here.isJson) printJson(answer, context);
+  else tell(answer, listing, here);
 }
 
 function tell(answer: Done, listing: RunListing | undefined, { context }: RunsHere): void {

@@ -1,42 +1,34 @@
-import { isTerminal } from '../../core/runs/turn.ts';
-import type { WaitAnswer } from '../../subagents/features.ts';
-import { isComing } from '../../subagents/wait.ts';
+import { isoTime } from '../../core/runs/durations.ts';
+import type { RunWithTurn } from '../../core/runs/run.ts';
+import { formatDuration } from '../../core/runs/stats-line.ts';
+import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
+import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
+import { runsOf } from '../../subagents/own-run.ts';
+import { isComing, waitForRuns } from '../../subagents/wait.ts';
 import { EXIT_FAILED } from '../context.ts';
-import {
-  complainUsage,
-  findRun,
-  type JsonFlag,
-  printJson,
-  type RunsHere,
-  type RunTools,
-  runsOf,
-  withRunsHere,
-} from './runs-here.ts';
-import { endLine, resultText, turnJson, waitFor } from './waiting.ts';
+import { printJson, shownText } from '../visible.ts';
+import { nameOf, shortId, visibleLine } from './run-words.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+
+/** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
 
 export type WaitFlags = JsonFlag & { readonly timeout?: number };
 
 /** `subagents wait`: until the run, or every active one, has ended. */
-export function wait(
-  target: string | undefined,
-  { timeout, json }: WaitFlags,
-  tools: RunTools,
-): Promise<void> {
-  return withRunsHere(tools, { ...(json && { json }) }, 'wait for sub-agents', async (here) => {
-    if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
-    const isAll = target === 'all' || target === '*';
-    const listings = isAll
-      ? runsOf(here)
-          .filter((listing) => isComing(listing, here.world))
-          .toReversed()
-      : [findRun(target, here)];
-    const known = listings.filter((listing) => listing !== undefined);
-    if (!isAll && known.length === 0) return;
-    const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
-    const timeoutMs = timeout === undefined ? null : timeout * 1000;
-    const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
-    tell(answer, isAll, here);
-  });
+export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: string): Promise<void> {
+  if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
+  const isAll = target === 'all' || target === '*';
+  const listings = isAll
+    ? runsOf(here)
+        .filter((listing) => isComing(listing, here.world))
+        .toReversed()
+    : [findRun(target, here)];
+  const known = listings.filter((listing) => listing !== undefined);
+  if (!isAll && known.length === 0) return;
+  const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
+  const timeoutMs = timeout === undefined ? null : timeout * 1000;
+  const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
+  tell(answer, isAll, here);
 }
 
 function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: RunsHere): void {
@@ -53,4 +45,68 @@ function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: R
     if (!isAll && isTerminal(run.turn.state)) context.stdout(resultText(run));
   }
   if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
+}
+
+const PROGRESS_INTERVAL_MS = 1000;
+
+/** Resolves when these turns have ended, or the time is over. */
+export async function waitFor(
+  turns: readonly TurnName[],
+  patience: Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>,
+  { world, context }: RunsHere,
+): Promise<WaitAnswer> {
+  let seconds = 0;
+  let states = '';
+  const timer = setInterval(() => {
+    seconds += PROGRESS_INTERVAL_MS / 1000;
+    context.progress(`waiting ${formatDuration(seconds * 1000)}: ${states}`);
+  }, PROGRESS_INTERVAL_MS);
+  const onProgress = (runs: readonly RunWithTurn[]) => {
+    states = statesOf(runs);
+  };
+  try {
+    return await waitForRuns(turns, { ...patience, onProgress }, world);
+  } finally {
+    clearInterval(timer);
+    context.progress('');
+  }
+}
+
+/** `2 running, 1 queued`. */
+function statesOf(runs: readonly RunWithTurn[]): string {
+  const counts = new Map<string, number>();
+  for (const { turn } of runs) counts.set(turn.state, (counts.get(turn.state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+}
+
+/** `3) success · fix tests · 5m12s · run 1a2b3c4d`, and the error where there is one. */
+export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
+  const parts = [turn.state, nameOf(run), formatDuration(runtimeMs(turn, nowMs)), `run ${shortId(run.id)}`];
+  const error = turn.error === null ? '' : `\n   ${visibleLine(turn.error)}`;
+  return `${run.number}) ${parts.join(' · ')}${error}\n`;
+}
+
+/** The last message, and what there is to say of the turn, as a terminal may show it; empty when there is none. */
+export function resultText({ turn }: RunWithTurn): string {
+  const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
+  return [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** How a turn ended, or how it stands, as JSON. */
+export function turnJson({ run, turn }: RunWithTurn, nowMs: number) {
+  return {
+    runId: run.id,
+    number: run.number,
+    turn: turn.number,
+    status: turn.state,
+    result: turn.result,
+    error: turn.error,
+    notes: turn.notes,
+    startedAt: isoTime(turn.startedAtMs),
+    endedAt: isoTime(turn.endedAtMs),
+    runtimeMs: runtimeMs(turn, nowMs),
+    usage: turn.usage,
+  };
 }

@@ -13,6 +13,7 @@ import {
   type Step,
   textLengthMax,
   turnReader,
+  unknownLine,
   wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -51,7 +52,7 @@ export function claudeReader(start: ReaderStart): TurnReader {
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
   // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
   if (typeof line.parent_tool_use_id === 'string')
-    return unknown(state, `${wordIn(line, 'type')} of an agent`);
+    return unknownLine(state, `${wordIn(line, 'type')} of an agent`);
   switch (line.type) {
     case 'system':
       return systemStep(state, line);
@@ -65,12 +66,8 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'tool_progress':
       return { state, events: [] };
     default:
-      return unknown(state, wordIn(line, 'type'));
+      return unknownLine(state, wordIn(line, 'type'));
   }
-}
-
-function unknown<S>(state: S, type: string): Step<S> {
-  return { state, events: [{ kind: 'unknown', type: cutWord(type) }] };
 }
 
 function systemStep(state: State, line: Json): Step<State> {
@@ -79,7 +76,7 @@ function systemStep(state: State, line: Json): Step<State> {
   switch (subtype) {
     case 'init': {
       const id = cutWord(readString(line, 'session_id') ?? '');
-      if (id === '') return unknown(state, 'system init without a session');
+      if (id === '') return unknownLine(state, 'system init without a session');
       const model = readString(line, 'model') ?? null;
       return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
     }
@@ -98,7 +95,7 @@ function systemStep(state: State, line: Json): Step<State> {
     case 'thinking_tokens':
       return { state, events: [] };
     default:
-      return unknown(state, `system ${subtype}`);
+      return unknownLine(state, `system ${subtype}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Json, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { readAmount, sum } from '../answer.ts';
-import { addUsage, cutWord, sinceBefore } from './reading.ts';
+import { addUsage, cutWord, mainModel, sinceBefore } from './reading.ts';
 
 /** What Claude Code says of the tokens and the cost of a turn. */
 
@@ -29,16 +29,16 @@ export function turnUsage(result: Json, { said, reported, before }: Known): Usag
   if (models.length > 0) {
     const parts = models.map((model) => modelUsage(readRecord(byModel, model)));
     const all = addUsage(reported, parts.reduce(addUsage, NO_USAGE));
-    return { ...all, model: mainModel(byModel) ?? said.model };
+    return { ...all, model: mainModel(byModel, MODEL_KEYS.output) ?? said.model };
   }
   const costUsd = sinceBefore(readAmount(result, 'total_cost_usd'), before.costUsd);
   const tokens = tokensOf(readRecord(result, 'usage'), MESSAGE_KEYS);
   return {
     // After an error the client may say zero where the messages say more.
-    ...(isMore(tokens, said) ? tokens : said),
+    ...((tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said),
     costUsd,
     costSource: costUsd === null ? null : 'client',
-    model: mainModel(readRecord(result, 'modelUsage')) ?? said.model,
+    model: mainModel(readRecord(result, 'modelUsage'), MODEL_KEYS.output) ?? said.model,
   };
 }
 
@@ -73,18 +73,7 @@ function modelUsage(counts: Json): Usage {
   return { ...tokensOf(counts, MODEL_KEYS), costUsd, costSource: costUsd === null ? null : 'client' };
 }
 
-function isMore(left: Usage, right: Usage): boolean {
-  return (left.inputTokens ?? -1) >= (right.inputTokens ?? -1);
-}
-
 function modelOf(message: Json): string | null {
   const model = readString(message, 'model');
   return model === undefined ? null : cutWord(model);
-}
-
-/** The model that wrote most: the client may ask a small one on the side. */
-function mainModel(usageByModel: Json): string | null {
-  const written = (model: string) => readAmount(readRecord(usageByModel, model), 'outputTokens') ?? 0;
-  const [most] = Object.keys(usageByModel).sort((left, right) => written(right) - written(left));
-  return most === undefined ? null : cutWord(most);
 }

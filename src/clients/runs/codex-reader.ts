@@ -11,6 +11,7 @@ import {
   sinceBefore,
   textLengthMax,
   turnReader,
+  unknownLine,
   wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -61,17 +62,13 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'turn.failed':
       return failedStep(state, readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
     default:
-      return unknown(state, wordIn(line, 'type'));
+      return unknownLine(state, wordIn(line, 'type'));
   }
-}
-
-function unknown(state: State, type: string): Step<State> {
-  return { state, events: [{ kind: 'unknown', type: cutWord(type) }] };
 }
 
 function sessionStep(state: State, line: Json): Step<State> {
   const id = cutWord(readString(line, 'thread_id') ?? '');
-  if (id === '') return unknown(state, 'thread.started without an id');
+  if (id === '') return unknownLine(state, 'thread.started without an id');
   return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
 }
 
@@ -143,7 +140,7 @@ function itemStep(
     default: {
       const call = callOf(item);
       return call === undefined
-        ? unknown(state, `${when} ${wordIn(item, 'type')}`)
+        ? unknownLine(state, `${when} ${wordIn(item, 'type')}`)
         : callStep(state, when, call);
     }
   }

@@ -5,6 +5,7 @@ import {
   concludeProgress,
   cutWord,
   joinText,
+  mainModel,
   NO_PROGRESS,
   type Progress,
   type Step,
@@ -161,15 +162,8 @@ function usageIn(stats: Json): Usage {
     inputTokens,
     outputTokens: rest === null || (answer !== null && answer > rest) ? answer : rest,
     cacheReadTokens: readAmount(stats, 'cached'),
-    model: busiest(readRecord(stats, 'models')),
+    model: mainModel(readRecord(stats, 'models'), 'output_tokens'),
   };
-}
-
-/** The model that wrote most: a router may have been asked first. */
-function busiest(models: Json): string | null {
-  const written = (model: string) => readAmount(readRecord(models, model), 'output_tokens') ?? 0;
-  const [most] = Object.keys(models).toSorted((left, right) => written(right) - written(left));
-  return most === undefined ? null : cutWord(most);
 }
 
 /** What the client says to a person before it ends without a result, between notices of all kinds. */

@@ -1,8 +1,8 @@
-import { isRecord, type Json, parseJson } from '../../core/guards.ts';
+import { isRecord, type Json, parseJson, readRecord } from '../../core/guards.ts';
 import type { Exit } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { cutText } from '../../core/text.ts';
-import { complaintIn, firstReason, sum } from '../answer.ts';
+import { complaintIn, firstReason, readAmount, sum } from '../answer.ts';
 import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-client.ts';
 
 /** What the readers of all clients have in common: lines in, a small memory, a conclusion out. */
@@ -40,6 +40,11 @@ export const NO_PROGRESS: Progress = {
 
 export type Step<S> = { readonly state: S; readonly events: readonly AgentEvent[] };
 
+/** Nothing new but a line of a type that is not known. */
+export function unknownLine<S>(state: S, type: string): Step<S> {
+  return { state, events: [{ kind: 'unknown', type: cutWord(type) }] };
+}
+
 /** A reader of one client: pure steps from one state to the next. `S` has to be of bounded size. */
 export type ReaderRules<S> = {
   readonly initial: S;
@@ -75,6 +80,13 @@ export function addUsage(earlier: Usage, later: Usage): Usage {
     costSource: later.costSource ?? earlier.costSource,
     model: later.model ?? earlier.model,
   };
+}
+
+/** The model that wrote most, by the counts of each: the client may ask a small one on the side. */
+export function mainModel(counts: Json, outputKey: string): string | null {
+  const written = (model: string) => readAmount(readRecord(counts, model), outputKey) ?? 0;
+  const [most] = Object.keys(counts).sort((left, right) => written(right) - written(left));
+  return most === undefined ? null : cutWord(most);
 }
 
 /** What came on top, for a client that counts over the whole session; never less than nothing. */
@@ -127,9 +139,15 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
   if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
   if (verdict === null) {
     const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), withoutResult(exit));
+    return failed(
+      outcome,
+      progress.problem ?? undefined,
+      complaintIn(stderr),
+      `${endOf(exit)}, without a result`,
+    );
   }
-  if (exit !== null && exit.code !== 0) return failed('error', complaintIn(stderr), afterResult(exit));
+  if (exit !== null && exit.code !== 0)
+    return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);
   if (rest.text === null) return failed('error', 'the answer is empty');
   return { ...rest, outcome: 'success', error: null, isModelRefused: false };
 }
@@ -138,15 +156,6 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
 function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
   if (asked.kind !== 'resume' || answered === null || answered === asked.id) return undefined;
   return 'the client did not resume the session: it began another';
-}
-
-/** How a client ended that came to no result. */
-function withoutResult(exit: Exit | null): string {
-  return `${endOf(exit)}, without a result`;
-}
-
-function afterResult(exit: Exit): string {
-  return `${endOf(exit)}, after its result`;
 }
 
 function endOf(exit: Exit | null): string {

@@ -1,7 +1,7 @@
 import type { ClientName } from '../../core/client-name.ts';
-import type { Json } from '../../core/guards.ts';
 import type { Permissions } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
+import type { SaidOrDone } from '../../core/runs/run-log.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { Exit } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
@@ -98,19 +98,8 @@ export type TurnCommand = {
 /** What a line of the output says, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
 export type AgentEvent =
   | { readonly kind: 'session'; readonly id: string; readonly model: string | null }
-  /** A whole message of the assistant, or the next piece of one. */
-  | { readonly kind: 'text'; readonly text: string; readonly isPiece: boolean }
+  | SaidOrDone
   | { readonly kind: 'thinking'; readonly text: string }
-  | { readonly kind: 'user'; readonly text: string }
-  | { readonly kind: 'tool-call'; readonly id: string; readonly tool: string; readonly input: Json }
-  | {
-      readonly kind: 'tool-result';
-      readonly id: string;
-      /** Null where the line does not name it; the call of the same id does. */
-      readonly tool: string | null;
-      readonly isError: boolean;
-      readonly text: string;
-    }
   /** The call of this id was not let through; its result may say so as well. Null: the client does not say which. */
   | { readonly kind: 'refused'; readonly id: string | null }
   /** The whole of the turn so far, ready to be compared with a budget. */

@@ -30,3 +30,8 @@ export function ordinal(count: number): string {
   const ending = isTeen ? 'th' : ({ 1: 'st', 2: 'nd', 3: 'rd' }[count % 10] ?? 'th');
   return `${count}${ending}`;
 }
+
+/** A time in words that every model knows; null when it has not come. */
+export function isoTime(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}

@@ -13,17 +13,22 @@ export type LogEntry =
 
 /** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
 export type LogEvent =
+  | SaidOrDone
+  | { readonly kind: 'session' | 'thinking' | 'refused' | 'usage' | 'warning' | 'result' | 'unknown' };
+
+export type SaidOrDone =
+  /** A whole message of the assistant, or the next piece of one. */
   | { readonly kind: 'text'; readonly text: string; readonly isPiece: boolean }
   | { readonly kind: 'user'; readonly text: string }
   | { readonly kind: 'tool-call'; readonly id: string; readonly tool: string; readonly input: Json }
   | {
       readonly kind: 'tool-result';
       readonly id: string;
+      /** Null where the line does not name it; the call of the same id does. */
       readonly tool: string | null;
       readonly isError: boolean;
       readonly text: string;
-    }
-  | { readonly kind: 'session' | 'thinking' | 'refused' | 'usage' | 'warning' | 'result' | 'unknown' };
+    };
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 200;

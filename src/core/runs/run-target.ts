@@ -4,8 +4,8 @@ import type { RunWithTurn } from './run.ts';
 const PREFIX_LENGTH_MIN = 4;
 const ECHO_LENGTH_MAX = 120;
 
-export type TargetAnswer =
-  | { readonly kind: 'found'; readonly run: RunWithTurn }
+export type TargetAnswer<T extends RunWithTurn> =
+  | { readonly kind: 'found'; readonly run: T }
   | { readonly kind: 'missing' | 'ambiguous' | 'empty'; readonly error: string };
 
 /**
@@ -13,7 +13,10 @@ export type TargetAnswer =
  * so. `runs` are all of one requester, archived ones too; `id:` before the beginning of an id keeps its digits from
  * being a number.
  */
-export function findTarget(words: string | undefined, runs: readonly RunWithTurn[]): TargetAnswer {
+export function findTarget<T extends RunWithTurn>(
+  words: string | undefined,
+  runs: readonly T[],
+): TargetAnswer<T> {
   const wanted = (words ?? '').trim();
   if (wanted === '') return { kind: 'empty', error: 'Missing subagent id.' };
   const shown = cutText(oneLine(wanted), ECHO_LENGTH_MAX);
@@ -32,30 +35,38 @@ export function findTarget(words: string | undefined, runs: readonly RunWithTurn
   return wanted.includes(':') ? { kind: 'missing', error: `Unknown subagent session: ${shown}` } : unknown;
 }
 
-function found(run: RunWithTurn | undefined): TargetAnswer | undefined {
+function found<T extends RunWithTurn>(run: T | undefined): TargetAnswer<T> | undefined {
   return run && { kind: 'found', run };
 }
 
-function newest(runs: readonly RunWithTurn[]): RunWithTurn | undefined {
+function newest<T extends RunWithTurn>(runs: readonly T[]): T | undefined {
   return runs.toSorted((left, right) => right.run.number - left.run.number)[0];
 }
 
 /** Ids are written without dashes, and in a session key with them. */
-function byId(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+function byId<T extends RunWithTurn>(
+  wanted: string,
+  shown: string,
+  runs: readonly T[],
+): TargetAnswer<T> | undefined {
   const prefix = wanted.toLowerCase().replaceAll('-', '');
   if (prefix.length < PREFIX_LENGTH_MIN || !/^[0-9a-f]+$/.test(prefix)) return undefined;
   const begun = runs.filter(({ run }) => run.id.startsWith(prefix));
   return onlyOne(begun, `Ambiguous run id prefix: ${shown.replace(/^id:/, '')}`);
 }
 
-function byLabel(wanted: string, shown: string, runs: readonly RunWithTurn[]): TargetAnswer | undefined {
+function byLabel<T extends RunWithTurn>(
+  wanted: string,
+  shown: string,
+  runs: readonly T[],
+): TargetAnswer<T> | undefined {
   const exact = runs.filter(({ run }) => run.label === wanted);
   if (exact.length > 0) return onlyOne(exact, `Ambiguous subagent label: ${shown}`);
   const begun = runs.filter(({ run }) => run.label?.startsWith(wanted));
   return onlyOne(begun, `Ambiguous subagent label prefix: ${shown}`);
 }
 
-function onlyOne(matching: readonly RunWithTurn[], error: string): TargetAnswer | undefined {
+function onlyOne<T extends RunWithTurn>(matching: readonly T[], error: string): TargetAnswer<T> | undefined {
   const [run, ...others] = matching;
   return others.length === 0 ? found(run) : { kind: 'ambiguous', error };
 }

@@ -122,3 +122,8 @@ export type Ending = {
   readonly exit: Exit | null;
   readonly endedAtMs: number;
 };
+
+/** How long a turn has taken so far; null: it has not begun. */
+export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
+  return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
+}

@@ -4,17 +4,14 @@ import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../../core/suggestion.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { type ModelLesson, readLessons } from './lesson-answer.ts';
+import { type LessonsRead, readLessons } from './lesson-answer.ts';
 
 /** What a usable answer holds. Everything in it is bounded and redacted; the proposals are still only proposals. */
-export type AnalysisAnswer = {
+export type AnalysisAnswer = LessonsRead & {
   readonly clusters: readonly z.infer<typeof CLUSTER>[];
   readonly workflows: readonly z.infer<typeof WORKFLOW>[];
   readonly errorPatterns: readonly z.infer<typeof ERROR_PATTERN>[];
   readonly proposals: readonly Proposal[];
-  readonly lessons: readonly ModelLesson[];
-  /** Why other lessons were refused: they are not asked for again. */
-  readonly refused: readonly string[];
 };
 
 export type AnswerResult =
@@ -165,16 +162,13 @@ function readSuggestion(value: unknown, groups: SentGroups): SuggestionResult {
     if (isInstructionShaped(one))
       return { kind: 'wrong', problems: [': reads like an instruction to ignore, fetch, send or destroy'] };
   }
-  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups, groups) } : {};
+  // From the numbers in the answer to the errors themselves, by which the rule's effect will be measured.
+  const errorsOf = (numbers: readonly number[]) => numbers.flatMap((one) => groups.get(one)?.keys ?? []);
+  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups) } : {};
   const proposal = readProposal({ ...suggestion, ...named });
   return proposal === undefined
     ? { kind: 'wrong', problems: [': holds nothing that could be applied'] }
     : { kind: 'read', proposal };
-}
-
-/** From the numbers in the answer to the errors themselves, by which the rule's effect will be measured. */
-function errorsOf(numbers: readonly number[], groups: SentGroups): string[] {
-  return numbers.flatMap((number) => groups.get(number)?.keys ?? []);
 }
 
 function validOnes<Item extends z.ZodType>(item: Item, value: unknown): z.infer<Item>[] {

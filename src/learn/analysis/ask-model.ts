@@ -10,7 +10,7 @@ import type { ProcessIdentity } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { readRegularFile } from '../../sys/plain-file.ts';
-import { type AnalysisAnswer, readAnalysisAnswer } from './analysis-answer.ts';
+import { type AnalysisAnswer, type AnswerResult, readAnalysisAnswer } from './analysis-answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './analysis-prompt.ts';
 
 export type Asking = Pick<Waiting, 'signal'> & {
@@ -60,23 +60,21 @@ export async function askModel(client: RunClient, prompt: AnalysisPrompt, asking
       : undefined;
   const usage = second === undefined ? first.usage : added(first.usage, second.usage);
   const again = second?.kind === 'answered' ? readAnalysisAnswer(second.text, prompt.groups) : undefined;
-  if (again?.kind === 'valid') return answered(again.answer, [], usage);
-  const last = again ?? read;
-  const dropped = last.problems.map(redactSecrets);
-  if (last.usable !== undefined) return answered(last.usable, dropped, usage);
-  const reason =
-    second?.kind === 'failed' ? second.reason : `the answer cannot be used: ${dropped.join('; ')}`;
-  return { kind: 'failed', reason: reason.slice(0, REASON_LENGTH_MAX), usage };
+  return concluded(again ?? read, usage, second?.kind === 'failed' ? second.reason : undefined);
 }
 
 /** An answer from elsewhere than a model, read as strictly; there is no second turn. */
 export function readGivenAnswer(text: string, prompt: AnalysisPrompt): Asked {
-  const read = readAnalysisAnswer(text, prompt.groups);
-  if (read.kind === 'valid') return answered(read.answer, [], NOTHING_SPENT);
-  const problems = read.problems.map(redactSecrets);
-  if (read.usable !== undefined) return answered(read.usable, problems, NOTHING_SPENT);
-  const reason = `the answer cannot be used: ${problems.join('; ')}`.slice(0, REASON_LENGTH_MAX);
-  return { kind: 'failed', reason, usage: NOTHING_SPENT };
+  return concluded(readAnalysisAnswer(text, prompt.groups), NOTHING_SPENT);
+}
+
+/** What is left of an answer after which nobody is asked any more. `failure`: why there is no later one. */
+function concluded(read: AnswerResult, usage: Usage, failure?: string): Asked {
+  if (read.kind === 'valid') return answered(read.answer, [], usage);
+  const dropped = read.problems.map(redactSecrets);
+  if (read.usable !== undefined) return answered(read.usable, dropped, usage);
+  const reason = failure ?? `the answer cannot be used: ${dropped.join('; ')}`;
+  return { kind: 'failed', reason: reason.slice(0, REASON_LENGTH_MAX), usage };
 }
 
 function answered(answer: AnalysisAnswer, dropped: readonly string[], usage: Usage): Asked {

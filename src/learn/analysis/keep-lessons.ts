@@ -2,6 +2,7 @@ import type { Config } from '../../core/config.ts';
 import { isRecord, parseJson, readString } from '../../core/guards.ts';
 import { resolutionText } from '../../core/resolution.ts';
 import type { LessonEvidence, Proposal } from '../../core/suggestion.ts';
+import { counted } from '../../setup/check.ts';
 import { shellLines } from '../../store/analysis-calls.ts';
 import type { Db } from '../../store/connection.ts';
 import {
@@ -167,7 +168,7 @@ function runsOf(command: string, projectPath: string, db: Db): string[] {
 
 function proposalOf({ advice, kind, confidence, group }: ModelLesson, evidence: LessonEvidence): Proposal {
   const { callIds, sessionIds, said, key } = group;
-  const times = `${counted(callIds, 'call')} in ${counted(sessionIds, 'session')}`;
+  const times = `${counted(callIds.length, 'call')} in ${counted(sessionIds.length, 'session')}`;
   return {
     type: 'lesson',
     summary: whatFor(group),
@@ -183,8 +184,4 @@ function whatFor({ failingLines }: CandidateGroup): string {
   const words = (failingLines[0] ?? '').split(' ').slice(0, WORDS_MAX);
   const plain = words.filter((word) => /^[\w@./:-]{1,30}$/.test(word)).join(' ');
   return plain === '' ? 'What helps when a call fails' : `What helps when "${plain}" fails`;
-}
-
-function counted({ length }: readonly string[], what: string): string {
-  return `${length} ${what}${length === 1 ? '' : 's'}`;
 }

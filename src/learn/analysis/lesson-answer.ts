@@ -20,7 +20,7 @@ export type ModelLesson = {
 
 export type LessonsRead = {
   readonly lessons: readonly ModelLesson[];
-  /** Why others were refused. */
+  /** Why others were refused: they are not asked for again. */
   readonly refused: readonly string[];
 };
 

@@ -91,7 +91,7 @@ function realPlace(path: string): RealPlace | undefined {
   if (target === undefined) return undefined;
   const missing: string[] = [];
   let at = target;
-  while (linkStatOf(at) === undefined && dirname(at) !== at) {
+  while (orUndefined(() => lstatSync(at, { throwIfNoEntry: false })) === undefined && dirname(at) !== at) {
     missing.unshift(basename(at));
     at = dirname(at);
   }
@@ -101,10 +101,6 @@ function realPlace(path: string): RealPlace | undefined {
 
 function statOf(path: string): Stats | undefined {
   return orUndefined(() => statSync(path, { throwIfNoEntry: false }));
-}
-
-function linkStatOf(path: string): Stats | undefined {
-  return orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
 /** What cannot be looked at, because a file stands in the place of a directory or a link leads nowhere, is not there. */

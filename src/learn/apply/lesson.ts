@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import type { Suggestion } from '../../core/suggestion.ts';
-import { type Refusal, refused } from '../../setup/file-plan.ts';
+import { refused } from '../../setup/file-plan.ts';
 import type { Db } from '../../store/connection.ts';
 import { lessonState, saveModelLesson } from '../../store/lessons-by-model.ts';
 
@@ -19,36 +19,20 @@ export function readAppliedLesson(value: unknown): AppliedLesson | undefined {
   return APPLIED_LESSON.safeParse(value).data;
 }
 
-export type LessonPlan = {
-  readonly kind: 'ready';
-  readonly applied: AppliedLesson;
-  /** Stores it, in the transaction of the verdict. */
-  readonly store: (ts: string, db: Db) => void;
-};
-
 /** Plans what applying a lesson does. Nothing has been changed. */
-export function planLesson({ text, projectPath, details }: Suggestion): LessonPlan | Refusal {
+export function planLesson({ text, projectPath, details }: Suggestion) {
   const { lesson } = details;
   if (lesson === undefined) return refused('it does not say which error it is about');
   if (isInstructionShaped(text))
     return refused('it reads like an instruction to ignore, fetch, send, delete or hide something');
-  const { errorKey: key, said, kind, confidence, evidence } = lesson;
+  const { errorKey: key, ...known } = lesson;
   const applied: AppliedLesson = { kind: 'lesson', key, projectPath, advice: text };
   return {
-    kind: 'ready',
+    kind: 'ready' as const,
     applied,
-    store: (ts, db) => {
-      const saved = {
-        key,
-        projectPath,
-        advice: text,
-        kind,
-        confidence,
-        ts,
-        evidence,
-        said,
-        by: 'user',
-      } as const;
+    /** Stores it, in the transaction of the verdict. */
+    store: (ts: string, db: Db) => {
+      const saved = { ...known, key, projectPath, advice: text, ts, by: 'user' } as const;
       if (lessonState(key, projectPath, db).state === 'withdrawn')
         throw new Error('what is told of this error was withdrawn; "errors resolve" writes it anew');
       if (!saveModelLesson(saved, db)) throw new Error('a person has written meanwhile what helps');

@@ -76,7 +76,8 @@ export function removeRule(text: string, rule: string): RemoveResult {
   );
   if (at < 0) return { kind: 'absent' };
   const others = lines.slice(block.start + 1, block.end).filter((_, index) => block.start + 1 + index !== at);
-  const isEmpty = others.every(({ text }) => text.trim() === '' || isHeading(text));
+  const headings: readonly string[] = Object.values(RULES_HEADINGS);
+  const isEmpty = others.every(({ text }) => text.trim() === '' || headings.includes(text.trim()));
   if (!isEmpty) return { kind: 'removed', text: cut(text, offsetOf(lines, at), offsetOf(lines, at + 1)) };
   const { text: first, eol } = lines[block.start] as Line;
   let start = offsetOf(lines, block.start) + (first.startsWith(BOM) ? BOM.length : 0);
@@ -131,8 +132,4 @@ function findBlock(lines: readonly Line[]): Block {
 
 function itemIn(line: string): string | undefined {
   return /^\s*- (.*)$/.exec(line)?.[1]?.trim();
-}
-
-function isHeading(line: string): boolean {
-  return Object.values(RULES_HEADINGS).some((heading) => heading === line.trim());
 }

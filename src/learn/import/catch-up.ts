@@ -93,10 +93,12 @@ function take(session: TranscriptSession, taking: Taking): CaughtUp {
   const startedMs = performance.now();
   const newest = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
   const end = newest && newestParts(session.files, Math.min(limits.bytes, END_BYTES));
-  if (end !== undefined)
-    learn(read({ ...session, files: end }, budgetFor(END_BYTES, Number.POSITIVE_INFINITY), taking), taking);
+  if (end !== undefined) {
+    const budget = new ReadingBudget({ bytes: END_BYTES, deadlineMs: Number.POSITIVE_INFINITY });
+    learn(read({ ...session, files: end }, budget, taking), taking);
+  }
   const files = newest ?? session.files;
-  const budget = budgetFor(limits.bytes, startedMs + limits.ms);
+  const budget = new ReadingBudget({ bytes: limits.bytes, deadlineMs: startedMs + limits.ms });
   const found = read({ ...session, files }, budget, taking);
   const isLate = !limits.isThorough && performance.now() > startedMs + LEARNING_BEGINS_MS;
   if (!isLate) learn(found, taking);
@@ -113,10 +115,6 @@ const LEARNING_BEGINS_MS = 60;
 
 function learn({ projects }: ReadSession, { run, db }: Taking): void {
   for (const project of projects) attempt(run, () => learnSession(project, run.event.sessionId, db));
-}
-
-function budgetFor(bytes: number, deadlineMs: number): ReadingBudget {
-  return new ReadingBudget({ bytes, deadlineMs });
 }
 
 function read(

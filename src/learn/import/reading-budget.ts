@@ -1,13 +1,6 @@
-/** How much may be read, over all files of a session. */
-export type BudgetLimits = {
-  readonly bytes: number;
-  /** By performance.now(). */
-  readonly deadlineMs: number;
-};
-
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** What is left of the bytes and the time that a reading has. */
+/** What is left of the bytes and the time that a reading has, over all files of a session. `deadlineMs`: by performance.now(). */
 export class ReadingBudget {
   readonly isBounded: boolean;
   /** A longer line does not fit in. */
@@ -17,7 +10,7 @@ export class ReadingBudget {
   hasCut = false;
   readonly #deadlineMs: number;
 
-  constructor(limits?: BudgetLimits) {
+  constructor(limits?: { readonly bytes: number; readonly deadlineMs: number }) {
     this.isBounded = limits !== undefined;
     this.#bytesLeft = limits?.bytes ?? Number.POSITIVE_INFINITY;
     this.lineBytesMax = Math.min(this.#bytesLeft, LINE_BYTES_MAX);

@@ -59,9 +59,9 @@ export function listTranscripts(roots: readonly string[], progressOf: ProgressOf
   let filesUnchanged = 0;
   for (const file of files.values()) {
     try {
-      const changed = changedFile(file, progressOf);
-      if (changed === undefined) filesUnchanged++;
-      else addTo(groups, changed);
+      const placed = placedFile(file, progressOf);
+      if (placed === undefined || placed.seen === file.bytes) filesUnchanged++;
+      else addTo(groups, placed);
     } catch (error) {
       unreadable.push({ path: file.path, reason: reasonOf(error) });
     }
@@ -127,11 +127,6 @@ function addTo(groups: Map<string, TranscriptFile[]>, file: TranscriptFile): voi
 
 const HEAD_BYTES_MAX = 64 * 1024;
 const DECODER = new TextDecoder();
-
-function changedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
-  const placed = placedFile(file, progressOf);
-  return placed?.seen === file.bytes ? undefined : placed;
-}
 
 /** Undefined for a file without a line. */
 function placedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {

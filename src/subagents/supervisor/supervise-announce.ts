@@ -14,7 +14,7 @@ import { type Ending, isTerminal, type Turn } from '../../core/runs/turn.ts';
 import type { Rewording } from '../../store/runs/outbox.ts';
 import { appendTurn, getTurn } from '../../store/runs/turns.ts';
 import type { Supervision } from './supervision.ts';
-import { budgetShares, judgeBudget } from './turn-budget.ts';
+import { judgeBudget, sharesOf } from './turn-budget.ts';
 
 /** What a turn that ends has to tell, and whether its client is asked to put that into words. */
 
@@ -100,10 +100,7 @@ function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Super
 function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervision): boolean {
   if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
   if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
-  const { settings, db, world } = supervision;
-  const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
-  const shares = budgetShares(scope, { budget: settings.budget, stored: turn.usage }, db);
-  return judgeBudget(shares, ending.usage).kind !== 'exceeded';
+  return judgeBudget(sharesOf(run, turn, supervision), ending.usage).kind !== 'exceeded';
 }
 
 /** For words that are told before anybody could look whether something in the working tree would be lost. */

@@ -1,21 +1,25 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
-import type { RunClient, TurnSession } from '../../clients/runs/run-client.ts';
+import type { TurnSession } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { narrower } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
+import { changeRun, runsIn } from '../../store/runs/runs.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { bringLogin, userOf } from '../workplace/agent-login.ts';
 import { firstPrompt } from '../workplace/first-prompt.ts';
-import { preparePlace } from './supervise-place.ts';
+import { prepareWorktree } from '../workplace/worktree.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
-import { budgetShares, usdLeft } from './turn-budget.ts';
+import { sharesOf, usdLeft } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 
 export type Launched =
@@ -38,7 +42,7 @@ export async function launchTurn(
     checkpoint('after-place', world.env);
     return await start(row, place.run, files, supervision);
   } catch (error) {
-    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'failed', reason: reasonOf(error) };
   }
 }
 
@@ -61,7 +65,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
     policy: run.policy,
     permissions: turn.permissions === null ? run.permissions : narrower(run.permissions, turn.permissions),
     tools: turn.kind === 'announce' ? 'none' : 'policy',
-    budgetUsd: budgetUsd(client, turn, run, supervision),
+    budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
     mcp: null, // Of our own tools there is none that a sub-agent may have.
@@ -126,13 +130,35 @@ export function usageBefore(turn: Turn, { db }: Supervision): Usage {
   return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 }
 
-function budgetUsd(
-  client: RunClient,
-  turn: Turn,
-  run: Run,
-  { settings, db, world }: Supervision,
-): number | null {
-  if (!client.capabilities.keepsBudget) return null;
-  const scope = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
-  return usdLeft(budgetShares(scope, { budget: settings.budget, stored: turn.usage }, db), NO_USAGE);
+type Place =
+  | { readonly kind: 'ready'; readonly run: Run }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Where the turn works: the run with its working tree, when it is to have one. A tree that was removed because nothing in
+ * it would be lost is made again at the same place: clients find their sessions by the directory. Never throws for git.
+ */
+async function preparePlace(run: Run, supervision: Supervision): Promise<Place> {
+  const { world, db } = supervision;
+  if (run.worktree !== null && existsSync(run.worktree.path)) return { kind: 'ready', run };
+  const asked = run.worktree === null ? run : withoutWorktree(run, run.worktree);
+  const prepared = await prepareWorktree(asked, world.paths, {
+    env: world.env,
+    isShared: asked.worktreeMode === 'auto' && isShared(asked, supervision),
+  });
+  if (prepared.kind === 'failed') return prepared;
+  if (prepared.kind === 'none') return { kind: 'ready', run };
+  const { worktree, cwd } = prepared;
+  changeRun(run.id, { worktree, cwd }, db);
+  return { kind: 'ready', run: { ...run, worktree, cwd } };
+}
+
+/** The run as it was accepted. */
+function withoutWorktree(run: Run, { repository, path }: NonNullable<Run['worktree']>): Run {
+  return { ...run, worktree: null, worktreeMode: 'always', cwd: join(repository, relative(path, run.cwd)) };
+}
+
+/** Whether another run is at work in the same directory. */
+function isShared(run: Run, { db }: Supervision): boolean {
+  return runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);
 }

@@ -64,7 +64,8 @@ function isRetried({ end, isModelRefused }: Try, row: TurnRow, supervision: Supe
   return true;
 }
 
-function runOf({ runId }: Turn, { db }: Supervision): Run {
+/** The run of a turn. @throws Error when there is none. */
+export function runOf({ runId }: Turn, { db }: Supervision): Run {
   const found = getRun(runId, db);
   if (found === undefined) throw new Error(`Cannot look after run "${runId}": there is no such run`);
   return found.run;

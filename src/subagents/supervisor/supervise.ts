@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftClient } from '../../clients/client-process.ts';
-import type { Run } from '../../core/runs/run.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import type { Ending, Turn } from '../../core/runs/turn.ts';
 import { loadRunSettings } from '../../store/run-config.ts';
 import { reword } from '../../store/runs/outbox.ts';
-import { getRun } from '../../store/runs/runs.ts';
 import { openRunsDb } from '../../store/runs/runs-db.ts';
 import { endTurn } from '../../store/runs/turns.ts';
 import { sqliteErrorCode } from '../../store/sqlite.ts';
@@ -17,7 +16,7 @@ import type { RunsWorld } from '../features.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { leaveWorktree } from '../workplace/worktree.ts';
 import { addAnnounceTurn, announcingOf, rewordingOf } from './supervise-announce.ts';
-import { superviseTurn, type TurnEnd } from './supervise-turn.ts';
+import { runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
 import { endingWithout } from './turn-ending.ts';
 import { NotOurs, TurnRow } from './turn-row.ts';
@@ -93,13 +92,13 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
     const { world } = supervision;
     logRunFailure(row.turn.runId, error, world.paths, world.now());
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
-    const words = `the supervisor failed: ${error instanceof Error ? error.message : String(error)}`;
+    const words = `the supervisor failed: ${reasonOf(error)}`;
     const { stop, usage } = row.turn;
     const ending = endingWithout(
       { outcome: 'error', error: words, stop, endedAtMs: world.now().getTime() },
       usage,
     );
-    return { ending, run: runIn(row, supervision), wasWatched: false };
+    return { ending, run: runOf(row.turn, supervision), wasWatched: false };
   }
 }
 
@@ -163,7 +162,7 @@ function leftStep(row: TurnRow, supervision: Supervision): TurnEnd {
   const error = 'its supervisor died before the client was asked';
   const endedAtMs = supervision.world.now().getTime();
   const ending = endingWithout({ outcome: 'lost', error, stop, endedAtMs }, usage);
-  return { ending, run: runIn(row, supervision), wasWatched: false };
+  return { ending, run: runOf(row.turn, supervision), wasWatched: false };
 }
 
 /** An end has to be written, also when that is impossible just now. @throws the last failure */
@@ -177,12 +176,6 @@ async function writing<T>(runId: string, { world }: Supervision, write: () => T)
       await sleep(WRITE_RETRY_MS);
     }
   }
-}
-
-function runIn({ turn }: TurnRow, { db }: Supervision): Run {
-  const found = getRun(turn.runId, db);
-  if (found === undefined) throw new Error(`Cannot look after run "${turn.runId}": there is no such run`);
-  return found.run;
 }
 
 function describe({ outcome, error, exit }: Ending): string {

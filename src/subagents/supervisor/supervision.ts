@@ -4,7 +4,7 @@ import type { ProcessIdentity, Turn } from '../../core/runs/turn.ts';
 import { addRunEvent, addRunEventOnce } from '../../store/runs/run-events.ts';
 import type { Sqlite } from '../../store/sqlite.ts';
 import type { RunsWorld } from '../features.ts';
-import { logRunFailure } from '../runs-log.ts';
+import { orLogged } from '../runs-log.ts';
 
 /** What a supervisor works with. */
 export type Supervision = {
@@ -35,10 +35,6 @@ function note(
   { turn: { runId, number }, type, detail }: { turn: TurnName; type: string; detail: string },
   { db, world }: Supervision,
 ): void {
-  const atMs = world.now().getTime();
-  try {
-    add({ runId, turn: number, atMs, actor: ACTOR, type, detail: redactSecrets(detail) }, db);
-  } catch (error) {
-    logRunFailure(runId, error, world.paths, world.now());
-  }
+  const event = { runId, turn: number, atMs: world.now().getTime(), actor: ACTOR, type };
+  orLogged(runId, world.paths, world.now(), () => add({ ...event, detail: redactSecrets(detail) }, db));
 }

@@ -1,7 +1,9 @@
-import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../core/runs/settings.ts';
+import type { Run } from '../../core/runs/run.ts';
+import { type BudgetLimit, WARNING_SHARE } from '../../core/runs/settings.ts';
+import type { Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import { MS_PER_DAY, type SpentScope, show, spent } from '../../store/runs/budget.ts';
-import type { Sqlite } from '../../store/sqlite.ts';
+import type { Supervision } from './supervision.ts';
 
 type Unit = 'tokens' | 'usd';
 
@@ -42,22 +44,18 @@ export function usdLeft(shares: readonly BudgetShare[], usage: Usage): number | 
   return left.length === 0 ? null : Math.max(0, Math.min(...left));
 }
 
-/** The limits that are set, with what all turns but this one have taken. `stored`: what the database has of this one. */
-export function budgetShares(
-  { runId, requester, nowMs }: { runId: string; requester: string; nowMs: number },
-  { budget, stored }: { budget: RunSettings['budget']; stored: Usage },
-  db: Sqlite,
-): BudgetShare[] {
+/** The limits that are set, with what all turns but this one have taken. */
+export function sharesOf(run: Run, turn: Turn, { settings, db, world }: Supervision): BudgetShare[] {
   const scopes: readonly (readonly [BudgetShare['name'], SpentScope])[] = [
-    ['run', { runId }],
-    ['requester', { requester }],
-    ['day', { sinceMs: nowMs - MS_PER_DAY }],
+    ['run', { runId: run.id }],
+    ['requester', { requester: run.requester.key }],
+    ['day', { sinceMs: world.now().getTime() - MS_PER_DAY }],
   ];
   return scopes.flatMap(([name, scope]) => {
-    const limit = budget[name];
+    const limit = settings.budget[name];
     if (limit.tokens === null && limit.usd === null) return [];
     const all = spent(scope, db);
-    const others = (unit: Unit) => Math.max(0, all[unit] - takenBy(stored, unit));
+    const others = (unit: Unit) => Math.max(0, all[unit] - takenBy(turn.usage, unit));
     return [{ name, limit, others: { tokens: others('tokens'), usd: others('usd') } }];
   });
 }

@@ -6,11 +6,11 @@ import type { Usage } from '../../core/runs/usage.ts';
 import { changeRun } from '../../store/runs/runs.ts';
 import { dataVersion } from '../../store/runs/runs-db.ts';
 import { checkpoint } from '../checkpoint.ts';
-import { logRunFailure } from '../runs-log.ts';
+import { logRunFailure, orLogged } from '../runs-log.ts';
 import { RefusedCalls } from '../workplace/refused-calls.ts';
 import { newFailureRecorder } from '../workplace/tool-failures.ts';
 import { noteWarning, type Supervision } from './supervision.ts';
-import { type BudgetShare, budgetShares, judgeBudget } from './turn-budget.ts';
+import { type BudgetShare, judgeBudget, sharesOf } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 import type { WatchEffects } from './turn-watch.ts';
 
@@ -78,7 +78,7 @@ export class TurnEffects implements WatchEffects {
   }
 
   overBudget = (usage: Usage): string | undefined => {
-    this.#shares ??= this.#readShares();
+    this.#shares ??= this.#orLogged(() => sharesOf(this.#run, this.#row.turn, this.#supervision)) ?? [];
     const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
     if (verdict.kind === 'exceeded') return verdict.words;
     if (verdict.kind === 'near' && !this.#isNearBudget) {
@@ -134,31 +134,16 @@ export class TurnEffects implements WatchEffects {
       ...(sessionId === null ? {} : { sessionId }),
       ...(observed === null ? {} : { modelObserved: observed }),
     };
-    try {
-      changeRun(this.#run.id, changes, this.#supervision.db);
-    } catch (error) {
-      this.#log(error);
-    }
-  }
-
-  #readShares(): readonly BudgetShare[] {
-    const { settings, db } = this.#supervision;
-    const scope = { runId: this.#run.id, requester: this.#run.requester.key, nowMs: this.now().getTime() };
-    try {
-      return budgetShares(scope, { budget: settings.budget, stored: this.#row.turn.usage }, db);
-    } catch (error) {
-      this.#log(error);
-      return [];
-    }
+    this.#orLogged(() => changeRun(this.#run.id, changes, this.#supervision.db));
   }
 
   /** It is tried again each second. */
   #sayUnstored(error: unknown): void {
-    if (!this.#isUnstoredSaid) this.#log(error);
+    if (!this.#isUnstoredSaid) logRunFailure(this.#run.id, error, this.#supervision.world.paths, this.now());
     this.#isUnstoredSaid = true;
   }
 
-  #log(error: unknown): void {
-    logRunFailure(this.#run.id, error, this.#supervision.world.paths, this.now());
+  #orLogged<T>(work: () => T): T | undefined {
+    return orLogged(this.#run.id, this.#supervision.world.paths, this.now(), work);
   }
 }

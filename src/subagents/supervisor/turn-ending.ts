@@ -29,26 +29,19 @@ export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending 
   };
 }
 
+type Unconcluded = Pick<Ending, 'outcome' | 'endedAtMs'> & {
+  readonly error: string;
+  readonly stop: Stop | null;
+};
+
 /** A turn that never came to its client, or of which nothing is left. */
 export function endingWithout(
-  {
-    outcome,
-    error,
-    stop,
-    endedAtMs,
-  }: { outcome: Outcome; error: string; stop: Stop | null; endedAtMs: number },
+  { outcome, error, stop, endedAtMs }: Unconcluded,
   usage: Ending['usage'],
 ): Ending {
-  const isStopped = stop !== null;
-  return {
-    outcome: isStopped ? stoppedOutcome(stop) : outcome,
-    result: null,
-    error: isStopped ? null : error,
-    notes: [],
-    usage,
-    exit: null,
-    endedAtMs,
-  };
+  const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
+  if (stop === null) return { ...nothing, outcome, error };
+  return { ...nothing, outcome: stoppedOutcome(stop), error: null };
 }
 
 function outcomeOf({ outcome }: Conclusion): Outcome {

@@ -4,24 +4,19 @@ import type { Config } from '../../core/config.ts';
 import { firstPromptText } from '../../core/runs/first-prompt-text.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
-import type { Environment, StatePaths } from '../../core/state-paths.ts';
-import type { Project } from '../../hooks/decision.ts';
 import { decideOnData } from '../../hooks/invocation.ts';
 import { decideSubagentStart } from '../../hooks/subagent-context.ts';
 import { loadConfig } from '../../store/config.ts';
 import { noteGiven } from '../../store/given-note.ts';
 import { redactText } from '../../store/redact-rows.ts';
+import type { RunsWorld } from '../features.ts';
 import { contextFiles } from './context-files.ts';
 import { projectOfDirectory } from './run-project.ts';
 
 /** The agent that has no name of its own: it works on code, whatever the project. */
 const MAIN_AGENT = 'main';
 
-export type PromptWorld = {
-  readonly paths: StatePaths;
-  readonly env: Environment;
-  readonly now: () => Date;
-};
+type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 
 /**
  * What the client is asked first: who it is, the files of the workspace that sub-agents are given (R51), what is known
@@ -70,26 +65,16 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: Omit<PromptWorld
     const decideWith = (knowledge: Parameters<Parameters<typeof decideOnData>[0]>[0]) =>
       decideSubagentStart(event, { ...context, knowledge });
     const text = decideOnData(decideWith, { paths, now: now() }).reply?.context ?? '';
-    if (text !== '') note(text, { event, project: context.project }, { paths, now });
+    if (text === '') return text;
+    // As the hook does it, so that `status` shows this agent too.
+    const { name, path } = context.project;
+    const { sessionId, agentId, agentType } = event;
+    const agent = { sessionId, agentId, agentType, project: name, projectPath: path ?? '' };
+    noteGiven({ ...agent, ts: now().toISOString(), text }, paths);
     return text;
   } catch {
     return ''; // A sub-agent without it is better than none; doctor says what is wrong with the database.
   }
-}
-
-type Told = {
-  readonly event: { readonly sessionId: string; readonly agentId: string; readonly agentType: string };
-  readonly project: Project;
-};
-
-/** As the hook does it, so that `status` shows this agent too. */
-function note(text: string, { event, project }: Told, { paths, now }: Omit<PromptWorld, 'env'>): void {
-  const { sessionId, agentId, agentType } = event;
-  const ts = now().toISOString();
-  noteGiven(
-    { ts, sessionId, agentId, agentType, project: project.name, projectPath: project.path ?? '', text },
-    paths,
-  );
 }
 
 /** Where the run works; behind a working tree of its own the place that it was made from, with what is not committed. */

@@ -15,7 +15,7 @@ import { isEnabled, loadConfig } from '../../store/config.ts';
 import { getDb } from '../../store/db.ts';
 import { record } from '../../store/record.ts';
 import { spool } from '../../store/spool.ts';
-import { logRunFailure } from '../runs-log.ts';
+import { orLogged } from '../runs-log.ts';
 import { type GeminiExits, geminiExits } from './gemini-exits.ts';
 import { type HookCall, hookCalls, isRefused } from './hook-tool.ts';
 import { projectOfDirectory } from './run-project.ts';
@@ -48,13 +48,7 @@ export type FailureRecorder = {
 /** A recorder for one turn of a run. */
 export function newFailureRecorder(run: Run, paths: StatePaths): FailureRecorder {
   const recorder = new Recorder(run, paths);
-  const guarded = (work: () => void) => {
-    try {
-      work();
-    } catch (error) {
-      logRunFailure(run.id, error, paths, new Date());
-    }
-  };
+  const guarded = (work: () => void) => orLogged(run.id, paths, new Date(), work);
   return {
     observe: (event) => guarded(() => recorder.observe(event)),
     flush: () => guarded(() => recorder.flush()),

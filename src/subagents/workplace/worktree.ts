@@ -210,11 +210,8 @@ async function reasonToKeep(worktree: Worktree, inside: Git, repository: Git): P
 async function countLostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<number | string> {
   const branch = `refs/heads/${worktree.branch}`;
   const tips: string[] = [];
-  for (const [git, name] of [
-    [inside, 'HEAD'],
-    [inside, branch],
-  ] as const) {
-    const tip = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
+  for (const name of ['HEAD', branch]) {
+    const tip = await inside(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
     if (tip.kind === 'ok') tips.push(tip.stdout.trim());
   }
   const main = await repository(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);

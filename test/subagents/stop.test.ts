@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { changeTurn, getTurn } from '../../src/store/runs/turns.ts';
-import { giveUpUnseen } from '../../src/subagents/give-up.ts';
+import { giveUpUnseen } from '../../src/subagents/stop.ts';
 import { currentBoot, identityOf } from '../../src/sys/process-identity.ts';
 import { inHome, NOW_MS, started } from '../store/runs/made-up.ts';
 

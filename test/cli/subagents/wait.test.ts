@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { resultText } from '../../../src/cli/subagents/waiting.ts';
+import { resultText } from '../../../src/cli/subagents/wait.ts';
 import { madeRun, madeTurn } from '../../support/made-run.ts';
 
 test('resultText() says what was noted of the turn behind its last message, and of one without a message', () => {
