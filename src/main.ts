@@ -35,7 +35,7 @@ if (isCalled('supervise', 3))
   await (await import('./subagents/supervisor/supervise-process.ts')).superviseProcess(words);
 else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
   (await import('./learn/import/catch-up-process.ts')).catchUpProcess(words, process.env);
-else if (isCalled('hook', 3) && words[1] === 'applied') {
+else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
   await (await import('./learn/apply/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
 } else if (isCalled('mcp', 1)) await (await import('./mcp/serve.ts')).serveMcp();

@@ -238,6 +238,7 @@ function effect({ kind, path }: Applied): string {
     case 'claude_md':
       return `the rule is in ${path}.`;
     case 'declaration':
+    case 'hook':
       return `the hook is registered in ${path} for new sessions.`;
     default:
       return unreachable(kind);

@@ -16,14 +16,18 @@ export type AppliedFile = {
   readonly id: string;
   readonly type: SuggestionType;
   readonly path: string;
+  /** Of a file that is ours as a whole; of a hook: it is code, which an earlier version wrote. */
+  readonly sha256: string | undefined;
 };
 
 /** What is applied at present. Throws what SQLite throws. */
 export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
   const suggestions = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
   return suggestions.flatMap(({ id, type, applied }) => {
-    const path = readString(isRecord(applied) ? applied : {}, 'path');
-    return path === undefined ? [] : [{ id, type, path }];
+    const record = isRecord(applied) ? applied : {};
+    const path = readString(record, 'path');
+    if (path === undefined) return [];
+    return [{ id, type, path, sha256: readString(record, 'sha256') }];
   });
 }
 
@@ -34,8 +38,10 @@ export function checkApplied(paths: StatePaths, env: Environment, platform: stri
   const checks = hooks.flatMap((hook) => {
     const objection = objectionTo(hook, env, platform);
     if (objection === undefined) return [];
-    const remedy = `Run: self-generation undo ${hook.id}, and to have it back: self-generation apply ${hook.id}`;
-    return [warning(NAME, `${hook.id} does nothing: ${objection}`, remedy)];
+    const again = hook.sha256 === undefined ? `, and to have it back: self-generation apply ${hook.id}` : '';
+    return [
+      warning(NAME, `${hook.id} does nothing: ${objection}`, `Run: self-generation undo ${hook.id}${again}`),
+    ];
   });
   return checks.length > 0 ? checks : [ok(NAME, `${counted(hooks.length, 'hook')} as applied`)];
 }
@@ -49,6 +55,7 @@ function hooksIn(paths: StatePaths): AppliedFile[] {
 }
 
 function objectionTo(hook: AppliedFile, env: Environment, platform: string): string | undefined {
+  if (hook.sha256 !== undefined) return `${hook.path} is code that a model wrote, which is run no more`;
   const place = locate(env, platform);
   if (place.kind === 'failed') return undefined; // The check of the registration says so.
   const owner = ownerOf(place, platform, knownManifest(place.paths.manifest)?.binary);

@@ -30,6 +30,8 @@ export type Recognised = RecognisedHook | RecognisedApplied;
 
 /** What a suggestion's id looks like: nothing that means something in a path or to a shell. */
 export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;
+/** The names of the scripts that earlier versions wrote for hooks that contain code. */
+export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
 
 /**
  * Whose entry of a group's `hooks` this is, or undefined when it is somebody else's. Whole commands are compared, never
@@ -45,8 +47,8 @@ export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undef
   if (first === 'hook' && owner.binaries.some((binary) => samePath(binary, program))) {
     const name = words.length === 3 ? known(second) : undefined;
     if (name !== undefined) return { kind: 'ours', name };
-    if (words.length === 4 && second === 'applied' && SUGGESTION_ID.test(third))
-      return { kind: 'applied', id: third };
+    const isApplied = second === 'applied' || second === 'script'; // As earlier versions called it.
+    if (words.length === 4 && isApplied && SUGGESTION_ID.test(third)) return { kind: 'applied', id: third };
   }
   const [, directory, script] = /^(.*)[\\/]([a-z-]+)\.mjs$/.exec(words.slice(1).join(' ')) ?? [];
   const scriptName = program === 'node' && directory !== undefined ? known(script) : undefined;

@@ -3,6 +3,7 @@ export type SetupStep = {
   readonly what:
     | 'directory'
     | 'binary'
+    | 'script'
     | 'config'
     | 'backup'
     | 'settings'

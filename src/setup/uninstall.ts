@@ -16,7 +16,7 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { realPath, temporariesOf } from '../sys/atomic-file.ts';
 import { listAppliedFiles } from './check-applied.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
-import { type Owner, recogniseEntry } from './hook-command.ts';
+import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { ourDirectories } from './install.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
@@ -114,7 +114,7 @@ function findActiveRuns({ paths }: Place, work: Work): ActiveRuns | undefined {
   }
 }
 
-/** What undo takes back, by a record that goes with everything else. A hook goes with the settings. */
+/** What undo takes back, by a record that goes with everything else. A hook's script goes in any case. */
 function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
   try {
     return listAppliedFiles(paths)
@@ -152,6 +152,8 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
 function removeInstalled({ place, manifest }: Scope, work: Work): void {
   const { paths } = place;
   remove(paths.binary, 'binary', work);
+  removeNamed(paths.scripts, SCRIPT_FILE, 'script', work);
+  if (!work.dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
   removeNamed(paths.backups, BACKUP_NAMES, 'backup', work);
   removeNamed(paths.heartbeats, EVENT_NAMES, 'data', work);
   removeNamed(paths.tasks, TASK_NAMES, 'data', work);

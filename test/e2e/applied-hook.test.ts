@@ -4,7 +4,7 @@ import { agentMark } from '../../src/subagents/requester.ts';
 import { type Home, hookFailures, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
-import { HOOK, RULE, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
+import { CODE_HOOK, HOOK, RULE, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
 import { treeBelow } from '../support/tree.ts';
 
 /** The way of a suggested hook through the built program: applied, asked by the client's own line, taken back. */
@@ -112,6 +112,21 @@ describe('hook applied', () => {
     },
     TIMEOUT_MS,
   );
+
+  test('runs no code that an earlier version applied', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, CODE_HOOK);
+    home.put(
+      `.self-generation/hooks/auto/${id}.mjs`,
+      `require('node:fs').writeFileSync('${home.path}/fired', '')`,
+    );
+    const before = Object.keys(treeBelow(home.path));
+    for (const word of ['script', 'applied']) {
+      const stdin = '{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{}}';
+      expect(await program(home, ['hook', word, id], { stdin })).toMatchObject({ exitCode: 0, stdout: '' });
+    }
+    expect(Object.keys(treeBelow(home.path)).filter((name) => !name.includes('/logs'))).toEqual(before);
+  });
 
   test('never ends with 2, whatever it is called with', async () => {
     using home = temporaryHome();

@@ -38,9 +38,9 @@ describe.if(process.platform === 'linux')('where the working directory has been 
     expect(contextOf(result)).toContain('a well-known error');
   });
 
-  test('the hook of an applied suggestion is called and vetoes nothing', async () => {
+  test('the script of an applied suggestion is called and vetoes nothing', async () => {
     using home = temporaryHome();
-    const words = ['hook', 'applied', 's1a2b3c4d5e'];
+    const words = ['hook', 'script', 's1a2b3c4d5e'];
     expect(await runInGone(home.path, words)).toMatchObject({ exitCode: 0, stderr: '' });
   });
 

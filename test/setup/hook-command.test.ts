@@ -48,6 +48,7 @@ describe('recogniseEntry()', () => {
     ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
     ['an applied hook, exec form', { command: BINARY, args: ['hook', 'applied', ID] }, `applied ${ID}`],
     ['an applied hook, shell form', { command: `'${BINARY}' hook applied ${ID}` }, `applied ${ID}`],
+    ['one of an earlier version', { command: BINARY, args: ['hook', 'script', ID] }, `applied ${ID}`],
     ['an applied hook without an id', { command: BINARY, args: ['hook', 'applied'] }, undefined],
     [
       'an applied hook whose id leads elsewhere',

@@ -97,13 +97,21 @@ describe('uninstall()', () => {
     expect(kept).toEqual([state('data'), state('spool')]);
   });
 
-  test('leaves the scripts that an earlier implementation generated', async () => {
+  test('removes the scripts of applied suggestions, and not what somebody else put there', async () => {
     await installed();
+    putFile(state('hooks', 'auto', 's0a1b2c3d4.mjs'), 'code', 0o600);
     putFile(state('backups', 'apply-CLAUDE.20261120T094709123Z.md'), 'mine');
+    expect(done(removed({ dryRun: true })).steps).toContainEqual({
+      what: 'script',
+      path: state('hooks', 'auto', 's0a1b2c3d4.mjs'),
+      change: 'removed',
+    });
+    done(removed());
+    expect(treeBelow(home)).toEqual({});
+    await installed();
     putFile(state('hooks', 'auto', 'workflow-1.mjs'), 'of the predecessor');
     done(removed());
     expect(readdirSync(state('hooks', 'auto'))).toEqual(['workflow-1.mjs']);
-    expect(readdirSync(state())).toEqual(['hooks']);
   });
 
   test('with purge removes that too, also later', async () => {

@@ -32,7 +32,7 @@ export async function appliedHookProcess(id: string, env: Environment): Promise<
     if (event === undefined) throw new Error(`Cannot read the event: input is ${input.kind}`);
     const hook = findHook(id, paths);
     const project = projectAt(event.cwd, env);
-    if (hook.projectPath !== '' && hook.projectPath !== project.path) return;
+    if (hook === undefined || (hook.projectPath !== '' && hook.projectPath !== project.path)) return;
     const answer = answerDeclared(hook.declaration, event, project);
     if (answer !== undefined) await writeStdout(JSON.stringify(answer));
   } catch (error) {
@@ -42,13 +42,14 @@ export async function appliedHookProcess(id: string, env: Environment): Promise<
 
 type AppliedHook = { readonly declaration: HookDeclaration; readonly projectPath: unknown };
 
-/** As it was applied, whatever has been proposed since. */
-function findHook(id: string, paths: StatePaths): AppliedHook {
+/** As it was applied, whatever has been proposed since. Undefined for code of an earlier version, which nothing runs. */
+function findHook(id: string, paths: StatePaths): AppliedHook | undefined {
   const db = openForReading(paths, READ_TIMEOUT_MS);
   const suggestion = db && findSuggestions(id, db).find((one) => one.id === id);
   db?.sqlite.close();
   const applied = suggestion?.status === 'applied' ? suggestion.applied : undefined;
   if (!isRecord(applied)) throw new Error('Cannot answer: it is not applied');
+  if (applied.kind !== 'declaration') return undefined;
   const read = readDeclaration(applied.declaration);
   if (read.kind === 'wrong') throw new Error(`Cannot answer: ${read.reason}`);
   return { declaration: read.declaration, projectPath: applied.projectPath };

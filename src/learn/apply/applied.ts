@@ -29,6 +29,8 @@ const APPLIED = z.discriminatedUnion('kind', [
     /** Empty: in every project. */
     projectPath: z.string(),
   }),
+  /** A script that an earlier version wrote and registered. Nothing runs it any more. */
+  z.object({ kind: z.literal('hook'), ...FILE, sha256: z.string(), settings: z.string() }),
 ]);
 
 export type Applied = z.infer<typeof APPLIED>;

@@ -42,20 +42,18 @@ export function planUndo(suggestion: Suggestion, request: UndoRequest): UndoPlan
         return undoSkill(applied);
       case 'claude_md':
         return undoRule(applied, request);
+      case 'hook':
+        return undoScript(suggestion.id, applied, request);
       default:
         return unreachable(applied);
     }
   });
 }
 
-/** The file goes if it is as we wrote it; when it is gone there is nothing to do. */
 function undoSkill(applied: AppliedOf<'skill'>): UndoPlan {
-  const { path, sha256: writtenSha256 } = applied;
-  const keep = `"${path}" was changed since; remove it, or keep it under another name, and then run this again`;
-  const known = { path, before: { kind: 'absent' }, writtenSha256 } as const;
-  const plan = planRestore(known, 'skill', () => refused(keep));
+  const plan = planFileRemoval(applied, 'skill');
   if (plan.kind === 'refused') return plan;
-  return ready([plan.file], applied, `"${path}" is gone already`);
+  return ready([plan.file], applied, `"${applied.path}" is gone already`);
 }
 
 function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoRequest): UndoPlan {
@@ -86,6 +84,21 @@ function undoDeclaration(id: string, applied: AppliedOf<'declaration'>, request:
   const settings = planRemoval(id, { ...request, place: { ...request.place, settings: applied.path } });
   if (settings.kind === 'refused') return settings;
   return ready(settings.files, applied, `It is registered no more in "${applied.path}"`);
+}
+
+/** What an earlier version applied. */
+function undoScript(id: string, applied: AppliedOf<'hook'>, request: UndoRequest): UndoPlan {
+  const script = planFileRemoval(applied, 'script');
+  if (script.kind === 'refused') return script;
+  const settings = planRemoval(id, { ...request, place: { ...request.place, settings: applied.settings } });
+  if (settings.kind === 'refused') return settings;
+  return ready([...settings.files, script.file], applied, 'The script and its entry are gone already');
+}
+
+/** The file goes if it is as we wrote it; when it is gone there is nothing to do. */
+function planFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 'skill' | 'script') {
+  const keep = `"${path}" was changed since; remove it, or keep it under another name, and then run this again`;
+  return planRestore({ path, before: { kind: 'absent' }, writtenSha256: sha256 }, what, () => refused(keep));
 }
 
 /** `gone`: what is said where nothing is left to take back. Directories that were made for it go all the same. */

@@ -17,6 +17,7 @@ import { type ApplyPlan, type ApplyRequest, planApply } from '../../../src/learn
 import { carryOut, listApplied, listEarlier } from '../../../src/learn/apply/decide.ts';
 import { planUndo, type UndoPlan, type UndoRequest } from '../../../src/learn/apply/undo.ts';
 import { checkApplied } from '../../../src/setup/check-applied.ts';
+import { sha256 } from '../../../src/setup/manifest.ts';
 import { locate } from '../../../src/setup/place.ts';
 import { uninstall } from '../../../src/setup/uninstall.ts';
 import { type Home, readEvents, temporaryHome } from '../../support/home.ts';
@@ -493,6 +494,62 @@ describe('a hook', () => {
     expect(reasonOf(plan(home, suggestion))).toContain('not valid JSON');
     rmSync(settingsOf(home));
     expect(reasonOf(plan(home, suggestion))).toContain('there is no');
+  });
+});
+
+/** A hook as an earlier version applied it: a script of ours, and the entry that ran it. */
+async function applyAsBefore(home: Bench): Promise<{ id: string; script: string }> {
+  await installHere(home);
+  const { id } = seedSuggestion(home, CODE_HOOK, own(home));
+  const script = home.put(`.self-generation/hooks/auto/${id}.mjs`, CODE_HOOK.hookCode);
+  const settings = `${home.path}/.claude/settings.json`;
+  const entry = { type: 'command', command: home.paths.binary, args: ['hook', 'script', id], timeout: 10 };
+  const parsed = parse(read(settings));
+  parsed.hooks.PreToolUse.push({ matcher: 'Edit|Write', hooks: [entry] });
+  writeFileSync(settings, JSON.stringify(parsed));
+  const record = {
+    kind: 'hook',
+    scope: 'project',
+    path: script,
+    root: home.path,
+    directories: [home.paths.scripts],
+    sha256: sha256(CODE_HOOK.hookCode),
+    event: 'PreToolUse',
+    settings,
+    projectPath: home.app,
+  };
+  withDatabase(home.paths, (db) =>
+    db.sqlite.run("UPDATE suggestions SET status = 'applied', applied = ?", JSON.stringify(record)),
+  );
+  return { id, script };
+}
+
+describe('a script of an earlier version', () => {
+  test('is named by doctor, and undo removes it with its entry', async () => {
+    using home = bench();
+    const { id, script } = await applyAsBefore(home);
+    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([
+      {
+        name: 'applied hooks',
+        status: 'warning',
+        detail: `${id} does nothing: ${script} is code that a model wrote, which is run no more`,
+        remedy: `Run: self-generation undo ${id}`,
+      },
+    ]);
+    undo(home, storedSuggestion(home, id));
+    expect(existsSync(home.paths.scripts)).toBe(false);
+    expect(read(`${home.path}/.claude/settings.json`)).not.toContain(id);
+    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([]);
+  });
+
+  test('stays when it was edited, and goes with uninstall all the same', async () => {
+    using home = bench();
+    const { id, script } = await applyAsBefore(home);
+    writeFileSync(script, 'mine');
+    expect(reasonOf(undoPlan(home, storedSuggestion(home, id)))).toContain('was changed since');
+    uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    expect(existsSync(script)).toBe(false);
+    expect(existsSync(`${home.path}/.claude/settings.json`)).toBe(false);
   });
 });
 
