@@ -31,7 +31,7 @@ export type Rule = { readonly tool: string; readonly calls: string | null };
 
 /** Commands of a client with a sandbox may reach the network. No tool, but a rule as for one. */
 export const NETWORK = 'network';
-const RULE = /^\s*([^()\s]+?)\s*(?:\(\s*(.*?)\s*\))?\s*$/s;
+const RULE = /^\s*([^()\s]+?)\s*(?:\(\s*(\S.*?)\s*\))?\s*$/s;
 const READING = ['read', 'grep', 'glob', 'list'];
 const WRITING = ['write', 'edit', 'apply_patch', 'notebookedit'];
 
@@ -42,7 +42,7 @@ export function parseRule(text: string): Rule | undefined {
   const tool = policyName(name);
   return {
     tool: WRITING.includes(tool) ? 'edit' : tool,
-    calls: calls === undefined || calls === '' || calls === '*' ? null : calls,
+    calls: calls === undefined || calls === '*' ? null : calls,
   };
 }
 
@@ -117,6 +117,15 @@ export function narrower(one: Permissions, other: Permissions): Permissions {
   };
 }
 
+/** The permissions without what changes files by anything but a command. */
+export function withoutEditing({ mode, allow, deny }: Permissions): Permissions {
+  return {
+    mode: mode === 'edit' || mode === 'auto' ? 'default' : mode,
+    allow: allow.filter((text) => parseRule(text)?.tool !== 'edit'),
+    deny,
+  };
+}
+
 /** The permissions with what somebody has granted: `edit`, `all`, or rules. In plan mode too, as a person meant it. */
 export function granted(permissions: Permissions, rules: readonly string[]): Permissions {
   if (rules.includes('all')) return { ...permissions, mode: 'all' };
@@ -140,9 +149,16 @@ function isKnownTool(tool: string): boolean {
   return KNOWN.includes(tool);
 }
 
-/** The grants in a list with commas, which may stand in brackets too. */
+/** The grants in a list with commas, which may stand in brackets too. Every other letter stays, so that none is lost. */
 export function splitGrants(text: string): string[] {
-  const parts = text.match(/(?:[^,()]|\([^()]*\))+/g) ?? [];
+  const parts = [''];
+  let depth = 0;
+  for (const letter of text) {
+    if (letter === '(') depth++;
+    else if (letter === ')') depth--;
+    if (letter === ',' && depth <= 0) parts.push('');
+    else parts.push(`${parts.pop()}${letter}`);
+  }
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 

@@ -60,6 +60,34 @@ const rows: [ClientName, string, Files, Permissions][] = [
     { 'app/.claude/settings.local.json': PROJECT_RULES, '~/.claude.json': TRUSTED },
     { mode: 'edit', allow: ['Bash(make:*)'], deny: ['Read(./.env)', 'Bash(git push:*)'] },
   ],
+  [
+    'claude',
+    'allows nothing by a name that the client does not know, or that means less than ours',
+    {
+      '~/.claude/settings.json': claude({
+        allow: ['*', 'bash', 'shell', 'exec(ls:*)', 'NotebookEdit', 'Bash(ls:*)', 'Read(~/x)'],
+      }),
+    },
+    { mode: 'default', allow: ['Bash(ls:*)', 'Read(~/x)'], deny: [] },
+  ],
+  [
+    'claude',
+    'keeps in a directory what is forbidden above it, and believes nothing of there',
+    {
+      '~/.claude.json': TRUSTED,
+      '/srv/.claude/settings.json': {},
+      '/home/.claude/settings.json': PROJECT_RULES,
+    },
+    { mode: 'default', allow: [], deny: ['Read(./.env)', 'Bash(git push:*)'] },
+  ],
+  [
+    'codex',
+    'looks only where it asks about whatever is more',
+    {
+      '~/.codex/config.toml': `approval_policy = "untrusted"\n[projects."${PROJECT}"]\ntrust_level = "trusted"\n`,
+    },
+    { mode: 'default', allow: ['web_search'], deny: [] },
+  ],
   ['codex', 'looks, and may search the web', {}, { mode: 'default', allow: ['web_search'], deny: [] }],
   [
     'codex',
