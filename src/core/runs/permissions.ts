@@ -100,7 +100,7 @@ export function commandStart(calls: string): string | undefined {
   return start === undefined || start.includes('*') ? undefined : start;
 }
 
-/** What both let through. A message to a run may come from somebody who may do less than who started it. */
+/** What both let through. */
 export function narrower(one: Permissions, other: Permissions): Permissions {
   const rank = ({ mode }: Permissions) => PERMISSION_MODES.indexOf(mode);
   const mode = rank(one) <= rank(other) ? one.mode : other.mode;
@@ -115,6 +115,14 @@ export function narrower(one: Permissions, other: Permissions): Permissions {
     allow: [...new Set([...within(one.allow, other), ...within(other.allow, one)])],
     deny: [...new Set([...one.deny, ...other.deny])],
   };
+}
+
+/** What a turn may do: a message may come from somebody who may do less than who started the run. */
+export function turnPermissions(
+  run: { readonly permissions: Permissions },
+  turn: { readonly permissions: Permissions | null },
+): Permissions {
+  return turn.permissions === null ? run.permissions : narrower(run.permissions, turn.permissions);
 }
 
 /** The permissions without what changes files by anything but a command. */

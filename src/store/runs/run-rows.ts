@@ -80,7 +80,7 @@ export function readTurn(row: Row): Turn {
     kind: String(row.kind) as TurnKind,
     announces: number(row.announces),
     message: String(row.message),
-    permissions: row.permissions === null ? null : readPermissions(json(row.permissions)),
+    permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
     startedAtMs: number(row.started_at),
     endedAtMs: number(row.ended_at),
     deadlineAtMs: number(row.deadline_at),

@@ -69,7 +69,7 @@ function openForReading(paths: StatePaths): Sqlite | undefined {
       sqlite = openSqlite(paths.runsDatabase, { mode, busyTimeoutMs: BUSY_TIMEOUT_MS });
       const version = schemaVersion(sqlite);
       refuseNewer(version, paths);
-      if (version === RUNS_SCHEMA_VERSION) return sqlite;
+      if (version > 0) return sqlite; // What a later version adds is read as unknown in an earlier one.
       sqlite.close();
       return undefined;
     } catch (error) {

