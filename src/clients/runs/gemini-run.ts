@@ -247,8 +247,13 @@ function commandRulesOf(named: string, permissions: Permissions): string[] {
   const denied = deny.map(starting);
   const isKnown = denied.every((lines) => lines.length > 0);
   const anyCommand = [`argsPattern = '"command":'`, 'allowRedirection = true'];
+  // Also behind a variable that is set for it, behind another program, and by its path.
+  const behind = deny.flatMap((calls) => {
+    const words = RegExp.escape(JSON.stringify(commandStart(calls) ?? '').slice(1, -1));
+    return `argsPattern = ${JSON.stringify(`"command":".*[ /]${words}[ "\\\\]`)}`;
+  });
   return [
-    ...denied.flatMap((lines) => lines.map((line) => rule([named, line], 'deny', 950))),
+    ...[...denied.flat(), ...behind].map((line) => rule([named, line], 'deny', 950)),
     ...(isKnown ? allow.flatMap(starting).map((line) => rule([named, line], 'allow', 900)) : []),
     others && isKnown ? rule([named, ...anyCommand], 'allow', 900) : rule([named, ANY_CALL], 'deny', 850),
   ];

@@ -153,6 +153,28 @@ const rows: [ClientName, string, Files, Permissions][] = [
   ],
   [
     'opencode',
+    'goes by no rule that stands before one for every call, and keeps what may not be read',
+    {
+      '~/.config/opencode/opencode.json': {
+        permission: { bash: { 'rm *': 'allow', '*': 'ask' }, read: { '*': 'allow', '*.env': 'ask' } },
+      },
+    },
+    { mode: 'default', allow: ['edit', 'webfetch', 'websearch'], deny: ['read(*.env)'] },
+  ],
+  [
+    'opencode',
+    'takes the rules of the agent that it would use before the general ones, in whatever form',
+    {
+      '~/.config/opencode/opencode.json': {
+        permission: 'allow',
+        default_agent: 'careful',
+        agent: { careful: { tools: { write: false }, permission: { bash: 'ask' } } },
+      },
+    },
+    { mode: 'default', allow: ['webfetch', 'websearch'], deny: ['edit'] },
+  ],
+  [
+    'opencode',
     'asks about everything',
     { '~/.config/opencode/opencode.json': { permission: 'ask' } },
     { mode: 'default', allow: [], deny: [] },
