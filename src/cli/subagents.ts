@@ -112,7 +112,7 @@ function spawnCommand(tools: RunTools): Command {
     )
     .option(
       '--permissions <P>',
-      'what it may do without asking: edit, all, or rules like edit,exec(npm test:*)',
+      'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"',
     )
     .option('--wait', 'wait for its result')
     .action((words: string[], _flags: SpawnFlags, self: Command) =>

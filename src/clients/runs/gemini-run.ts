@@ -4,9 +4,11 @@ import {
   commandStart,
   mayUse,
   type Permissions,
+  parseRules,
   pathRules,
 } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
+import { policyName } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { geminiPermissions } from '../permissions/gemini-permissions.ts';
 import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
@@ -232,9 +234,10 @@ const ANY_CALL = "argsPattern = '[{]'";
 function toolRules(tool: string, permissions: Permissions): string[] {
   const named = `toolName = "${tool}"`;
   if (tool === 'run_shell_command') return commandRulesOf(named, permissions);
-  const policyName = TOOLS.find(({ name }) => name === tool)?.policyName ?? 'read';
-  const isFree = policyName === 'read' || policyName === 'todo' || mayUse(policyName, permissions);
-  return isFree ? [rule([named], 'allow', 900)] : [rule([named, ANY_CALL], 'deny', 850)];
+  const kind = TOOLS.find(({ name }) => name === tool)?.policyName ?? 'read';
+  const isKept = parseRules(permissions.deny).some((rule) => rule.tool === policyName(tool));
+  const isFree = kind === 'read' || kind === 'todo' || mayUse(kind, permissions);
+  return isFree && !isKept ? [rule([named], 'allow', 900)] : [rule([named, ANY_CALL], 'deny', 850)];
 }
 
 /** A rule that the client has no form for does not widen what may be run; one that denies keeps all commands back. */

@@ -115,6 +115,7 @@ const rows: [ClientName, string, Files, Permissions][] = [
     'gemini',
     'takes the mode and the tools that are allowed and excluded',
     {
+      '~/.gemini/trustedFolders.json': { [PROJECT]: 'TRUST_FOLDER' },
       '~/.gemini/settings.json': {
         general: { defaultApprovalMode: 'auto_edit' },
         tools: { allowed: ['run_shell_command(git)', 'web_fetch'], exclude: ['run_shell_command(rm -rf)'] },
@@ -125,6 +126,17 @@ const rows: [ClientName, string, Files, Permissions][] = [
       allow: ['web_search', 'run_shell_command(git:*)', 'web_fetch'],
       deny: ['run_shell_command(rm -rf:*)'],
     },
+  ],
+  [
+    'gemini',
+    'asks in a folder that is not trusted, and has only the tools of a list',
+    {
+      '~/.gemini/settings.json': {
+        general: { defaultApprovalMode: 'auto_edit' },
+        tools: { core: ['read_file', 'run_shell_command(git)'] },
+      },
+    },
+    { mode: 'default', allow: ['web_search'], deny: ['edit', 'web_fetch', 'web_search'] },
   ],
   ['opencode', 'may do everything where nothing is said', {}, { mode: 'all', allow: [], deny: [] }],
   [
