@@ -138,7 +138,7 @@ function withSpawnFlags(command: Command): Command {
     )
     .option(
       '--permissions <P>',
-      'what it may do without asking: edit, all, or rules like edit,exec(npm test:*)',
+      'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"',
     )
     .option('--wait', 'wait for its result');
 }

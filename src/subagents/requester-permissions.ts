@@ -3,7 +3,15 @@ import { runClient } from '../clients/runs/run-clients.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { ASKS_FIRST, granted, type Permissions, parseRule, ruleText } from '../core/runs/permissions.ts';
+import {
+  ASKS_FIRST,
+  granted,
+  narrower,
+  type Permissions,
+  parseRule,
+  ruleText,
+  withoutEditing,
+} from '../core/runs/permissions.ts';
 import type { Requester } from '../core/runs/run.ts';
 import { callersMode } from './callers-session.ts';
 import type { RunsWorld } from './features.ts';
@@ -41,11 +49,14 @@ export function requesterPermissions(
   return withoutSecrets(granted(base, [...ofSettings, ...grants.ofPerson]));
 }
 
-/** Of nobody that is known, nothing is taken for granted. */
+/** Of nobody that is known, nothing is taken for granted, and no rule of a client's changes files in plan mode. */
 function agentPermissions(requester: Requester, world: RunsWorld): Permissions {
   if (requester.client === null) return ASKS_FIRST;
   const own = configured(requester.client, requester, world);
-  return { ...own, mode: callersMode(requester, world.env) ?? ASKS_FIRST.mode };
+  const seen = { ...own, mode: callersMode(requester, world.env) ?? ASKS_FIRST.mode };
+  // Of what cannot be read, what it forbids is not known either.
+  if (own === ASKS_FIRST) return narrower(seen, ASKS_FIRST);
+  return seen.mode === 'plan' ? withoutEditing(seen) : seen;
 }
 
 function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld): Permissions {

@@ -1,3 +1,4 @@
+import { runClient } from '../clients/runs/run-clients.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { Requester, RunWithTurn } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
@@ -13,6 +14,7 @@ import { startSupervisors } from './advance.ts';
 import type { Refusal, RunsWorld, SendAnswer } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
 import { isPerson, requesterPermissions } from './requester-permissions.ts';
+import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
 /** Messages that wait for a run; whoever sends more does not read the answers. */
@@ -47,14 +49,16 @@ export function sendToRun(
       if (own.kind === 'refused') return { answer: own.refusal, claimed: [] };
       const refusal = sendRefusal(own, settings, db);
       if (refusal !== undefined) return { answer: refusal, claimed: [] };
+      const grants = { ofSettings: settings.tools.permitted, ofPerson: [] };
       const permissions = isPerson(requester, world)
         ? null
-        : requesterPermissions(
-            requester,
-            own.run.client,
-            { ofSettings: settings.tools.permitted, ofPerson: [] },
-            world,
-          );
+        : requesterPermissions(requester, own.run.client, grants, world);
+      const client = runClient(own.run.client);
+      const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
+      if (gaps.length > 0 && settings.tools.isStrict) {
+        const refused: Refusal = { status: 'forbidden', error: gapRefusal(client, gaps) };
+        return { answer: refused, claimed: [] };
+      }
       const turn = appendTurn(
         { runId, kind: 'send', announces: null, message: text, permissions, nowMs, state: 'queued' },
         db,

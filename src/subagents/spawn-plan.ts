@@ -80,9 +80,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
 
   const policy = policyOf(agent, settings);
   const permissions = permissionsOf(client, request, surroundings);
-  // A client's own rules hold in it.
-  const ruleGaps = client.name === requester.client ? [] : client.ruleGaps(permissions);
-  const gaps = [...client.gaps(policy), ...ruleGaps];
+  const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
   if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
 
   const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
@@ -192,7 +190,18 @@ function notInstalled({ name, program }: RunClient): string {
   return `${program} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
 }
 
-function gapRefusal({ name }: RunClient, gaps: readonly string[]): string {
+/** What of the permissions the client cannot keep to. Its own rules hold in it: for a person there are no others. */
+export function ruleGaps(
+  client: RunClient,
+  permissions: Permissions,
+  requester: Requester,
+): readonly string[] {
+  const isOwn = requester.client === null || requester.client === client.name;
+  return isOwn ? [] : client.ruleGaps(permissions);
+}
+
+/** Why nothing is asked of a client that has such gaps. */
+export function gapRefusal({ name }: RunClient, gaps: readonly string[]): string {
   return (
     `${name} cannot be kept from tools that are denied: ${gaps.join(', ')}. Choose another client, ` +
     'change tools.subagents.tools, or set tools.subagents.strict to false'
@@ -213,7 +222,7 @@ function labelOf({ label }: SpawnRequest): string | null {
 function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
   if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
   const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
-  const where = [cwd, worktreeMode, cleanup];
+  const where = [cwd, worktreeMode, cleanup, run.permissions];
   return fingerprint(JSON.stringify([task, agentId, client, model, label, thinking, runTimeoutMs, where]));
 }
 

@@ -31,7 +31,7 @@ const UNDELIVERED_MAX = 50;
 const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
 const LOOKS_ONLY =
-  'it may look, and not change files: the user allows it with tools.subagents.allow or "spawn --permissions edit"';
+  'it may look, and not change files: the user allows it with tools.subagents.allow or "subagents spawn --permissions edit"';
 const GRANTED_BY_AGENT =
   'only a person grants permissions: the user starts it with "self-generation subagents spawn --permissions …" in ' +
   'their own terminal, or sets tools.subagents.allow';

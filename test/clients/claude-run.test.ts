@@ -79,8 +79,14 @@ describe('command()', () => {
   const rows: [string, Partial<Permissions>, string, object][] = [
     ['may look where it would be asked', {}, 'dontAsk', NO_RULES],
     ['edits files where the requester does', { mode: 'edit' }, 'acceptEdits', NO_RULES],
-    ['edits files where that is granted', { allow: ['edit'] }, 'acceptEdits', NO_RULES],
-    ['leaves the judgement to the client', { mode: 'auto', allow: ['edit'] }, 'auto', NO_RULES],
+    // The mode would let through `rm` and the like too.
+    [
+      'edits files where that is granted',
+      { allow: ['edit'] },
+      'dontAsk',
+      { ...NO_RULES, allow: ['Edit(./**)'] },
+    ],
+    ['leaves the judgement to the client', { mode: 'auto' }, 'auto', NO_RULES],
     [
       'has rules in the names of the client',
       { allow: ['exec(npm test:*)', 'Read(~/notes/**)', 'web_fetch', 'mcp__x__y'] },

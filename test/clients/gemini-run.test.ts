@@ -41,6 +41,38 @@ function rules(changes: Partial<TurnRequest>): Rule[] {
   return rule.toSorted((left, right) => right.priority - left.priority);
 }
 
+describe('the permissions', () => {
+  const denied = (deny: readonly string[]) =>
+    rules({ permissions: { ...ASKS_NEVER, deny } }).flatMap(({ decision, ...rule }) =>
+      decision === 'deny' ? [rule] : [],
+    );
+
+  test('keep back what the client’s own settings exclude, also of what reads', () => {
+    const names = denied(['read_file', 'glob']).map(({ toolName }) => toolName);
+    expect(names).toEqual(expect.arrayContaining(['read_file', 'glob']));
+    expect(names).not.toContain('grep_search');
+  });
+  test('deny a command by its beginning, and wherever it stands behind something else', () => {
+    const found = denied(['run_shell_command(git push:*)']) as {
+      commandPrefix?: string;
+      argsPattern?: string;
+    }[];
+    expect(found.some(({ commandPrefix }) => commandPrefix === 'git push')).toBeTrue();
+    const patterns = found.flatMap(({ argsPattern }) => (argsPattern?.includes('push') ? [argsPattern] : []));
+    const isDenied = (command: string) =>
+      patterns.some((pattern) => new RegExp(pattern).test(JSON.stringify({ command })));
+    for (const command of [
+      'X=1 git push',
+      'sudo git push origin',
+      '/usr/bin/git push',
+      'a="b c" git push -f',
+    ])
+      expect(isDenied(command), command).toBeTrue();
+    for (const command of ['git pull', 'legit pushy', 'git pusher'])
+      expect(isDenied(command), command).toBeFalse();
+  });
+});
+
 const read = (name: string) => readTurn(geminiRun, recordedTurn(`gemini-${name}`));
 const RECORDINGS = [
   ...['work', 'resumed', 'announce', 'denied', 'routed', 'model-unknown', 'refused', 'refused-later'],

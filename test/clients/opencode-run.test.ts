@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { opencodeRun } from '../../src/clients/runs/opencode-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
-import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
+import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/core/runs/permissions.ts';
 import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { NO_ROUTE } from './routes/route-of.ts';
@@ -123,6 +123,32 @@ describe('command()', () => {
     const { keeps, env } = command({});
     expect(keeps).toEqual(['opencode-sessions']);
     expect(env.OPENCODE_DB).toBe('/home/dev/turn/opencode-sessions/opencode.db');
+  });
+});
+
+describe('the permissions', () => {
+  const bash = (changes: Partial<Permissions>) =>
+    permissions({ permissions: { ...ASKS_FIRST, ...changes } }).bash as unknown;
+
+  test('allow a command by its rule, and no file that it writes into', () => {
+    expect(bash({ allow: ['exec(npm test:*)'] })).toEqual({
+      ...{ '?*': 'deny', 'npm test': 'allow', 'npm test *': 'allow', '*>*': 'deny' },
+    });
+  });
+  test('allow nothing by a rule that means more here than elsewhere', () => {
+    expect(bash({ allow: ['Bash(cat a?)', 'Bash(npm run *:*)'] })).toEqual({ '?*': 'deny', '*>*': 'deny' });
+  });
+  test('deny a command also behind a variable, another program, and by its path', () => {
+    expect(Object.keys(bash({ mode: 'all', deny: ['Bash(rm:*)'] }) as object)).toEqual([
+      ...['?*', 'rm', '* rm', '*/rm', 'rm *', '* rm *', '*/rm *'],
+    ]);
+  });
+  test('keep from being read what the client’s own rules keep', () => {
+    const { read, grep } = permissions({ permissions: { ...ASKS_FIRST, deny: ['read(*.env)', 'grep'] } });
+    expect([read, grep] as unknown[]).toEqual([
+      { '*': 'allow', '*.env': 'deny' },
+      { '*': 'allow', '?*': 'deny' },
+    ]);
   });
 });
 

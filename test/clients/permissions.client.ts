@@ -87,6 +87,20 @@ const rows: [title: string, Permissions, byRules: Done, byCodex: Done][] = [
   ['no file that is forbidden', { ...ASKS_NEVER, deny: ['Edit', 'Bash'] }, NOTHING, NOTHING],
 ];
 
+/** Each of the commands would leave the file. Codex has no rules for commands. */
+const forms: [title: string, Permissions, commands: readonly string[]][] = [
+  [
+    'lets no file be written with a command that a rule allows, nor another command run with it',
+    made({ allow: ['exec(echo:*)'] }),
+    ['echo x > made', 'echo $(touch made)', 'echo `touch made`', 'echo x | tee made', 'echo x\ntouch made'],
+  ],
+  [
+    'keeps back what is forbidden behind whatever stands before it',
+    { ...ASKS_NEVER, deny: ['exec(touch:*)'] },
+    ['echo x; touch made', 'X=1 touch made', 'command touch made', '/usr/bin/touch made', '(touch made)'],
+  ],
+];
+
 for (const name of CLIENT_NAMES) {
   suite(name, () => {
     const { model, write, command } = DIALECTS[name];
@@ -97,6 +111,24 @@ for (const name of CLIENT_NAMES) {
       mkdirSync(inProject(''), { recursive: true });
     });
     afterAll(() => workspace.remove());
+
+    for (const [title, permissions, commands] of forms) {
+      test.skipIf(name === 'codex')(title, async () => {
+        rmSync(inProject('made'), { force: true });
+        const { conclusion } = await runTurn(workspace, runClient(name), {
+          model,
+          permissions,
+          script: (_request, index) => {
+            const one = commands[index];
+            return one === undefined
+              ? { kind: 'text', text: 'done' }
+              : { kind: 'calls', calls: [command(one)] };
+          },
+        });
+        expect(conclusion).toMatchObject({ outcome: 'success', text: 'done' });
+        expect(existsSync(inProject('made'))).toBeFalse();
+      });
+    }
 
     for (const [title, permissions, byRules, byCodex] of rows) {
       test(`lets through ${title}`, async () => {

@@ -81,6 +81,35 @@ describe('requesterPermissions()', () => {
       expect(of(world).mode).toBe('plan'),
     );
   });
+  test('goes by no field that a tool was called with, or has answered', () => {
+    const wide = { permissionMode: 'bypassPermissions' };
+    const call = { type: 'assistant', message: { content: [{ type: 'tool_use', input: wide }] } };
+    const result = { type: 'user', toolUseResult: wide };
+    const lines = [call, result].map((line) => `${JSON.stringify(line)}\n`).join('');
+    inWorld(transcript(prompt('plan') + lines), (world) => expect(of(world).mode).toBe('plan'));
+  });
+  test('goes by nothing before a line that is torn, in which another mode may stand', () => {
+    const torn = prompt('plan').slice(0, -4);
+    inWorld(transcript(prompt('bypassPermissions') + torn), (world) =>
+      expect(of(world).mode).toBe('default'),
+    );
+    inWorld(transcript(`${prompt('bypassPermissions')}${torn}${prompt('auto')}`), (world) =>
+      expect(of(world).mode).toBe('default'),
+    );
+  });
+  test('finds the session from wherever its shell has gone, with what the project forbids', () => {
+    const project = { 'project/.claude/settings.json': { permissions: { deny: ['Bash(git push:*)'] } } };
+    inWorld({ ...project, ...transcript(prompt('plan')) }, (world) => {
+      const cwd = `${world.requester().cwd}/src/deep`;
+      expect(of(world, NO_GRANTS, { cwd })).toEqual({ mode: 'plan', allow: [], deny: ['Bash(git push:*)'] });
+    });
+  });
+  test('leaves out in plan mode the rules that change files, and keeps the others', () => {
+    const own = settings({ allow: ['Edit', 'Write(src/**)', 'Bash(git log:*)'] });
+    inWorld({ ...own, ...transcript(prompt('plan')) }, (world) =>
+      expect(of(world).allow).toEqual(['Bash(git log:*)']),
+    );
+  });
   test('finds a mode that stands across two of the blocks in which it looks', () => {
     for (const padding of [262_100, 262_120, 262_144]) {
       const text = prompt('acceptEdits') + 'z'.repeat(padding);
@@ -94,7 +123,12 @@ describe('requesterPermissions()', () => {
       payload: { sandbox_policy: { type: 'workspace-write', network_access: false } },
     };
     const path = `.codex/sessions/2026/11/22/rollout-2026-11-22T20-36-03-${thread}.jsonl`;
-    inWorld({ [path]: `${JSON.stringify(turn)}\n` }, ({ world: plain, requester }) => {
+    const told = {
+      type: 'event_msg',
+      payload: { arguments: { sandbox_policy: { type: 'danger-full-access' } } },
+    };
+    const lines = [turn, told].map((line) => `${JSON.stringify(line)}\n`).join('');
+    inWorld({ [path]: lines }, ({ world: plain, requester }) => {
       const codex = requester({ client: 'codex', session: null });
       const world = { ...plain, env: { ...plain.env, CODEX_THREAD_ID: thread } };
       expect(requesterPermissions(codex, 'claude', NO_GRANTS, world).mode).toBe('edit');
@@ -128,8 +162,12 @@ describe('requesterPermissions()', () => {
     });
   });
   test('reads nothing of a configuration that cannot be understood', () => {
-    inWorld({ '.claude/settings.json': '{"permissions": {"allow": ["Bash"]' }, (world) =>
-      expect(of(world)).toEqual({ ...ASKS, mode: 'default' }),
-    );
+    const broken = { '.claude/settings.json': '{"permissions": {"allow": ["Bash"]' };
+    inWorld(broken, (world) => expect(of(world)).toEqual({ ...ASKS, mode: 'default' }));
+    const modes = { bypassPermissions: 'default', plan: 'plan' } as const;
+    for (const [name, mode] of Object.entries(modes))
+      inWorld({ ...broken, ...transcript(prompt(name)) }, (world) =>
+        expect(of(world)).toEqual({ ...ASKS, mode: mode as Permissions['mode'] }),
+      );
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { chmodSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { Turn } from '../../src/core/runs/turn.ts';
 import { changeRun, getRun } from '../../src/store/runs/runs.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
@@ -64,6 +66,24 @@ describe('sendToRun()', () => {
     });
     other.change({ sessionId: 'session-1' });
     expect(other.send('x')).toMatchObject({ status: 'accepted' });
+  });
+
+  test('refuses an agent whose rules the client of a run that a person started cannot keep to', async () => {
+    await using made = await bench();
+    const { home, requester, project } = made.runs;
+    home.put('bin/codex', '#!/bin/sh\n');
+    chmodSync(`${home.path}/bin/codex`, 0o700);
+    const world = { ...made.world, env: { ...made.world.env, PATH: `${home.path}/bin` } };
+    const own = accepted(spawnRun({ task: 'quick', client: 'codex' }, requester, world));
+    const agent = { ...requester, client: 'claude', session: 's-1' } as const;
+    const send = () => sendToRun(own.runId, 'go on', agent, made.world);
+    expect(send()).toMatchObject({ status: 'accepted' });
+    home.put(
+      `${relative(home.path, project)}/.claude/settings.json`,
+      '{"permissions":{"deny":["Bash(git push:*)"]}}',
+    );
+    expect(send()).toMatchObject({ status: 'forbidden', error: expect.stringContaining('Bash(git push:*)') });
+    expect(sendToRun(own.runId, 'go on', requester, made.world)).toMatchObject({ status: 'accepted' });
   });
 
   test('refuses a run whose files were put away', async () => {

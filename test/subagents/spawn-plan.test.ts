@@ -209,6 +209,11 @@ describe('the key of a spawn', () => {
     expect(new Set(requests.map(key)).size).toBe(requests.length);
   });
 
+  test('is another one where the requester may do more by now', () => {
+    const narrow = plan({}, {}, { permissionsOf: () => ({ mode: 'plan', allow: [], deny: [] }) });
+    expect(narrow.kind === 'planned' && narrow.spawnKey).not.toBe(key({}));
+  });
+
   test("is the caller's own when the call has a name", () => {
     expect(key({ idempotencyKey: 'one', task: 'a' })).toBe(key({ idempotencyKey: 'one', task: 'b' }));
     expect(key({ idempotencyKey: 'one' })).not.toBe(key({ idempotencyKey: 'two' }));

@@ -60,10 +60,13 @@ export function isTrusted(user: ClientUser): boolean {
   if (cwd === null) return false;
   const directory = agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? homeOf(user);
   const projects = readRecord(configIn(`${directory}/.claude.json`, user), 'projects');
-  const above = cwd
-    .split('/')
-    .map((_name, index, names) => names.slice(0, names.length - index).join('/') || '/');
-  return above.some((path) => readRecord(projects, path).hasTrustDialogAccepted === true);
+  return directoriesAbove(cwd).some((path) => readRecord(projects, path).hasTrustDialogAccepted === true);
+}
+
+/** The directory itself, and each above it. */
+export function directoriesAbove(path: string | null): string[] {
+  const names = path === null ? [] : path.split('/');
+  return names.map((_name, index) => names.slice(0, names.length - index).join('/') || '/');
 }
 
 function refuseProject(user: ClientUser): void {

@@ -83,7 +83,7 @@ function firstText(paths: readonly string[], { read }: ClientUser): string {
 }
 
 /** Whether the client has been told that it may believe the project; asked for nothing, it believes none. */
-function isTrusted(directory: string, user: ClientUser): boolean {
+export function isTrusted(directory: string, user: ClientUser): boolean {
   const { cwd } = user;
   if (cwd === null) return false;
   const rules = Object.entries(configIn(`${directory}/trustedFolders.json`, user));

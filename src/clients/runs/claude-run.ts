@@ -69,6 +69,8 @@ const DENIED: readonly string[] = [
 
 const SETTINGS_FILE = 'settings.json';
 const SERVERS_FILE = 'mcp.json';
+/** For all that edit. The mode for that would let commands through too, like `rm`. */
+const EDITS_HERE = ['Edit(./**)'];
 const EDITING = ['Edit', 'Write', 'NotebookEdit'];
 /** What a rule's tool is called here; one about paths has the same name for all that edit. */
 const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -152,7 +154,7 @@ function toolArgs(
 function modeOf(permissions: Permissions): string {
   if (permissions.mode === 'all') return 'dontAsk'; // With a rule for each tool.
   if (permissions.mode === 'auto') return 'auto';
-  return mayUse('edit', { ...permissions, deny: [] }) ? 'acceptEdits' : 'dontAsk';
+  return permissions.mode === 'edit' ? 'acceptEdits' : 'dontAsk';
 }
 
 /** In a file, as rules may quote what is nobody's business. */
@@ -161,14 +163,16 @@ function permissionSettings(permissions: Permissions, tools: readonly string[]):
   const isPlan = mode === 'plan' && !mayUse('edit', permissions);
   const isWhole = (rule: string) => parseRule(rule)?.calls === null;
   return {
-    allow: [...(mode === 'all' ? tools : []), ...allow.filter((rule) => !isBareEdit(rule)).flatMap(ownRules)],
+    allow: [
+      ...(mode === 'all' ? tools : []),
+      ...allow.flatMap((rule) => (isBareEdit(rule) ? EDITS_HERE : ownRules(rule))),
+    ],
     // A tool that is denied as a whole is not even offered, and nobody would learn that it was wanted.
     ask: [...(isPlan ? EDITING : []), ...deny.filter(isWhole).flatMap(ownRules)],
     deny: deny.filter((rule) => !isWhole(rule)).flatMap(ownRules),
   };
 }
 
-/** The mode is for that, which keeps to the directory. */
 function isBareEdit(text: string): boolean {
   const rule = parseRule(text);
   return rule?.tool === 'edit' && rule.calls === null;

@@ -4,9 +4,11 @@ import {
   commandStart,
   mayUse,
   type Permissions,
+  parseRules,
   pathRules,
 } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
+import { policyName } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { geminiPermissions } from '../permissions/gemini-permissions.ts';
 import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
@@ -232,9 +234,10 @@ const ANY_CALL = "argsPattern = '[{]'";
 function toolRules(tool: string, permissions: Permissions): string[] {
   const named = `toolName = "${tool}"`;
   if (tool === 'run_shell_command') return commandRulesOf(named, permissions);
-  const policyName = TOOLS.find(({ name }) => name === tool)?.policyName ?? 'read';
-  const isFree = policyName === 'read' || policyName === 'todo' || mayUse(policyName, permissions);
-  return isFree ? [rule([named], 'allow', 900)] : [rule([named, ANY_CALL], 'deny', 850)];
+  const kind = TOOLS.find(({ name }) => name === tool)?.policyName ?? 'read';
+  const isKept = parseRules(permissions.deny).some((rule) => rule.tool === policyName(tool));
+  const isFree = kind === 'read' || kind === 'todo' || mayUse(kind, permissions);
+  return isFree && !isKept ? [rule([named], 'allow', 900)] : [rule([named, ANY_CALL], 'deny', 850)];
 }
 
 /** A rule that the client has no form for does not widen what may be run; one that denies keeps all commands back. */
@@ -247,8 +250,13 @@ function commandRulesOf(named: string, permissions: Permissions): string[] {
   const denied = deny.map(starting);
   const isKnown = denied.every((lines) => lines.length > 0);
   const anyCommand = [`argsPattern = '"command":'`, 'allowRedirection = true'];
+  // Also behind a variable that is set for it, behind another program, and by its path.
+  const behind = deny.flatMap((calls) => {
+    const words = RegExp.escape(JSON.stringify(commandStart(calls) ?? '').slice(1, -1));
+    return `argsPattern = ${JSON.stringify(`"command":".*[ /]${words}[ "\\\\]`)}`;
+  });
   return [
-    ...denied.flatMap((lines) => lines.map((line) => rule([named, line], 'deny', 950))),
+    ...[...denied.flat(), ...behind].map((line) => rule([named, line], 'deny', 950)),
     ...(isKnown ? allow.flatMap(starting).map((line) => rule([named, line], 'allow', 900)) : []),
     others && isKnown ? rule([named, ...anyCommand], 'allow', 900) : rule([named, ANY_CALL], 'deny', 850),
   ];

@@ -4,6 +4,7 @@ import {
   commandStart,
   mayUse,
   type Permissions,
+  parseRules,
   pathRules,
 } from '../../core/runs/permissions.ts';
 import type { Thinking } from '../../core/runs/run.ts';
@@ -165,8 +166,19 @@ const EVERY_CALL = { '?*': 'deny' };
 /** The client keeps long outputs there, for its model to read on. */
 const OUTSIDE = { ...EVERY_CALL, '*/opencode/tool-output/*': 'allow' };
 
+const READING = ['glob', 'grep', 'list', 'read'];
+
+/** By the client's own rules for the tool; those of other clients are gaps. */
+function keptFromReading(name: string, { deny }: Permissions): string[] {
+  return parseRules(deny).flatMap(({ tool, calls }) => (tool === name ? [calls ?? '?*'] : []));
+}
+
 function keptBack(name: string, permissions: Permissions): [string, unknown][] {
   if (name === 'bash') return [[name, commandPatterns(permissions)]];
+  if (READING.includes(name)) {
+    const kept = keptFromReading(name, permissions);
+    return kept.length === 0 ? [] : [[name, { '*': 'allow', ...all(kept, 'deny') }]];
+  }
   if (name === 'edit') return mayUse('edit', permissions) ? [] : [[name, EVERY_CALL]];
   if (name === 'webfetch') return mayUse('web_fetch', permissions) ? [] : [[name, 'deny']];
   if (name === 'websearch') return mayUse('web_search', permissions) ? [] : [[name, 'deny']];
@@ -176,15 +188,26 @@ function keptBack(name: string, permissions: Permissions): [string, unknown][] {
 function commandPatterns(permissions: Permissions): 'allow' | Readonly<Record<string, string>> {
   const { others, allow, deny } = commandRules(permissions);
   if (others && deny.length === 0) return 'allow';
-  const patterns = (calls: string) => {
-    const start = commandStart(calls);
-    return start === undefined ? [calls] : [start, `${start} *`];
-  };
   return {
     '?*': others ? 'allow' : 'deny',
-    ...all(allow.flatMap(patterns), 'allow'),
-    ...all(deny.flatMap(patterns), 'deny'),
+    ...all(allow.flatMap(allowedPatterns), 'allow'),
+    ...(others ? {} : { '*>*': 'deny' }), // Who may run a command may not write into any file with it.
+    ...all(deny.flatMap(deniedPatterns), 'deny'),
   };
+}
+
+/** A rule of another form, or with what only here stands for any letter, does not widen what may be run. */
+function allowedPatterns(calls: string): string[] {
+  const start = commandStart(calls);
+  if (/\?|\*:\*$/.test(calls)) return [];
+  return start === undefined ? [calls] : [start, `${start} *`];
+}
+
+/** Also behind a variable that is set for it, behind another program, and by its path. */
+function deniedPatterns(calls: string): string[] {
+  const start = commandStart(calls);
+  const patterns = start === undefined ? [calls.replace(/:\*$/, '*')] : [start, `${start} *`];
+  return patterns.flatMap((pattern) => [pattern, `* ${pattern}`, `*/${pattern}`]);
 }
 
 function all(names: readonly string[], action: 'allow' | 'deny'): Readonly<Record<string, string>> {

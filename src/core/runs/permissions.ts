@@ -31,7 +31,7 @@ export type Rule = { readonly tool: string; readonly calls: string | null };
 
 /** Commands of a client with a sandbox may reach the network. No tool, but a rule as for one. */
 export const NETWORK = 'network';
-const RULE = /^\s*([^()\s]+?)\s*(?:\(\s*(.*?)\s*\))?\s*$/s;
+const RULE = /^\s*([^()\s]+?)\s*(?:\(\s*(\S.*?)\s*\))?\s*$/s;
 const READING = ['read', 'grep', 'glob', 'list'];
 const WRITING = ['write', 'edit', 'apply_patch', 'notebookedit'];
 
@@ -42,7 +42,7 @@ export function parseRule(text: string): Rule | undefined {
   const tool = policyName(name);
   return {
     tool: WRITING.includes(tool) ? 'edit' : tool,
-    calls: calls === undefined || calls === '' || calls === '*' ? null : calls,
+    calls: calls === undefined || calls === '*' ? null : calls,
   };
 }
 
@@ -100,7 +100,7 @@ export function commandStart(calls: string): string | undefined {
   return start === undefined || start.includes('*') ? undefined : start;
 }
 
-/** What both let through. A message to a run may come from somebody who may do less than who started it. */
+/** What both let through. */
 export function narrower(one: Permissions, other: Permissions): Permissions {
   const rank = ({ mode }: Permissions) => PERMISSION_MODES.indexOf(mode);
   const mode = rank(one) <= rank(other) ? one.mode : other.mode;
@@ -114,6 +114,23 @@ export function narrower(one: Permissions, other: Permissions): Permissions {
     mode,
     allow: [...new Set([...within(one.allow, other), ...within(other.allow, one)])],
     deny: [...new Set([...one.deny, ...other.deny])],
+  };
+}
+
+/** What a turn may do: a message may come from somebody who may do less than who started the run. */
+export function turnPermissions(
+  run: { readonly permissions: Permissions },
+  turn: { readonly permissions: Permissions | null },
+): Permissions {
+  return turn.permissions === null ? run.permissions : narrower(run.permissions, turn.permissions);
+}
+
+/** The permissions without what changes files by anything but a command. */
+export function withoutEditing({ mode, allow, deny }: Permissions): Permissions {
+  return {
+    mode: mode === 'edit' || mode === 'auto' ? 'default' : mode,
+    allow: allow.filter((text) => parseRule(text)?.tool !== 'edit'),
+    deny,
   };
 }
 
@@ -157,9 +174,16 @@ function isKnownTool(tool: string): boolean {
   return KNOWN.includes(tool);
 }
 
-/** The grants in a list with commas, which may stand in brackets too. */
+/** The grants in a list with commas, which may stand in brackets too. Every other letter stays, so that none is lost. */
 export function splitGrants(text: string): string[] {
-  const parts = text.match(/(?:[^,()]|\([^()]*\))+/g) ?? [];
+  const parts = [''];
+  let depth = 0;
+  for (const letter of text) {
+    if (letter === '(') depth++;
+    else if (letter === ')') depth--;
+    if (letter === ',' && depth <= 0) parts.push('');
+    else parts.push(`${parts.pop()}${letter}`);
+  }
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 

@@ -80,7 +80,7 @@ export function readTurn(row: Row): Turn {
     kind: String(row.kind) as TurnKind,
     announces: numberIn(row.announces),
     message: String(row.message),
-    permissions: row.permissions === null ? null : readPermissions(json(row.permissions)),
+    permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
     startedAtMs: numberIn(row.started_at),
     endedAtMs: numberIn(row.ended_at),
     deadlineAtMs: numberIn(row.deadline_at),

@@ -60,7 +60,7 @@ function openForReading(paths: StatePaths): Sqlite | undefined {
   return openToRead(paths.runsDatabase, BUSY_TIMEOUT_MS, (sqlite) => {
     const version = schemaVersion(sqlite);
     refuseNewer(version, paths);
-    if (version === RUNS_SCHEMA_VERSION) return sqlite;
+    if (version > 0) return sqlite; // What a later version adds is read as unknown in an earlier one.
     sqlite.close();
     return undefined;
   });

@@ -7,7 +7,7 @@ import { addUsage } from '../../clients/runs/reading.ts';
 import type { TurnSession } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
 import { reasonOf } from '../../core/guards.ts';
-import { narrower } from '../../core/runs/permissions.ts';
+import { turnPermissions } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
 import type { Turn } from '../../core/runs/turn.ts';
@@ -63,7 +63,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
     route: routed.route,
     thinking: run.thinking,
     policy: run.policy,
-    permissions: turn.permissions === null ? run.permissions : narrower(run.permissions, turn.permissions),
+    permissions: turnPermissions(run, turn),
     tools: turn.kind === 'announce' ? 'none' : 'policy',
     budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
     cwd: run.cwd,

@@ -1,4 +1,5 @@
 import type { AgentEvent, Conclusion } from '../../clients/runs/run-client.ts';
+import { turnPermissions } from '../../core/runs/permissions.ts';
 import { priced } from '../../core/runs/price.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Turn } from '../../core/runs/turn.ts';
@@ -38,7 +39,7 @@ export class TurnEffects implements WatchEffects {
     this.#run = run;
     this.#supervision = supervision;
     this.#failures = newFailureRecorder(run, supervision.world.paths);
-    this.#refused = new RefusedCalls(run);
+    this.#refused = new RefusedCalls({ ...run, permissions: turnPermissions(run, row.turn) });
   }
 
   /** The run with what became known of it. */

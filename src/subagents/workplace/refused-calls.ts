@@ -1,14 +1,18 @@
 import type { AgentEvent } from '../../clients/runs/run-client.ts';
 import type { Json } from '../../core/guards.ts';
+import { redactSecrets } from '../../core/redact.ts';
 import {
   commandStart,
+  grantProblem,
   looksOnly,
+  mayUse,
   type PermissionMode,
   parseRule,
+  parseRules,
   ruleText,
 } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
-import { isToolAllowed } from '../../core/runs/tool-policy.ts';
+import { isToolAllowed, type ToolName } from '../../core/runs/tool-policy.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { hookCalls, isRefused } from './hook-tool.ts';
 import { withShortTexts } from './tool-failures.ts';
@@ -23,14 +27,20 @@ const OPEN_CALLS_MAX = 256;
 const REFUSED_MAX = 50;
 const NAMED_MAX = 3;
 const SHOWN_LENGTH_MAX = 60;
+/** Parts of `read`, which is what can be granted. */
+const READING = ['glob', 'grep', 'list', 'view_image'];
 /** A program and its subcommand. */
 const COMMAND_START = /^[\w./-]+(?: [a-z][\w:-]*)?(?= |$)/;
 /** What makes one of several commands, or of something else than its words. */
 const COMPOUND = /[;&|<>`$(){}\n]/;
 
 type Call = { readonly tool: string; readonly input: Json };
-/** What was wanted, and the rule that would have allowed it, or that forbids it. */
-type Refused = { readonly words: string; readonly rule: string; readonly isForbidden: boolean };
+/** What was wanted. `rule`: would have allowed it, or forbids it; `never`: the client lets no run do it. */
+type Refused = {
+  readonly words: string;
+  readonly rule: string;
+  readonly kind: 'missing' | 'forbidden' | 'never';
+};
 
 export class RefusedCalls {
   readonly #run: Run;
@@ -61,14 +71,16 @@ export class RefusedCalls {
     if (refused.length > 0) return [note(refused, permitted, this.#run)];
     const isSilent = client === 'codex' && looksOnly(policy, permissions);
     return isSilent
-      ? [note([{ words: 'changing files', rule: 'edit', isForbidden: false }], permitted, this.#run)]
+      ? [note([{ words: 'changing files', rule: 'edit', kind: 'missing' }], permitted, this.#run)]
       : [];
   }
 
   #note(id: string, known: string, { tool, input }: Call): void {
-    const rule = forbidding(known, input, this.#run);
-    const one = wanted(known, tool, input);
-    this.#refused.set(id, { ...one, rule: rule ?? one.rule, isForbidden: rule !== undefined });
+    const forbids = forbidding(known, input, this.#run);
+    const { words, rule } = wanted(known, tool, input);
+    const isGrantable = isMissing(rule, this.#run);
+    const kind = forbids !== undefined ? 'forbidden' : isGrantable ? 'missing' : 'never';
+    this.#refused.set(id, { words, rule: forbids ?? rule, kind });
   }
 
   #refuse(id: string): void {
@@ -81,14 +93,25 @@ export class RefusedCalls {
   }
 }
 
-function wanted(rule: string, tool: string, input: Json): Omit<Refused, 'isForbidden'> {
-  const what = [input.command, input.file_path, input.url, input.query].find(
+function wanted(known: string, tool: string, input: Json): Omit<Refused, 'kind'> {
+  const said = [input.command, input.file_path, input.url, input.query].find(
     (one) => typeof one === 'string',
   );
-  const shown = what === undefined ? tool : `${tool} ${cutText(oneLine(String(what)), SHOWN_LENGTH_MAX)}`;
-  if (rule !== 'exec' || typeof input.command !== 'string') return { words: shown, rule };
-  const start = COMPOUND.test(input.command) ? undefined : COMMAND_START.exec(input.command.trim())?.[0];
+  const what = redactSecrets(String(said ?? '')).trim();
+  const words = cutText(oneLine(what), SHOWN_LENGTH_MAX);
+  const shown = words === '' ? tool : `${tool} ${words}`;
+  const rule = READING.includes(known) ? 'read' : known;
+  if (rule !== 'exec') return { words: shown, rule };
+  const start = COMPOUND.test(what) ? undefined : COMMAND_START.exec(what)?.[0];
   return { words: shown, rule: ruleText({ tool: rule, calls: start === undefined ? null : `${start}:*` }) };
+}
+
+/** Whether the rule is one that can be granted, and has not been. All but one client let every run read where it works. */
+function isMissing(text: string, { client, permissions }: Run): boolean {
+  const tool = parseRule(text)?.tool;
+  if (grantProblem(text) !== undefined || (tool === 'read' && client !== 'claude')) return false;
+  const isGranted = parseRules(permissions.allow).some((rule) => ruleText(rule) === text);
+  return !isGranted && !mayUse(tool as ToolName, { ...permissions, deny: [] });
 }
 
 /** The rule because of which no grant would help, as far as that can be told from the outside. */
@@ -104,19 +127,22 @@ function forbidding(tool: string, input: Json, { permissions }: Run): string | u
 }
 
 function note(refused: readonly Refused[], permitted: readonly string[], { permissions }: Run): string {
-  const words = [...new Set(refused.map((one) => one.words))];
-  const more = words.length > NAMED_MAX ? ` and ${words.length - NAMED_MAX} more` : '';
-  const rulesOf = (isForbidden: boolean) => [
-    ...new Set(refused.flatMap((one) => (one.isForbidden === isForbidden ? [one.rule] : []))),
+  const of = (kind: Refused['kind'], part: 'words' | 'rule') => [
+    ...new Set(refused.flatMap((one) => (one.kind === kind ? [one[part]] : []))),
   ];
-  const [missing, forbidding] = [rulesOf(false), rulesOf(true)];
+  const words = [...new Set(refused.map((one) => one.words))];
+  const [missing, forbidding, never] = [of('missing', 'rule'), of('forbidden', 'rule'), of('never', 'words')];
   return [
-    `Not permitted in ${permissions.mode} mode: ${words.slice(0, NAMED_MAX).join(', ')}${more}.`,
+    `Not permitted in ${permissions.mode} mode: ${some(words)}.`,
     ...(missing.length === 0 ? [] : [advice(missing, permitted, permissions.mode)]),
-    ...(forbidding.length === 0
-      ? []
-      : [`The user's own settings forbid or ask about: ${forbidding.slice(0, NAMED_MAX).join(', ')}.`]),
+    ...(forbidding.length === 0 ? [] : [`The user's own settings forbid or ask about: ${some(forbidding)}.`]),
+    ...(never.length === 0 ? [] : [`No permission allows here: ${some(never)}.`]),
   ].join(' ');
+}
+
+function some(words: readonly string[]): string {
+  const more = words.length > NAMED_MAX ? ` and ${words.length - NAMED_MAX} more` : '';
+  return `${words.slice(0, NAMED_MAX).join(', ')}${more}`;
 }
 
 function advice(rules: readonly string[], permitted: readonly string[], mode: PermissionMode): string {
@@ -124,6 +150,12 @@ function advice(rules: readonly string[], permitted: readonly string[], mode: Pe
   const bySetting =
     mode === 'plan'
       ? ''
-      : `the user sets tools.subagents.allow (self-generation config set tools.subagents.allow '${setting}'), or `;
-  return `To allow it, ${bySetting}the user starts it with "subagents spawn --permissions ${rules.join(',')}".`;
+      : `the user sets tools.subagents.allow (self-generation config set tools.subagents.allow ${inShell(setting)}), or `;
+  const grants = inShell(rules.join(','));
+  return `To allow it, ${bySetting}the user starts it with "self-generation subagents spawn --permissions ${grants} …".`;
+}
+
+/** A word as a shell takes it, whatever is in it. */
+function inShell(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -60,6 +60,34 @@ const rows: [ClientName, string, Files, Permissions][] = [
     { 'app/.claude/settings.local.json': PROJECT_RULES, '~/.claude.json': TRUSTED },
     { mode: 'edit', allow: ['Bash(make:*)'], deny: ['Read(./.env)', 'Bash(git push:*)'] },
   ],
+  [
+    'claude',
+    'allows nothing by a name that the client does not know, or that means less than ours',
+    {
+      '~/.claude/settings.json': claude({
+        allow: ['*', 'bash', 'shell', 'exec(ls:*)', 'NotebookEdit', 'Bash(ls:*)', 'Read(~/x)'],
+      }),
+    },
+    { mode: 'default', allow: ['Bash(ls:*)', 'Read(~/x)'], deny: [] },
+  ],
+  [
+    'claude',
+    'keeps in a directory what is forbidden above it, and believes nothing of there',
+    {
+      '~/.claude.json': TRUSTED,
+      '/srv/.claude/settings.json': {},
+      '/home/.claude/settings.json': PROJECT_RULES,
+    },
+    { mode: 'default', allow: [], deny: ['Read(./.env)', 'Bash(git push:*)'] },
+  ],
+  [
+    'codex',
+    'looks only where it asks about whatever is more',
+    {
+      '~/.codex/config.toml': `approval_policy = "untrusted"\n[projects."${PROJECT}"]\ntrust_level = "trusted"\n`,
+    },
+    { mode: 'default', allow: ['web_search'], deny: [] },
+  ],
   ['codex', 'looks, and may search the web', {}, { mode: 'default', allow: ['web_search'], deny: [] }],
   [
     'codex',
@@ -87,6 +115,7 @@ const rows: [ClientName, string, Files, Permissions][] = [
     'gemini',
     'takes the mode and the tools that are allowed and excluded',
     {
+      '~/.gemini/trustedFolders.json': { [PROJECT]: 'TRUST_FOLDER' },
       '~/.gemini/settings.json': {
         general: { defaultApprovalMode: 'auto_edit' },
         tools: { allowed: ['run_shell_command(git)', 'web_fetch'], exclude: ['run_shell_command(rm -rf)'] },
@@ -97,6 +126,17 @@ const rows: [ClientName, string, Files, Permissions][] = [
       allow: ['web_search', 'run_shell_command(git:*)', 'web_fetch'],
       deny: ['run_shell_command(rm -rf:*)'],
     },
+  ],
+  [
+    'gemini',
+    'asks in a folder that is not trusted, and has only the tools of a list',
+    {
+      '~/.gemini/settings.json': {
+        general: { defaultApprovalMode: 'auto_edit' },
+        tools: { core: ['read_file', 'run_shell_command(git)'] },
+      },
+    },
+    { mode: 'default', allow: ['web_search'], deny: ['edit', 'web_fetch', 'web_search'] },
   ],
   ['opencode', 'may do everything where nothing is said', {}, { mode: 'all', allow: [], deny: [] }],
   [
@@ -122,6 +162,28 @@ const rows: [ClientName, string, Files, Permissions][] = [
       },
     },
     { mode: 'default', allow: ['edit', 'bash', 'webfetch', 'websearch'], deny: ['bash(git push *)'] },
+  ],
+  [
+    'opencode',
+    'goes by no rule that stands before one for every call, and keeps what may not be read',
+    {
+      '~/.config/opencode/opencode.json': {
+        permission: { bash: { 'rm *': 'allow', '*': 'ask' }, read: { '*': 'allow', '*.env': 'ask' } },
+      },
+    },
+    { mode: 'default', allow: ['edit', 'webfetch', 'websearch'], deny: ['read(*.env)'] },
+  ],
+  [
+    'opencode',
+    'takes the rules of the agent that it would use before the general ones, in whatever form',
+    {
+      '~/.config/opencode/opencode.json': {
+        permission: 'allow',
+        default_agent: 'careful',
+        agent: { careful: { tools: { write: false }, permission: { bash: 'ask' } } },
+      },
+    },
+    { mode: 'default', allow: ['webfetch', 'websearch'], deny: ['edit'] },
   ],
   [
     'opencode',

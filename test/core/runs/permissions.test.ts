@@ -110,10 +110,16 @@ test('splitGrants() leaves commas in brackets alone', () => {
   ]);
 });
 
+test('splitGrants() grants nothing for a bracket too many or too few', () => {
+  for (const text of ['exec(', 'exec)', 'exec((', 'edit,exec(npm test', 'exec(a),exec(', ')exec'])
+    expect(splitGrants(text).some((one) => grantProblem(one) !== undefined)).toBeTrue();
+  expect(splitGrants('exec(echo (a, (b)):*),edit')).toEqual(['exec(echo (a, (b)):*)', 'edit']);
+});
+
 test('grantProblem() knows what can be granted', () => {
   const good = ['edit', 'all', 'Bash(npm test:*)', 'exec', 'network', 'WebFetch', 'read', 'web_search'];
   expect(good.map(grantProblem)).toEqual(good.map(() => undefined));
-  for (const bad of ['everything', 'editt', '', 'Bash(', '*', 'sessions_spawn', 'еdit'])
+  for (const bad of ['everything', 'editt', '', 'Bash(', 'exec()', '*', 'sessions_spawn', 'еdit'])
     expect(grantProblem(bad)).toContain('is no permission');
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { openSqlite } from '#sqlite';
+import { ASKS_FIRST } from '../../../src/core/runs/permissions.ts';
 import { undelivered } from '../../../src/store/runs/outbox.ts';
 import { getRun, listRuns } from '../../../src/store/runs/runs.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/store/runs/runs-db.ts';
@@ -53,6 +54,18 @@ test('openRunsDb(), readRuns() and withRuns() refuse the database of a later ver
     expect(() => readRuns(paths, () => 'read')).toThrow(words);
     expect(() => withRuns(paths, () => 'written')).toThrow(words);
     expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
+  }));
+
+test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', () =>
+  inHome(({ db, paths }) => {
+    const { runId } = accepted(db);
+    for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
+    db.exec('PRAGMA user_version = 1');
+    const asks = { run: { permissions: ASKS_FIRST }, turn: { permissions: null } };
+    expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
+    expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(2);
   }));
 
 test('readRuns() gives undefined where there is no database, or only the beginning of one, and makes none', () =>

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import type { AgentEvent } from '../../../src/clients/runs/run-client.ts';
 import type { ClientName } from '../../../src/core/client-name.ts';
 import type { Json } from '../../../src/core/guards.ts';
-import { ASKS_FIRST, type Permissions } from '../../../src/core/runs/permissions.ts';
+import {
+  ASKS_FIRST,
+  grantProblem,
+  type Permissions,
+  splitGrants,
+} from '../../../src/core/runs/permissions.ts';
 import type { Run } from '../../../src/core/runs/run.ts';
 import { RefusedCalls } from '../../../src/subagents/workplace/refused-calls.ts';
 import { madeRun } from '../../support/made-run.ts';
@@ -44,7 +49,7 @@ describe('RefusedCalls', () => {
     expect(note).toBe(
       'Not permitted in default mode: Edit src/a.ts, Bash npm test --ci. To allow it, the user sets tools.subagents.allow ' +
         `(self-generation config set tools.subagents.allow '["edit","exec(npm test:*)"]'), or the user starts it with ` +
-        '"subagents spawn --permissions edit,exec(npm test:*)".',
+        `"self-generation subagents spawn --permissions 'edit,exec(npm test:*)' …".`,
     );
   });
   test('promises nothing of a setting where a rule of the user’s forbids it', () => {
@@ -63,7 +68,7 @@ describe('RefusedCalls', () => {
   test('knows nothing that the setting would do in plan mode', () => {
     const permissions: Permissions = { mode: 'plan', allow: [], deny: [] };
     expect(notesOf([edit], { permissions })[0]).not.toContain('config set');
-    expect(notesOf([edit], { permissions })[0]).toContain('--permissions edit');
+    expect(notesOf([edit], { permissions })[0]).toContain("--permissions 'edit'");
   });
   const clients: [ClientName, string, Json, string][] = [
     ['gemini', 'write_file', { file_path: 'a' }, 'Tool execution denied by policy.'],
@@ -72,6 +77,36 @@ describe('RefusedCalls', () => {
   for (const [client, tool, input, text] of clients)
     test(`understands how ${client} says it`, () =>
       expect(notesOf([[tool, input, text]], { client })[0]).toContain('Write a. To allow it'));
+  test('names commands that a shell takes as they stand, whatever the setting holds already', () => {
+    const [note = ''] = notesOf([edit, ['Bash', { command: 'make' }, 'event']], {}, ["exec(echo 'a b')"]);
+    const commands = [/\((self-generation config .+?)\), or/, /"(self-generation subagents .+) …"/];
+    const [setting, spawn] = commands.map((one) => {
+      const words = one.exec(note)?.[1]?.replace(/^self-generation/, 'printf "%s\\n"') ?? '';
+      return Bun.spawnSync(['sh', '-c', words]).stdout.toString().trimEnd().split('\n').at(-1);
+    });
+    expect(JSON.parse(setting ?? '')).toEqual(["exec(echo 'a b')", 'edit', 'exec(make:*)']);
+    expect(splitGrants(spawn ?? '').map(grantProblem)).toEqual([undefined, undefined]);
+  });
+  test('advises nothing that is granted already, that cannot be granted, or that would not help', () => {
+    const all: Permissions = { mode: 'all', allow: [], deny: [] };
+    const git: Call = ['Write', { file_path: '.git/config' }, 'event'];
+    expect(notesOf([git], { permissions: all })).toEqual([
+      'Not permitted in all mode: Write .git/config. No permission allows here: Write .git/config.',
+    ]);
+    const outside: Call = ['read_file', { file_path: '/etc/x' }, 'Tool execution denied by policy.'];
+    for (const [call, client] of [
+      [outside, 'gemini'],
+      [['mcp__files__get', {}, 'event'], 'claude'],
+    ] as const)
+      expect(notesOf([call as Call], { client })[0]).not.toContain('To allow it');
+    expect(notesOf([['Glob', { pattern: '/x/*' }, 'event']])[0]).toContain(`'["read"]'`);
+  });
+  test('quotes no secret', () => {
+    const secret = `sk-ant-api03-${'aB3'.repeat(30)}`;
+    const [note] = notesOf([['Bash', { command: `login ${secret}` }, 'event']]);
+    expect(note).toContain('Bash login [REDACTED');
+    expect(note).not.toContain(secret.slice(0, 20));
+  });
   test('names no more than three, and each once', () => {
     const calls = ['a', 'b', 'c', 'd', 'a'].map((file): Call => ['Edit', { file_path: file }, 'event']);
     expect(notesOf(calls)[0]).toContain('Edit a, Edit b, Edit c and 1 more. To');
