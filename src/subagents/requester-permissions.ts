@@ -45,6 +45,20 @@ export function requesterPermissions(
   const base = isPerson(requester, world)
     ? configured(client, requester, world)
     : agentPermissions(requester, world);
+  return withGrants(base, grants);
+}
+
+/** What a run may do at most upon this requester's message; null: as much as it may, since a person sends it. */
+export function senderPermissions(
+  requester: Requester,
+  ofSettings: readonly string[],
+  world: RunsWorld,
+): Permissions | null {
+  if (isPerson(requester, world)) return null;
+  return withGrants(agentPermissions(requester, world), { ofSettings, ofPerson: [] });
+}
+
+function withGrants(base: Permissions, grants: Grants): Permissions {
   const ofSettings = base.mode === 'plan' ? [] : grants.ofSettings;
   return withoutSecrets(granted(base, [...ofSettings, ...grants.ofPerson]));
 }

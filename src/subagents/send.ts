@@ -13,7 +13,7 @@ import type { Sqlite } from '../store/sqlite.ts';
 import { startSupervisors } from './advance.ts';
 import type { Refusal, RunsWorld, SendAnswer } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
-import { isPerson, requesterPermissions } from './requester-permissions.ts';
+import { senderPermissions } from './requester-permissions.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
@@ -43,16 +43,14 @@ export function sendToRun(
   if (config.kind === 'refused') return error(config.error);
   const { settings } = config;
   const nowMs = world.now().getTime();
+  // Files are read for it, so not while others wait for the database.
+  const permissions = senderPermissions(requester, settings.tools.permitted, world);
   return withRuns(world.paths, (db) => {
     const { answer, claimed } = db.transaction(() => {
       const own = ownRun(runId, requester, db);
       if (own.kind === 'refused') return { answer: own.refusal, claimed: [] };
       const refusal = sendRefusal(own, settings, db);
       if (refusal !== undefined) return { answer: refusal, claimed: [] };
-      const grants = { ofSettings: settings.tools.permitted, ofPerson: [] };
-      const permissions = isPerson(requester, world)
-        ? null
-        : requesterPermissions(requester, own.run.client, grants, world);
       const client = runClient(own.run.client);
       const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
       if (gaps.length > 0 && settings.tools.isStrict) {

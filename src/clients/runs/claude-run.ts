@@ -14,8 +14,9 @@ import { serverTools } from './server-tools.ts';
  *
  * Only the tools of a list are offered, so a denied one is not there, nor is what later releases bring. What a turn may do
  * beyond looking around in its directory stands in rules, and what no rule allows is refused without a question (`dontAsk`,
- * or the mode that lets files be edited; no mode that skips permissions, which root must not have). Some things are refused to every child: writing in `.git`, `.claude` and the like by anything but
- * git itself, `rm -rf ./*`, a command that ends in `&`. A policy is about tools: what a command does is not looked at.
+ * or the mode that lets files be edited; no mode that skips permissions, which root must not have). Some things are refused
+ * to every child: writing in `.git`, `.claude` and the like by anything but git itself, `rm -rf ./*`, a command that ends in
+ * `&`. A policy is about tools: what a command does is not looked at.
  *
  * Of the user's settings the login is wanted (`apiKeyHelper`, `env`), so they are read; safe mode leaves out what else they
  * bring. It leaves out our own server too, so a child that has one runs without it: hooks, servers, commands and styles are

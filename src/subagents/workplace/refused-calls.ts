@@ -15,15 +15,13 @@ import type { Run } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolName } from '../../core/runs/tool-policy.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { hookCalls, isRefused } from './hook-tool.ts';
-import { withShortTexts } from './tool-failures.ts';
+import { OpenCalls } from './tool-failures.ts';
 
 /**
  * What a run was not let do, for who asked for it: nobody can be asked, so the call was refused, and what would have let it
  * through is a setting.
  */
 
-/** Calls that have not ended, of which the oldest is forgotten. */
-const OPEN_CALLS_MAX = 256;
 const REFUSED_MAX = 50;
 const NAMED_MAX = 3;
 const SHOWN_LENGTH_MAX = 60;
@@ -44,7 +42,7 @@ type Refused = {
 
 export class RefusedCalls {
   readonly #run: Run;
-  readonly #open = new Map<string, Call>();
+  readonly #open = new OpenCalls();
   readonly #refused = new Map<string, Refused>();
 
   constructor(run: Run) {
@@ -54,8 +52,7 @@ export class RefusedCalls {
   /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.set(event.id, { tool: event.tool, input: withShortTexts(event.input) });
-      if (this.#open.size > OPEN_CALLS_MAX) this.#open.delete(this.#open.keys().next().value ?? '');
+      this.#open.add(event);
     } else if (event.kind === 'refused') {
       if (event.id !== null) this.#refuse(event.id);
     } else if (event.kind === 'tool-result') {

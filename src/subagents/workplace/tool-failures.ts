@@ -57,6 +57,24 @@ export function newFailureRecorder(run: Run, paths: StatePaths): FailureRecorder
 
 type OpenCall = { readonly tool: string; readonly input: Json };
 
+/** Calls that have not ended, without what is too long of them, by their ids. */
+export class OpenCalls {
+  readonly #calls = new Map<string, OpenCall>();
+
+  add({ id, tool, input }: Extract<AgentEvent, { kind: 'tool-call' }>): void {
+    this.#calls.set(id, { tool, input: withShortTexts(input) });
+    if (this.#calls.size > OPEN_CALLS_MAX) this.#calls.delete(this.#calls.keys().next().value ?? '');
+  }
+
+  get(id: string): OpenCall | undefined {
+    return this.#calls.get(id);
+  }
+
+  delete(id: string): void {
+    this.#calls.delete(id);
+  }
+}
+
 /** A call that has ended. It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
 type EndedCall = OpenCall & {
   readonly id: string;
@@ -68,7 +86,7 @@ type EndedCall = OpenCall & {
 class Recorder {
   readonly #run: Run;
   readonly #paths: StatePaths;
-  readonly #open = new Map<string, OpenCall>();
+  readonly #open = new OpenCalls();
   #config: Config | undefined;
   #project: Project | undefined;
   readonly #pending: EndedCall[] = [];
@@ -81,8 +99,7 @@ class Recorder {
 
   observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.set(event.id, { tool: event.tool, input: withShortTexts(event.input) });
-      if (this.#open.size > OPEN_CALLS_MAX) this.#open.delete(this.#open.keys().next().value ?? '');
+      this.#open.add(event);
     } else if (event.kind === 'tool-result') {
       const { id, isError } = event;
       const call = this.#open.get(id) ?? { tool: event.tool ?? '', input: {} };
@@ -215,8 +232,7 @@ function withWorktree(project: Project, { id }: Run, { worktrees }: StatePaths):
   return { ...project, spellings: [...new Set([...project.spellings, ...own])] };
 }
 
-/** A call's input without what is too long to be looked at. */
-export function withShortTexts(input: Json): Json {
+function withShortTexts(input: Json): Json {
   const short = (value: unknown) => (typeof value === 'string' ? cutText(value, TEXT_LENGTH_MAX) : value);
   return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, short(value)]));
 }
