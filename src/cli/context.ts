@@ -8,6 +8,8 @@ export type CliContext = {
   readonly env: Environment;
   readonly platform: string;
   readonly stdout: (text: string) => void;
+  /** Resolves when all of that is written; false if standard output could not be written. */
+  readonly written: () => Promise<boolean>;
   readonly stderr: (text: string) => void;
   /** Replaces the line of progress on a terminal, nowhere else; an empty text removes it. */
   readonly progress: (text: string) => void;
@@ -34,6 +36,10 @@ export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_NOT_FOUND = 3;
 export const EXIT_LIMIT = 5;
+/** Of a run that was waited for: its time was over, it was stopped, or it goes on. */
+export const EXIT_TIMED_OUT = 6;
+export const EXIT_STOPPED = 7;
+export const EXIT_GOES_ON = 8;
 
 /** A failure has to say what failed, why, and what to do. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';

@@ -32,25 +32,42 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
 /** The commands for a person. Gives the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
   becomeLongLived();
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', passOverBrokenPipe);
+  // What cannot be written is noted where it is written, and there is nowhere to say of standard error that it cannot.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let exitCode = 0;
-  const context = processContext((code) => {
+  const output = watchedOutput();
+  const context = processContext(output, (code) => {
     exitCode = code;
   });
   try {
     await program(context).parseAsync([...words], { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) return exitCode;
-    const message = reasonOf(error);
-    context.stderr(`error: ${message}\n`);
-    return EXIT_FAILED;
+    if (!(error instanceof CommanderError)) {
+      context.stderr(`error: ${reasonOf(error)}\n`);
+      exitCode = EXIT_FAILED;
+    }
   }
-  return exitCode;
+  const failure = await output.failure();
+  // `doctor | head` closes the pipe early: what is left to say has no reader, and that is no failure.
+  if (failure === undefined || failure.code === 'EPIPE') return exitCode;
+  const advice = 'Run the command again with an output that can be written';
+  context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
+  return EXIT_FAILED;
 }
 
-/** `doctor | head` closes the pipe early: what is left to say has no reader, and that is no failure. */
-function passOverBrokenPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+/** Standard output, and the first failure of all that was written to it. */
+function watchedOutput() {
+  let failure: NodeJS.ErrnoException | undefined;
+  let last = Promise.resolve();
+  const write = (text: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    process.stdout.write(text, (error) => {
+      failure ??= error ?? undefined;
+      resolve();
+    });
+  };
+  return { write, failure: () => last.then(() => failure) };
 }
 
 /** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
@@ -76,12 +93,16 @@ function program(context: CliContext) {
   return root;
 }
 
-function processContext(setExitCode: (code: number) => void): CliContext {
+function processContext(
+  output: ReturnType<typeof watchedOutput>,
+  setExitCode: (code: number) => void,
+): CliContext {
   const { env, stdout, stderr } = process;
   return {
     env,
     platform: process.platform,
-    stdout: (text) => void stdout.write(text),
+    stdout: output.write,
+    written: async () => (await output.failure()) === undefined,
     stderr: (text) =>
       void stderr.write(wantsColour(env, stderr.isTTY === true) ? text : stripVTControlCharacters(text)),
     progress: (text) => {

@@ -34,6 +34,7 @@ export async function callHere(
     env: {},
     platform: 'linux',
     stdout: (text) => void stdout.push(text),
+    written: async () => true,
     stderr: (text) => void stderr.push(text),
     progress: () => {},
     executablePath: BINARY,

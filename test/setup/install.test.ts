@@ -414,6 +414,7 @@ describe('installCommand()', () => {
       isInteractive: false,
       confirm: async () => false,
       cwd: root,
+      written: async () => true,
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),
       progress: () => {},

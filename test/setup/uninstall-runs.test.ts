@@ -63,6 +63,7 @@ async function call(...words: string[]) {
     confirm: async () => false,
     cwd: root,
     now: () => new Date('2026-11-20T09:47:09.123Z'),
+    written: async () => true,
     stdout: (text) => stdout.push(text),
     stderr: (text) => stderr.push(text),
     progress: () => {},
@@ -104,7 +105,7 @@ describe('uninstall with background runs', () => {
       const { stderr, code } = await call(...words);
       expect(code).toBe(1);
       expect(stderr).toStartWith('error: Cannot uninstall: 2 sub-agents are at work or waiting. ');
-      expect(stderr).toContain('"self-generation subagents stop all"');
+      expect(stderr).toContain('"self-generation subagents stop all --project"');
       expect(stderr).toContain('"/home/dev/shop"');
       expect(stderr).toContain('"/home/dev/bank"');
       expect(all()).toEqual(before);

@@ -377,6 +377,7 @@ describe('uninstallCommand()', () => {
       confirm: async () => false,
       cwd: root,
       now: () => new Date('2026-11-20T09:47:09.123Z'),
+      written: async () => true,
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),
       progress: () => {},
