@@ -32,7 +32,8 @@ Examples:
 
 Also: "last" for the newest, a label or its beginning, and id:PREFIX for an id of digits only.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached; of a run that was
+waited for 1 it failed, 6 its time was over, 7 it was stopped, 8 it goes on although the wait is over.
 
 ${IDS}`;
 
@@ -70,8 +71,10 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   withListFlags(
     add('list', { does: LISTS, description: 'list the runs of this project', calls: listing }, list),
   );
-  const stopping = { does: 'stop sub-agents', description: 'stop a run, or all that are active' };
-  add('stop', { ...stopping, calls: ['3', 'last', 'all'] }, stop).argument('[target]', 'the run, or "all"');
+  const stopping = { does: 'stop sub-agents', description: 'stop a run, or all that you have asked for' };
+  add('stop', { ...stopping, calls: ['3', 'last', 'all', 'all --project'] }, stop)
+    .argument('[target]', 'the run, or "all" for all that this session has asked for')
+    .option('--project', 'with "all": also what other sessions of this project have asked for');
   const logging = { does: 'show the log', description: 'show what was said' };
   add('log', { ...logging, calls: ['3', '3 50 tools', 'last --follow'] }, log)
     .argument('[words...]', 'the run, how many messages (20, at most 200), and "tools" for what was done')
@@ -94,7 +97,9 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
     .argument('[target]', 'the run')
     .option('--wait', 'wait for its result');
   const reading = { does: 'read the inbox', description: 'read what was not told to anybody yet' };
-  add('inbox', { ...reading, calls: ['', '--peek'] }, inbox).option('--peek', 'and leave it there');
+  add('inbox', { ...reading, calls: ['', '--peek'] }, inbox)
+    .option('--peek', 'and leave it there')
+    .option('--mine', "leave what is meant for agents' sessions to them");
   const dropping = { does: 'dismiss an announcement', description: 'drop what a run has to tell' };
   add('dismiss', { ...dropping, calls: ['3', 'all'] }, dismiss).argument(
     '[target]',

@@ -7,7 +7,7 @@ import { runsOf } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { retryRun } from '../subagents/retry.ts';
 import { stopRuns } from '../subagents/stop.ts';
-import { isComing, waitForRuns } from '../subagents/wait.ts';
+import { turnsAwaited, waitForRuns } from '../subagents/wait.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
   LIST_DEFAULT,
@@ -73,11 +73,8 @@ function info(target: string | undefined, call: ToolCall): Answer {
   return answered(infoView(listing, { ...more, nowMs: now().getTime(), paths }));
 }
 
-function placeOf(
-  { run, turn }: RunListing,
-  position: (runId: string) => number | undefined,
-): number | undefined {
-  return turn.state === 'queued' ? position(run.id) : undefined;
+function placeOf(listing: RunListing, position: (runId: string) => number | undefined): number | undefined {
+  return listing.waiting > 0 || listing.turn.state === 'queued' ? position(listing.run.id) : undefined;
 }
 
 function log({ target, limit, includeTools = false }: SubagentsParameters, call: ToolCall): Answer {
@@ -91,9 +88,10 @@ function log({ target, limit, includeTools = false }: SubagentsParameters, call:
 
 async function stop(target: string | undefined, call: ToolCall): Promise<Answer> {
   const { requester, world } = call;
-  const by = `${requester.client ?? 'a client'} over MCP`;
-  if (target === 'all' || target === '*') {
-    return stopped(await stopRuns({ kind: 'all' }, requester, by, world));
+  const by = `a session of ${requester.client ?? 'a client'} over MCP`;
+  if (target === 'all' || target === '*' || target === 'project') {
+    const kind = target === 'project' ? 'project' : 'all';
+    return stopped(await stopRuns({ kind }, requester, by, world));
   }
   const found = findRun(target, call);
   if (found.kind !== 'found') return found;
@@ -102,7 +100,11 @@ async function stop(target: string | undefined, call: ToolCall): Promise<Answer>
 }
 
 function stopped(answer: Awaited<ReturnType<typeof stopRuns>>): Answer {
-  return answer.status === 'done' ? answered({ ...answer }) : refusedBy(answer);
+  if (answer.status !== 'done') return refusedBy(answer);
+  const { othersActive } = answer;
+  if (othersActive === 0) return answered({ ...answer });
+  const note = `Runs of other sessions go on (${othersActive}): target "project" stops them too.`;
+  return answered({ ...answer, note });
 }
 
 function retry(target: string | undefined, call: ToolCall): Answer {
@@ -113,11 +115,11 @@ function retry(target: string | undefined, call: ToolCall): Answer {
 
 /** Until the runs have ended and what they have to tell can be told, so that it goes with this very answer. */
 async function wait(target: string | undefined, seconds: number, call: ToolCall): Promise<Answer> {
-  const meant = isMany(target) ? activeRuns(target, call) : findRun(target, call);
-  if (!Array.isArray(meant) && meant.kind !== 'found') return meant;
-  const listings = Array.isArray(meant) ? meant : [meant.listing];
+  const meant = whoseRuns(target, call);
+  if (typeof meant === 'object' && 'kind' in meant) return meant;
+  const turns = turnsAwaited(call.requester, meant, call.world);
   const { kind } = await waitForRuns(
-    listings.map(({ run, turn }) => ({ runId: run.id, turn: turn.number })),
+    turns,
     {
       timeoutMs: seconds * 1000,
       untilAnnounced: true,
@@ -129,19 +131,16 @@ async function wait(target: string | undefined, seconds: number, call: ToolCall)
     },
     call.world,
   );
-  const ids = new Set(listings.map(({ run }) => run.id));
+  const ids = new Set(turns.map(({ runId }) => runId));
   const nowMs = call.world.now().getTime();
   const runs = runsOf(call).filter(({ run }) => ids.has(run.id));
   return answered({ status: kind, runs: runs.map((listing) => runView(listing, nowMs, undefined)) });
 }
 
-function isMany(target: string | undefined): target is 'all' | '*' | undefined {
-  return target === undefined || target === 'all' || target === '*';
-}
-
-/** Of this session, or with `all` of all that work on the project. */
-function activeRuns(target: 'all' | '*' | undefined, call: ToolCall): RunListing[] {
-  const { session } = call.requester;
-  const isMeant = ({ run }: RunListing) => target !== undefined || run.requester.session === session;
-  return runsOf(call).filter((listing) => isComing(listing, call.world) && isMeant(listing));
+/** Those of this session, with `all` all that work on the project, or the one that is named. */
+function whoseRuns(target: string | undefined, call: ToolCall) {
+  if (target === undefined) return 'session';
+  if (target === 'all' || target === '*') return 'project';
+  const found = findRun(target, call);
+  return found.kind === 'found' ? { runId: found.listing.run.id } : found;
 }

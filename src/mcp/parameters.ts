@@ -86,7 +86,9 @@ export const NO_PARAMETERS = z.strictObject({});
 
 export const SUBAGENTS_PARAMETERS = z.strictObject({
   action: z.enum(SUBAGENT_ACTIONS).describe('Default list.').optional(),
-  target: word(`${TARGET} For stop and wait also "all"; wait without it: all of this session.`).optional(),
+  target: word(
+    `${TARGET} For stop also "all" of this session, or "project"; for wait also "all" of the project, or nothing: of this session.`,
+  ).optional(),
   message: message.optional(),
   limit: count(LIST_MAX, 'Of list: how many runs. Of log: how many messages.').optional(),
   includeTools: flag('Of log: also calls and results of tools.').optional(),

@@ -3,14 +3,7 @@ import type { Requester } from '../core/runs/run.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { agentsFor } from '../subagents/agents.ts';
-import {
-  type Refusal,
-  type RunsWorld,
-  type SpawnAnswer,
-  type SpawnRequest,
-  type TurnName,
-  withoutGaps,
-} from '../subagents/features.ts';
+import type { Refusal, RunsWorld, SpawnAnswer, TurnName } from '../subagents/features.ts';
 import { findOwnRun } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { sendToRun } from '../subagents/send.ts';
@@ -26,7 +19,7 @@ import {
   type SpawnParameters,
   WAIT_SECONDS_DEFAULT,
 } from './parameters.ts';
-import { changedAtMs, lineText, messageText, messageViews, sessionView } from './views.ts';
+import { lineText, messageText, messageViews, sessionView } from './views.ts';
 
 /** What a tool may use while it runs. */
 export type ToolCall = {
@@ -45,12 +38,7 @@ const MINUTE_MS = 60_000;
 
 /** `sessions_spawn`. */
 export function spawnSession(parameters: SpawnParameters, { requester, world }: ToolCall): Answer {
-  const { runTimeoutSeconds, ...rest } = parameters;
-  const request: SpawnRequest = withoutGaps({
-    ...rest,
-    runTimeoutSeconds: runTimeoutSeconds === undefined ? undefined : Math.floor(runTimeoutSeconds),
-  });
-  return spawnAnswer(spawnRun(request, requester, world));
+  return spawnAnswer(spawnRun(parameters, requester, world));
 }
 
 /** What a spawn has come to; the fields that the seed names come first. */
@@ -74,7 +62,7 @@ export function listSessions(parameters: ListParameters, call: ToolCall): Answer
     limit: activeMinutes === undefined ? limit : RUNS_MAX,
   };
   const found = (readRuns(world.paths, (db) => listRuns(filter, db)) ?? [])
-    .filter(({ turn }) => changedAtMs(turn) >= sinceMs)
+    .filter(({ changedAtMs }) => changedAtMs >= sinceMs)
     .slice(0, limit);
   const sessions = found.map((listing) => ({
     ...sessionView(listing, world.paths),
@@ -138,6 +126,8 @@ export async function sendMessage(
     const notes = turn.notes.length === 0 ? {} : { notes: turn.notes.map(lineText) };
     return answered({ status: 'ok', ...name, reply: messageText(turn.result ?? '').text, ...notes });
   }
+  // With a last message there is more to tell than the reason.
+  if (turn.result === null && turn.notes.length === 0 && !call.signal.aborted) call.holdTurn(name);
   const reason = turn.error === null ? turn.state : messageText(turn.error).text;
   return failed(`Subagent error: ${reason} (run ${run.id.slice(0, 8)}).`);
 }

@@ -3,7 +3,7 @@ import { redactSecrets } from '../core/redact.ts';
 import { isoTime } from '../core/runs/durations.ts';
 import { turnFiles } from '../core/runs/run-files.ts';
 import type { LogEntry } from '../core/runs/run-log.ts';
-import { runtimeMs, type Turn } from '../core/runs/turn.ts';
+import { runtimeMs } from '../core/runs/turn.ts';
 import type { Usage } from '../core/runs/usage.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
@@ -21,7 +21,7 @@ const SCANNED_MAX = 4 * MESSAGE_LENGTH_MAX;
 
 /** A run as `sessions_list` shows it. */
 export function sessionView(listing: RunListing, paths: StatePaths) {
-  const { run, turn, usage, delivery } = listing;
+  const { run, turn, usage, delivery, changedAtMs } = listing;
   return {
     key: run.childKey,
     kind: 'subagent',
@@ -35,7 +35,7 @@ export function sessionView(listing: RunListing, paths: StatePaths) {
     model: run.model.observed ?? run.model.resolved,
     thinkingLevel: run.thinking,
     sessionId: run.sessionId,
-    updatedAt: isoTime(changedAtMs(turn)),
+    updatedAt: isoTime(changedAtMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,
     delivery,
@@ -57,6 +57,8 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
     runtimeMs: runtimeMs(turn, nowMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,
+    ...(listing.waiting === 0 ? {} : { waitingMessages: listing.waiting }),
+    ...(turn.stop === null ? {} : { stoppedBy: lineText(turn.stop.by) }),
     ...(queuePosition === undefined ? {} : { queuePosition }),
     ...(delivery === 'pending' || delivery === 'leased' ? { undelivered: true } : {}),
     ...(run.worktree === null ? {} : { worktree: run.worktree.path }),
@@ -98,6 +100,8 @@ export function infoView(listing: RunListing, { queuePosition, events, nowMs, pa
     usage,
     deadline: isoTime(turn.deadlineAtMs),
     turn: turn.number,
+    waitingMessages: listing.waiting,
+    stoppedBy: turn.stop === null ? null : lineText(turn.stop.by),
     queuePosition: queuePosition ?? null,
     delivery,
     cwd: run.cwd,
@@ -154,11 +158,6 @@ export function messageViews(
     messages.unshift({ ...headOf(entry), text });
   }
   return { messages, droppedMessages: shown.length - messages.length, contentTruncated };
-}
-
-/** When something last happened to the turn. */
-export function changedAtMs(turn: Turn): number {
-  return turn.endedAtMs ?? turn.startedAtMs ?? turn.queuedAtMs;
 }
 
 /** The text of a client, or of a person, as it may stand in an answer. */

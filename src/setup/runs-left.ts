@@ -29,7 +29,7 @@ export function activeRuns(paths: StatePaths): ActiveRuns | undefined {
   );
   return {
     reason: `${counted(ids.size, 'sub-agent')} ${ids.size === 1 ? 'is' : 'are'} at work or waiting`,
-    advice: `Run "self-generation subagents stop all" in ${[...places].join(' and in ')}, or wait until they are done, and run the command again.`,
+    advice: `Run "self-generation subagents stop all --project" in ${[...places].join(' and in ')}, or wait until they are done, and run the command again.`,
   };
 }
 

@@ -7,6 +7,7 @@ import type { Requester } from '../core/runs/run.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import {
   acknowledge,
+  acknowledgeTurn,
   hasWaiting,
   leaseTurn,
   passOn,
@@ -110,6 +111,19 @@ export function acknowledgeDelivery(
   const ids = withRuns(paths, (db) => acknowledge(owner, nowMs, db));
   if (ids.length > 0) unmarkInbox(requester, paths, nowMs);
   return ids;
+}
+
+/** What these turns have to tell to the requester's session has been shown to it. */
+export function acknowledgeTurns(
+  turns: readonly TurnName[],
+  { key, session }: Requester,
+  { paths, now }: RunsWorld,
+): void {
+  const nowMs = now().getTime();
+  withRuns(paths, (db) =>
+    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, { session, nowMs }, db))),
+  );
+  unmarkInbox(key, paths, nowMs);
 }
 
 /** What this owner holds has not arrived: it waits again, at once. */

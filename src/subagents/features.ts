@@ -21,21 +21,21 @@ export type RunsWorld = {
 
 export type SpawnRequest = {
   readonly task: string;
-  readonly label?: string;
-  readonly agentId?: string;
-  readonly client?: ClientName;
-  readonly model?: string;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly client?: ClientName | undefined;
+  readonly model?: string | undefined;
   /** As it was said; a word that is no level is an error. */
-  readonly thinking?: string;
+  readonly thinking?: string | undefined;
   /** 0: none. */
-  readonly runTimeoutSeconds?: number;
-  readonly cleanup?: 'delete' | 'keep';
-  readonly worktree?: WorktreeMode;
-  readonly idempotencyKey?: string;
+  readonly runTimeoutSeconds?: number | undefined;
+  readonly cleanup?: 'delete' | 'keep' | undefined;
+  readonly worktree?: WorktreeMode | undefined;
+  readonly idempotencyKey?: string | undefined;
   /** Absolute; otherwise the requester's. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** What a person lets it do besides: `edit`, `all`, or rules. */
-  readonly permissions?: readonly string[];
+  readonly permissions?: readonly string[] | undefined;
 };
 
 export type SpawnAnswer =
@@ -61,21 +61,28 @@ export type Refusal = {
   readonly limit?: true;
 };
 
-/** `all`: every active run of the requester, and nothing of theirs that waits starts any more. */
-export type StopTarget = { readonly kind: 'all' } | { readonly kind: 'run'; readonly runId: string };
+/** `all`: all that the caller's session has asked for, `project`: all of the project; nothing of it that waits starts any more. */
+export type StopTarget =
+  | { readonly kind: 'all' | 'project' }
+  | { readonly kind: 'run'; readonly runId: string };
 
 export type StopAnswer =
   | {
       readonly status: 'done';
-      readonly stopped: readonly RunName[];
+      readonly stopped: readonly StoppedRun[];
       readonly alreadyFinished: readonly RunName[];
       readonly failedToStop: readonly (RunName & { readonly reason: string })[];
       /** Processes of these runs that still live. */
       readonly survivors: readonly { readonly runId: string; readonly pid: number }[];
+      /** Of `all`: how many runs of other sessions work or wait. */
+      readonly othersActive: number;
     }
   | Refusal;
 
 export type RunName = { readonly runId: string; readonly number: number };
+
+/** What of it was stopped: its work, and so many messages that waited for it. */
+export type StoppedRun = RunName & { readonly work: boolean; readonly waitingMessages: number };
 
 /** `turn`: by which the answer can be waited for. */
 export type SendAnswer =
@@ -97,10 +104,3 @@ export type WaitOptions = {
 
 /** In the order in which they were asked for, each with the turn that was asked for. */
 export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
-
-/** Without the properties that are undefined: an absent one and no value are not the same to the types. */
-export function withoutGaps<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
-}

@@ -1,4 +1,4 @@
-import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import type { Requester, RunWithMessages } from '../core/runs/run.ts';
 import { findTarget, type TargetAnswer } from '../core/runs/run-target.ts';
 import { RUN_VARIABLE } from '../core/runs/turn.ts';
 import { addRunEvent } from '../store/runs/run-events.ts';
@@ -46,17 +46,11 @@ export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswe
   return findTarget(words, runsOf(asker));
 }
 
-export type OwnRun =
-  | ({ readonly kind: 'found' } & RunWithTurn)
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
 /** The run, when it is one of the requester's. */
-export function ownRun(runId: string, requester: Requester, db: Sqlite): OwnRun {
+export function ownRun(runId: string, requester: Requester, db: Sqlite): RunWithMessages | Refusal {
   const found = getRun(runId, db);
-  if (found === undefined) {
-    return { kind: 'refused', refusal: { status: 'error', error: `Unknown subagent id: ${runId}` } };
-  }
-  if (found.run.requester.key === requester.key) return { kind: 'found', ...found };
+  if (found === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
+  if (found.run.requester.key === requester.key) return found;
   const error = 'Subagents can only be controlled from the project that spawned them.';
-  return { kind: 'refused', refusal: { status: 'forbidden', error } };
+  return { status: 'forbidden', error };
 }

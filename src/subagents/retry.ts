@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { grantProblem } from '../core/runs/permissions.ts';
-import type { Requester, Run } from '../core/runs/run.ts';
+import { isLive, type Requester, type Run } from '../core/runs/run.ts';
+import { labelProblem } from '../core/runs/run-target.ts';
 import { isTerminal } from '../core/runs/turn.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
@@ -19,10 +20,11 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   if (inside !== undefined) return inside;
   const own = readRuns(world.paths, (db) => ownRun(runId, requester, db));
   if (own === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
-  if (own.kind === 'refused') return own.refusal;
+  if ('status' in own) return own;
   const { run, turn } = own;
-  if (!isTerminal(turn.state)) {
-    return { status: 'error', error: `Subagent #${run.number} is still ${turn.state}: stop it first.` };
+  if (isLive(own)) {
+    const what = isTerminal(turn.state) ? 'has a message waiting' : `is still ${turn.state}`;
+    return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
   }
   const request = requestOf(run);
   const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
@@ -55,8 +57,9 @@ function requestOf(run: Run): SpawnRequest {
     runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
     cwd: placeOf(run),
     idempotencyKey: `retry ${run.id}`,
-    ...(label === null ? {} : { label }),
-    ...(model.requested === null ? {} : { model: model.requested }),
-    ...(thinking === null ? {} : { thinking }),
+    // Not one that was given before such labels were refused.
+    label: label === null || labelProblem(label) !== undefined ? undefined : label,
+    model: model.requested ?? undefined,
+    thinking: thinking ?? undefined,
   };
 }

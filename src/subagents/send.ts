@@ -1,6 +1,6 @@
 import { runClient } from '../clients/runs/run-clients.ts';
 import { redactSecrets } from '../core/redact.ts';
-import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import type { Requester, RunWithMessages } from '../core/runs/run.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import { isTerminal } from '../core/runs/turn.ts';
 import { cutText, oneLine } from '../core/text.ts';
@@ -8,7 +8,7 @@ import { loadRunConfig } from '../store/run-config.ts';
 import { spent } from '../store/runs/budget.ts';
 import { claimTurns } from '../store/runs/lane.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
-import { appendTurn, turnsOf } from '../store/runs/turns.ts';
+import { appendTurn } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { startSupervisors } from './advance.ts';
 import type { Refusal, RunsWorld, SendAnswer } from './features.ts';
@@ -48,7 +48,7 @@ export function sendToRun(
   return withRuns(world.paths, (db) => {
     const { answer, claimed } = db.transaction(() => {
       const own = ownRun(runId, requester, db);
-      if (own.kind === 'refused') return { answer: own.refusal, claimed: [] };
+      if ('status' in own) return { answer: own, claimed: [] };
       const refusal = sendRefusal(own, settings, db);
       if (refusal !== undefined) return { answer: refusal, claimed: [] };
       const client = runClient(own.run.client);
@@ -57,10 +57,8 @@ export function sendToRun(
         const refused: Refusal = { status: 'forbidden', error: gapRefusal(client, gaps) };
         return { answer: refused, claimed: [] };
       }
-      const turn = appendTurn(
-        { runId, kind: 'send', announces: null, message: text, permissions, nowMs, state: 'queued' },
-        db,
-      );
+      const asked = { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' } as const;
+      const turn = appendTurn({ ...asked, session: requester.session ?? '', permissions }, db);
       const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };
       return { answer: sent, claimed: claimTurns(settings, nowMs, db) };
     });
@@ -69,7 +67,11 @@ export function sendToRun(
   });
 }
 
-function sendRefusal({ run, turn }: RunWithTurn, settings: RunSettings, db: Sqlite): Refusal | undefined {
+function sendRefusal(
+  { run, turn, waiting }: RunWithMessages,
+  settings: RunSettings,
+  db: Sqlite,
+): Refusal | undefined {
   const title = redactSecrets(cutText(run.label ?? run.task, NAME_SCANNED_MAX));
   const name = `#${run.number} (${cutText(oneLine(title), NAME_LENGTH_MAX)})`;
   if (run.archivedAtMs !== null) {
@@ -78,7 +80,6 @@ function sendRefusal({ run, turn }: RunWithTurn, settings: RunSettings, db: Sqli
   if (isTerminal(turn.state) && run.sessionId === null) {
     return error(`Subagent ${name} has no session that could go on. Use retry to run its task again.`);
   }
-  const waiting = turnsOf(run.id, db).filter(({ state }) => state === 'queued').length;
   if (waiting >= WAITING_MAX) {
     return { ...error(`${waiting} messages to subagent ${name} wait already`), limit: true };
   }

@@ -7,6 +7,7 @@ import { chooseModel } from '../core/runs/model-choice.ts';
 import { grantProblem, type Permissions } from '../core/runs/permissions.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import type { Requester, Run, Thinking } from '../core/runs/run.ts';
+import { labelProblem } from '../core/runs/run-target.ts';
 import type { AgentSettings, RunSettings } from '../core/runs/settings.ts';
 import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from '../core/runs/tool-policy.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
@@ -147,6 +148,9 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
     return 'runTimeoutSeconds has to be a number of seconds';
   }
+  const label = labelOf(request);
+  const wrongLabel = label === null ? undefined : labelProblem(label);
+  if (wrongLabel !== undefined) return wrongLabel;
   const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
   if (wrongGrant !== undefined) return wrongGrant;
   const cwd = request.cwd ?? requester.cwd;

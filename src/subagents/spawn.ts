@@ -7,8 +7,9 @@ import type { RunSettings } from '../core/runs/settings.ts';
 import type { Turn } from '../core/runs/turn.ts';
 import { loadRunConfig } from '../store/run-config.ts';
 import { claimTurns, queuePosition } from '../store/runs/lane.ts';
-import { insertRun, type NewRun, runsIn, type SpawnLimits } from '../store/runs/runs.ts';
+import { insertRun, type NewRun, runsIn } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
+import type { SpawnGrant, SpawnLimits } from '../store/runs/spawn-limits.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
 import { startSupervisors } from './advance.ts';
@@ -80,21 +81,16 @@ function spawn(request: SpawnRequest, repetition: Repetition, { requester, world
   });
 }
 
-type Terms = {
-  readonly spawnKey: string;
-  readonly limits: SpawnLimits;
-  readonly settings: RunSettings;
-};
-
 /** To be called in one transaction: the run is there with its place in the queue, or it is not there. */
 function accept(
   run: NewRun,
-  { spawnKey, limits, settings }: Terms,
+  { spawnKey, limits, settings }: { spawnKey: string; limits: SpawnLimits; settings: RunSettings },
   db: Sqlite,
 ): { answer: SpawnAnswer; claimed: readonly Turn[] } {
   const insertion = insertRun(run, spawnKey, limits, db);
   if (insertion.kind === 'refused') {
-    return { answer: { status: 'error', error: insertion.words, limit: true }, claimed: [] };
+    const limit = insertion.why === 'label' ? {} : ({ limit: true } as const);
+    return { answer: { status: 'error', error: insertion.words, ...limit }, claimed: [] };
   }
   const claimed = insertion.kind === 'inserted' ? claimTurns(settings, run.createdAtMs, db) : [];
   const { id: runId, childKey: childSessionKey, number, model, warning } = insertion.run;
@@ -147,9 +143,7 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   };
 }
 
-type Granted = { readonly undelivered: number; readonly budgetWarnings: readonly string[] };
-
-function limitWarnings({ undelivered, budgetWarnings }: Granted): string[] {
+function limitWarnings({ undelivered, budgetWarnings }: Omit<SpawnGrant, 'kind'>): string[] {
   if (undelivered < UNDELIVERED_WARNING) return [...budgetWarnings];
   return [...budgetWarnings, `${undelivered} results have not been taken in: see "subagents inbox"`];
 }

@@ -1,28 +1,35 @@
-import type { Requester } from '../core/runs/run.ts';
+import { randomUUID } from 'node:crypto';
+import { rawAnnouncement } from '../core/runs/announce-text.ts';
+import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import { turnFiles } from '../core/runs/run-files.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from '../core/runs/turn.ts';
 import { getRun } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
-import { endTurn, getTurn, requestStop, requestStopAll, type StopResult } from '../store/runs/turns.ts';
-import type { Sqlite } from '../store/sqlite.ts';
+import { WHOLE_PROJECT } from '../store/runs/stops.ts';
+import { endTurn, getTurn, requestStop, requestStopAll, unstoppedRuns } from '../store/runs/turns.ts';
 import { isJudged } from '../sys/process-identity.ts';
 import { withMarker } from '../sys/process-tree.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
-import type { Refusal, RunName, RunsWorld, StopAnswer, StopTarget, TurnName } from './features.ts';
+import { lookAfterRuns } from './advance.ts';
+import type {
+  Refusal,
+  RunName,
+  RunsWorld,
+  StopAnswer,
+  StoppedRun,
+  StopTarget,
+  TurnName,
+} from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
 import { waitForRuns } from './wait.ts';
 
 /** The supervisor may have to be started again; then asking, SIGTERM and SIGKILL have their grace. */
 const STOP_TIMEOUT_MS = 40_000;
 
-type Requested = { readonly name: RunName; readonly result: StopResult };
-
-type Request =
-  | { readonly kind: 'requested'; readonly requested: readonly Requested[] }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
 /**
  * Writes down that runs are to stop, and resolves when every process of theirs is gone or has outlived its grace. With
- * `all`, nothing that was asked for before starts any more, also what is only being written down now.
+ * `all` and `project`, nothing that was asked for before starts any more, also what is only being written down now. Whoever
+ * else asked for what was stopped is told.
  */
 export async function stopRuns(
   target: StopTarget,
@@ -32,68 +39,81 @@ export async function stopRuns(
 ): Promise<StopAnswer> {
   const inside = refusalInside('subagents stop', world);
   if (inside !== undefined) return inside;
-  const stop: Stop = { reason: 'requested', by, atMs: world.now().getTime() };
+  const session = requester.session ?? '';
+  const stop: Stop = { reason: 'requested', by, session, atMs: world.now().getTime() };
   const request = requestStops(target, requester, stop, world);
-  if (request.kind === 'refused') return request.refusal;
-  const turns = request.requested.flatMap(({ result }) => result.turns);
-  const names = turns.map(({ runId, number: turn }) => ({ runId, turn }));
-  const { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
-  const ended = runs.map(({ turn }) => turn);
-  const givenUp = kind === 'timeout' ? giveUpUnseen(names, world) : [];
-  const isGivenUp = ({ runId, number }: Turn) =>
-    givenUp.some((one) => one.runId === runId && one.number === number);
-  return answerOf(request.requested, [...ended.filter((turn) => !isGivenUp(turn)), ...givenUp]);
+  if ('status' in request) return request;
+  const names = request.turns.map(({ runId, number: turn }) => ({ runId, turn }));
+  let { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
+  if (kind === 'timeout' && giveUpUnseen(names, world).length > 0)
+    ({ runs } = await waitForRuns(names, { timeoutMs: 0 }, world));
+  lookAfterRuns(world); // Also leaves the sign for those who are told.
+  return answerOf(runs, request);
 }
 
+type Request = {
+  /** Those that were active. */
+  readonly turns: readonly Turn[];
+  readonly finished: readonly RunName[];
+  readonly othersActive: number;
+};
+
 /** One transaction, whatever the target. */
-function requestStops(target: StopTarget, requester: Requester, stop: Stop, { paths }: RunsWorld): Request {
-  if (!pathExists(paths.runsDatabase)) return withoutDatabase(target);
+function requestStops(
+  target: StopTarget,
+  requester: Requester,
+  stop: Stop,
+  { paths }: RunsWorld,
+): Request | Refusal {
+  if (!pathExists(paths.runsDatabase)) {
+    if (target.kind !== 'run') return { turns: [], finished: [], othersActive: 0 };
+    return { status: 'error', error: `Unknown subagent id: ${target.runId}` };
+  }
   return withRuns(paths, (db) =>
     db.transaction(() => {
-      if (target.kind === 'all') {
-        const results = [...requestStopAll(requester.key, stop, db)];
-        const requested = results.map(([runId, result]) => ({ name: nameOf(runId, db), result }));
-        return { kind: 'requested', requested };
+      if (target.kind !== 'run') {
+        const session = target.kind === 'project' ? WHOLE_PROJECT : (requester.session ?? '');
+        const turns = requestStopAll(requester.key, session, stop, db);
+        return { turns, finished: [], othersActive: unstoppedRuns(requester.key, db) };
       }
       const own = ownRun(target.runId, requester, db);
-      if (own.kind === 'refused') return own;
-      const name = { runId: own.run.id, number: own.run.number };
-      return { kind: 'requested', requested: [{ name, result: requestStop(own.run.id, stop, db) }] };
+      if ('status' in own) return own;
+      const { id: runId, number } = own.run;
+      const turns = requestStop(runId, stop, db);
+      return { turns, finished: turns.length === 0 ? [{ runId, number }] : [], othersActive: 0 };
     }),
   );
 }
 
-function withoutDatabase(target: StopTarget): Request {
-  if (target.kind === 'all') return { kind: 'requested', requested: [] };
-  const error = `Unknown subagent id: ${target.runId}`;
-  return { kind: 'refused', refusal: { status: 'error', error } };
-}
-
-function nameOf(runId: string, db: Sqlite): RunName {
-  return { runId, number: getRun(runId, db)?.run.number ?? 0 };
-}
-
-type Outcome = 'stopped' | 'already-finished' | { readonly reason: string };
-
-function answerOf(requested: readonly Requested[], turns: readonly Turn[]): StopAnswer {
-  const stopped: RunName[] = [];
-  const alreadyFinished: RunName[] = [];
+function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Request): StopAnswer {
+  const stopped: StoppedRun[] = [];
+  const alreadyFinished = [...finished];
   const failedToStop: (RunName & { reason: string })[] = [];
   const survivors: { runId: string; pid: number }[] = [];
-  for (const { name, result } of requested) {
-    const own = turns.filter(({ runId }) => runId === name.runId);
-    const living = own.flatMap(processesOf);
-    survivors.push(...living.map((pid) => ({ runId: name.runId, pid })));
-    const outcome = outcomeOf(result, own, living);
-    if (outcome === 'stopped') stopped.push(name);
+  for (const [runId, own] of Map.groupBy(runs, ({ run }) => run.id)) {
+    const name = { runId, number: own[0]?.run.number ?? 0 };
+    const turns = own.map(({ turn }) => turn);
+    const living = turns.flatMap(processesOf);
+    survivors.push(...living.map((pid) => ({ runId, pid })));
+    const outcome = outcomeOf(turns, living);
+    if (outcome === 'stopped') stopped.push({ ...name, ...partsOf(turns) });
     else if (outcome === 'already-finished') alreadyFinished.push(name);
-    else failedToStop.push({ ...name, ...outcome });
+    else failedToStop.push({ ...name, reason: outcome.reason });
   }
-  return { status: 'done', stopped, alreadyFinished, failedToStop, survivors };
+  return { status: 'done', stopped, alreadyFinished, failedToStop, survivors, othersActive };
 }
 
-function outcomeOf(result: StopResult, turns: readonly Turn[], living: readonly number[]): Outcome {
-  if (result.kind === 'already-finished') return 'already-finished';
+/** A message that had no slot yet waited; all else is the run's work. */
+function partsOf(turns: readonly Turn[]): Pick<StoppedRun, 'work' | 'waitingMessages'> {
+  const ended = turns.filter(({ kind, state }) => kind !== 'announce' && state === 'stopped');
+  const waited = ended.filter(({ kind, claimedAtMs }) => kind === 'send' && claimedAtMs === null);
+  return { work: waited.length < ended.length, waitingMessages: waited.length };
+}
+
+function outcomeOf(
+  turns: readonly Turn[],
+  living: readonly number[],
+): 'stopped' | 'already-finished' | { readonly reason: string } {
   if (!turns.every(({ state }) => isTerminal(state))) {
     return { reason: `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later` };
   }
@@ -122,9 +142,14 @@ export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWor
         const turn = getTurn(runId, number, db);
         if (turn === undefined || isTerminal(turn.state) || !isUnseen(turn)) return [];
         const error = 'Its container or sandbox does not answer: what runs there is not known';
-        const ending = { outcome: 'lost', result: turn.result, error, exit: null } as const;
-        const rest = { notes: turn.notes, usage: turn.usage, endedAtMs: now().getTime() };
-        return endTurn(turn, { ...ending, ...rest }, null, db) ?? [];
+        const endedAtMs = now().getTime();
+        const { result, notes, usage, startedAtMs } = turn;
+        const ending = { outcome: 'lost', result, error, notes, usage, exit: null, endedAtMs } as const;
+        const run = getRun(runId, db)?.run;
+        if (run === undefined || turn.kind === 'announce') return endTurn(turn, ending, null, db) ?? [];
+        const transcript = turnFiles(paths, runId, number).output;
+        const words = rawAnnouncement({ run, turn, ending, prices: [], transcript, startedAtMs });
+        return endTurn(turn, ending, { id: randomUUID(), ...words, readyAtMs: endedAtMs }, db) ?? [];
       }),
     ),
   );

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunWithTurn } from '../core/runs/run.ts';
+import type { Requester, RunWithTurn } from '../core/runs/run.ts';
 import { isTerminal } from '../core/runs/turn.ts';
-import { isAnnouncing } from '../store/runs/outbox.ts';
-import { getRun, type RunListing } from '../store/runs/runs.ts';
+import { isAnnouncing, waitingAnnouncements } from '../store/runs/outbox.ts';
+import { getRun } from '../store/runs/runs.ts';
 import { dataVersion, openRunsDb, readRuns } from '../store/runs/runs-db.ts';
-import { getTurn } from '../store/runs/turns.ts';
+import { awaitedTurns, getTurn, turnsOf } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import { advance } from './advance.ts';
@@ -33,12 +33,35 @@ export async function waitForRuns(
   }
 }
 
-/** Whether there is something to wait for: the run works or waits, or its words are still being found. */
-export function isComing({ turn, delivery }: RunListing, { paths, now }: RunsWorld): boolean {
-  if (!isTerminal(turn.state)) return true;
-  if (delivery !== 'pending') return false;
-  const nowMs = now().getTime();
-  return readRuns(paths, (db) => isAnnouncing(turn.runId, turn.number, nowMs, db)) === true;
+/**
+ * What there is to wait for: the turns that work or wait, and those that have ended, as by somebody else's stop, without
+ * this session having been told. Of one run with none of them, its newest turn.
+ */
+export function turnsAwaited(
+  { key, session }: Requester,
+  whose: 'session' | 'project' | { readonly runId: string },
+  { paths }: RunsWorld,
+): TurnName[] {
+  const isOwn = (sessions: readonly (string | null)[]) =>
+    whose !== 'session' || sessions.includes(session ?? '');
+  const found = readRuns(paths, (db) => {
+    const untold = waitingAnnouncements(key, db).filter(
+      ({ state, requesterSession: meant }) =>
+        state === 'pending' && (meant === session || (meant === null && isOwn(['']))),
+    );
+    const turns = [...untold, ...awaitedTurns(key, db).filter(({ sessions }) => isOwn(sessions))].map(
+      ({ runId, turn }) => ({ runId, turn }),
+    );
+    if (typeof whose === 'string') return turns;
+    const own = turns.filter(({ runId }) => runId === whose.runId);
+    return own.length > 0 ? own : newestTurn(whose.runId, db);
+  });
+  return found ?? [];
+}
+
+function newestTurn(runId: string, db: Sqlite): TurnName[] {
+  const turns = turnsOf(runId, db).filter(({ kind }) => kind !== 'announce');
+  return turns.slice(-1).map(({ number }) => ({ runId, turn: number }));
 }
 
 async function watch(

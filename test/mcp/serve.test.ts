@@ -100,7 +100,10 @@ describe('serveMcp()', () => {
     const { answers, code } = await served(home, [INITIALIZE, spawned, wait]);
     expect(answers.map(({ id }) => id)).toContain(2);
     expect(code).toBe(0);
-    const stopped = await served(home, [INITIALIZE, call(2, 'subagents', { action: 'stop', target: 'all' })]);
+    const stopped = await served(home, [
+      INITIALIZE,
+      call(2, 'subagents', { action: 'stop', target: 'project' }),
+    ]);
     expect(stopped.answers[1]).toMatchObject({ result: { structuredContent: { stopped: [{ number: 1 }] } } });
   });
 

@@ -256,7 +256,44 @@ describe('subagents wait', () => {
     expect(own.value).toEqual({ status: 'ended', runs: [] });
     const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 0 });
     expect(all.value).toMatchObject({ status: 'timeout', runs: [{ number: 1 }] });
-    await connected.call('subagents', { action: 'stop', target: 'all' });
+    await connected.call('subagents', { action: 'stop', target: 'project' });
+  });
+
+  test('shows a session that another one has stopped its run, once, and stop all leaves what others asked for', async () => {
+    using home = temporaryHome();
+    await using owner = await connect(home);
+    await owner.call('sessions_spawn', { task: '[[hang]]', label: 'one' });
+    await using other = await connect(home);
+    const all = await other.call('subagents', { action: 'stop', target: 'all' });
+    expect(all.value).toMatchObject({ status: 'done', stopped: [], othersActive: 1 });
+    expect(all.value.note).toContain('target "project" stops them too');
+    const single = await other.call('subagents', { action: 'stop', target: 'one' });
+    expect(single.value).toMatchObject({ stopped: [{ number: 1, work: true, waitingMessages: 0 }] });
+    const waited = await owner.call('subagents', { action: 'wait', timeoutSeconds: 60 });
+    expect(waited.value).toMatchObject({
+      status: 'ended',
+      runs: [{ number: 1, status: 'stopped', stoppedBy: 'a session of claude over MCP' }],
+    });
+    expect(waited.news).toContain('stopped by a session of claude over MCP');
+    const after = await owner.call('subagents', { action: 'wait', timeoutSeconds: 60 });
+    expect([after.value, after.news]).toEqual([{ status: 'ended', runs: [] }, undefined]);
+    expect(outbox(home)).toMatchObject([{ state: 'acked', attempts: 1 }]);
+  });
+
+  test('gives the result with its answer, and nobody tells it once more', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    await connected.call('sessions_spawn', { task: 'quick' });
+    const waited = await connected.call('subagents', { action: 'wait', timeoutSeconds: 60 });
+    expect(waited.news).toContain('in better words');
+    expect((await connected.call('agents_list')).news).toBeUndefined();
+    const sent = { sessionKey: 'last', message: '[[no-result 3]]', timeoutSeconds: 60 };
+    expect((await connected.call('sessions_send', sent)).isError).toBe(true);
+    expect((await connected.call('agents_list')).news).toBeUndefined();
+    expect(outbox(home)).toMatchObject([
+      { state: 'acked', attempts: 1 },
+      { state: 'acked', attempts: 1 },
+    ]);
   });
 
   test('tells the client again and again that it is worth waiting', async () => {

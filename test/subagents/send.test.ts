@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { Turn } from '../../src/core/runs/turn.ts';
 import { changeRun, getRun } from '../../src/store/runs/runs.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
-import { endTurn, getTurn } from '../../src/store/runs/turns.ts';
+import { endTurn, getTurn, turnsOf } from '../../src/store/runs/turns.ts';
 import { archiveRun } from '../../src/subagents/archive.ts';
 import type { RunsWorld } from '../../src/subagents/features.ts';
 import { sendToRun } from '../../src/subagents/send.ts';
@@ -53,6 +53,15 @@ describe('sendToRun()', () => {
     expect(made.send('x', { ...requester, key: 'agent:main:other-1' })).toMatchObject({
       status: 'forbidden',
     });
+  });
+
+  test('notes for whom the reply is: the session that sends, or a person, whoever asked for the run', async () => {
+    await using made = await bench();
+    const agent = { ...made.runs.requester, client: 'claude', session: 's-1' } as const;
+    made.send('of the one who asked');
+    made.send('of an agent', agent);
+    const sessions = withRuns(made.paths, (db) => turnsOf(made.runId, db).map(({ session }) => session));
+    expect(sessions).toEqual([null, '', 's-1']);
   });
 
   test('refuses a run that ended before it had a session, and names what can be done', async () => {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { changeTurn, getTurn } from '../../src/store/runs/turns.ts';
+import { changeTurn, getTurn, requestStop } from '../../src/store/runs/turns.ts';
 import { giveUpUnseen } from '../../src/subagents/stop.ts';
 import { currentBoot, identityOf } from '../../src/sys/process-identity.ts';
 import { inHome, NOW_MS, started } from '../store/runs/made-up.ts';
 
 const ELSEWHERE = `${currentBoot().split('/')[0]}/pid:[1]`;
+const STOP = { reason: 'requested', by: 'a test', atMs: NOW_MS } as const;
 const here = identityOf(process.pid);
 if (here === undefined) throw new Error('Cannot see this process');
 
@@ -14,10 +15,14 @@ describe.if(process.platform === 'linux')('giveUpUnseen()', () => {
     { what: 'whose supervisor can be seen', owner: here, state: 'running' },
     { what: 'whose supervisor has certainly ended', owner: { ...here, start: '0' }, state: 'running' },
   ];
-  for (const { what, owner, state } of rows) {
-    test(`leaves a turn ${what} ${state}`, () =>
+  const stops = ['', 'another'].flatMap((session) => rows.map((row) => ({ ...row, session })));
+  for (const { what, owner, state, session } of stops) {
+    const by = session === '' ? 'the one who asked for it' : 'somebody else';
+    test(`leaves a turn ${what} ${state} when ${by} stops it, and tells who asked only where that was somebody else`, () =>
       inHome(({ db, paths }) => {
-        const turn = changeTurn(started(db), { owner }, db);
+        const begun = changeTurn(started(db), { owner }, db);
+        if (begun !== undefined) requestStop(begun.runId, { ...STOP, session }, db);
+        const turn = getTurn(begun?.runId ?? '', 1, db);
         if (turn === undefined) throw new Error('Cannot change the turn');
         const given = giveUpUnseen([{ runId: turn.runId, turn: 1 }], {
           paths,
@@ -32,7 +37,8 @@ describe.if(process.platform === 'linux')('giveUpUnseen()', () => {
         const now = getTurn(turn.runId, 1, db);
         expect(now?.state as string).toBe(state);
         if (state === 'lost') expect(now?.error).toContain('container or sandbox');
-        expect(db.all('SELECT 1 FROM outbox')).toEqual([]);
+        const isTold = state === 'lost' && session !== '';
+        expect(db.all('SELECT status FROM outbox')).toEqual(isTold ? [{ status: 'unknown' }] : []);
       }));
   }
 });

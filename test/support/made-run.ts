@@ -1,5 +1,5 @@
 import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
-import type { Run, RunWithTurn } from '../../src/core/runs/run.ts';
+import type { Run, RunWithMessages } from '../../src/core/runs/run.ts';
 import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
 import type { Ending, Turn } from '../../src/core/runs/turn.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
@@ -54,6 +54,7 @@ export function madeTurn(changes: Partial<Turn> = {}): Turn {
     announces: null,
     state: 'running',
     message: 'Fix the tests.',
+    session: null,
     permissions: null,
     queuedAtMs: STARTED_AT_MS,
     claimedAtMs: STARTED_AT_MS,
@@ -88,7 +89,7 @@ export function madeEnding(changes: Partial<Ending> = {}): Ending {
   };
 }
 
-export function madeRunWithTurn(run: Partial<Run>, turn: Partial<Turn> = {}): RunWithTurn {
+export function madeRunWithTurn(run: Partial<Run>, turn: Partial<Turn> = {}): RunWithMessages {
   const made = madeRun(run);
-  return { run: made, turn: madeTurn({ runId: made.id, ...turn }) };
+  return { run: made, turn: madeTurn({ runId: made.id, ...turn }), waiting: 0 };
 }

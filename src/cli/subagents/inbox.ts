@@ -5,35 +5,44 @@ import type { Announcement } from '../../core/runs/announcement.ts';
 import { counted } from '../../setup/check.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../../store/runs/runs-db.ts';
-import { acknowledgeDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
+import { acknowledgeDelivery, returnDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
 import { EXIT_NOT_FOUND } from '../context.ts';
 import { printJson, shownText, visible } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHere } from './runs-here.ts';
 
-/** What is handed out at once comes in portions; so many of them. */
-const PORTIONS_MAX = 100;
+/** For what waits at most, uncut. */
+const LENGTH_MAX = 1_000_000;
 const ID_LENGTH_MIN = 4;
 
-export type InboxFlags = JsonFlag & { readonly peek?: true };
+export type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 
-/** `subagents inbox`: what runs of this project have to tell and nobody was told. What was printed has arrived. */
+/**
+ * `subagents inbox`: what runs of this project have to tell and nobody was told. What was written has arrived. A person
+ * gets what is meant for agents as well, and is told that it is taken from them.
+ */
 export async function inbox(here: RunsHere, flags: InboxFlags): Promise<void> {
   if (flags.peek) return peek(here);
-  const { context, requester, world } = here;
+  const { context, requester, world, isJson } = here;
   const owner = `inbox:${randomUUID()}`;
-  const told: Announcement[] = [];
-  for (let portion = 0; portion < PORTIONS_MAX; portion++) {
-    const delivery = takeDelivery(requester, { owner, isPerson: isPerson(here) }, world);
-    if (delivery === undefined) break;
-    told.push(...delivery.announcements);
-    // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
-    if (!here.isJson && !isPerson(here)) context.stdout(`${visible(delivery.text)}\n`);
-    else if (!here.isJson) context.stdout(delivery.announcements.map((one) => story(one, here)).join(''));
-  }
-  if (here.isJson) printJson({ announcements: told.map(announcementJson) }, context);
-  else if (told.length === 0) context.stdout(nothingText(waitingHere(here).length));
-  acknowledgeDelivery(requester.key, owner, world);
+  const isPersons = isPerson(here);
+  const reader = { owner, isPerson: isPersons && flags.mine !== true, lengthMax: LENGTH_MAX };
+  const delivery = takeDelivery(requester, reader, world);
+  const told = delivery?.announcements ?? [];
+  if (isJson) printJson({ announcements: told.map(announcementJson) }, context);
+  else if (delivery === undefined) context.stdout(nothingText(waitingHere(here).length));
+  // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
+  else if (!isPersons) context.stdout(`${visible(delivery.text)}\n`);
+  else context.stdout(told.map((one) => story(one, here)).join('') + takenText(told));
+  if (await context.written()) acknowledgeDelivery(requester.key, owner, world);
+  else returnDelivery(owner, world);
+}
+
+function takenText(told: readonly Announcement[]): string {
+  const taken = told.filter(({ requesterSession }) => requesterSession !== null);
+  if (taken.length === 0) return '';
+  const names = taken.map(({ number }) => `#${number}`).join(', ');
+  return `${names} ${taken.length === 1 ? 'was' : 'were'} meant for an agent's session, which will not be told again; --mine leaves such announcements there.\n`;
 }
 
 function peek(here: RunsHere): void {
@@ -56,15 +65,17 @@ function story(one: Announcement, { context }: RunsHere): string {
   const { bold, dim } = pc.createColors(context.colour);
   const label = one.label === null ? '' : ` · ${visibleLine(one.label)}`;
   const again = one.isRedelivery ? ' · redelivery: true' : '';
+  const meant = one.requesterSession === null ? '' : " · meant for an agent's session";
   const title = `#${one.number}${label}`;
-  return `${bold(title)}${dim(` · announceId ${visibleLine(one.id)}${again}`)}\n${shownText(announceBody(one))}\n\n`;
+  return `${bold(title)}${dim(` · announceId ${visibleLine(one.id)}${again}${meant}`)}\n${shownText(announceBody(one))}\n\n`;
 }
 
 function announcementJson(one: Announcement) {
   const { id, runId, number, label, status, result, notes, stats, isRedelivery, attempts, state } = one;
+  const { requesterSession } = one;
   return {
     ...{ announceId: id, runId, number, label, status, result, notes, stats },
-    ...{ text: announceBody(one), redelivery: isRedelivery, attempts, state },
+    ...{ text: announceBody(one), redelivery: isRedelivery, attempts, state, requesterSession },
   };
 }
 

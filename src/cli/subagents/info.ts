@@ -22,6 +22,7 @@ import {
   visibleLine,
 } from './run-words.ts';
 import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;
 
@@ -76,10 +77,12 @@ function printInfo(known: Known, { context }: RunsHere): void {
       cwd: run.cwd,
       permissions: run.permissions,
       enforcementGaps: run.gaps,
-      turns: turns.map(({ number, kind, state, startedAtMs, endedAtMs, usage }) => ({
+      turns: turns.map(({ number, kind, state, error, stop, startedAtMs, endedAtMs, usage }) => ({
         number,
         kind,
         state,
+        error,
+        stop,
         startedAt: isoTime(startedAtMs),
         endedAt: isoTime(endedAtMs),
         usage,
@@ -109,11 +112,10 @@ function infoText(known: Known, { context }: RunsHere): string {
 
 type Row = readonly [label: string, value: string];
 
-function seedRows({ listing, queuePosition, transcript }: Known, nowMs: number): Row[] {
+function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: number): Row[] {
   const { run, turn } = listing;
   const time = (ms: number | null) =>
     ms === null ? 'n/a' : `${new Date(ms).toISOString()} (${formatAge(nowMs - ms)})`;
-  const error = turn.error === null ? '' : ` (${visibleLine(turn.error)})`;
   return [
     ['Status', statusWords(listing, queuePosition)],
     ['Label', nameOf(run)],
@@ -132,8 +134,16 @@ function seedRows({ listing, queuePosition, transcript }: Known, nowMs: number):
       : run.archiveAtMs === null
         ? []
         : [['Archive', new Date(run.archiveAtMs).toISOString()] as const]),
-    ['Outcome', isTerminal(turn.state) ? `${turn.state}${error}` : 'n/a'],
+    ['Outcome', isTerminal(turn.state) ? outcomeWords(turn) : 'n/a'],
+    ...turns.flatMap((one) =>
+      one.kind === 'send' ? [[`Message, turn ${one.number}`, outcomeWords(one)] as const] : [],
+    ),
   ];
+}
+
+function outcomeWords(turn: Turn): string {
+  const reason = endReason(turn);
+  return reason === undefined ? turn.state : `${turn.state} (${visibleLine(reason)})`;
 }
 
 function permissionWords({ permissions: { mode, allow, deny } }: Run): string {

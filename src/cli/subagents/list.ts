@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { isLive } from '../../core/runs/run.ts';
 import { isTerminal } from '../../core/runs/turn.ts';
 import { queuePosition } from '../../store/runs/lane.ts';
 import { countRuns, listRuns, type RunListing } from '../../store/runs/runs.ts';
@@ -34,9 +35,12 @@ function readFound(flags: ListFlags, { requester, world }: RunsHere) {
   const found = readRuns(world.paths, (db) => {
     const runs = listRuns(filter, db).map((listing) => ({
       listing,
-      queuePosition: listing.turn.state === 'queued' ? queuePosition(listing.run.id, db) : undefined,
+      queuePosition:
+        listing.waiting > 0 || listing.turn.state === 'queued'
+          ? queuePosition(listing.run.id, db)
+          : undefined,
     }));
-    const active = runs.filter(({ listing }) => !isTerminal(listing.turn.state)).length;
+    const active = runs.filter(({ listing }) => isLive(listing)).length;
     const counts = key === undefined ? { active, done: runs.length - active } : countRuns(key, db);
     return { ...counts, runs };
   });

@@ -8,6 +8,7 @@ import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
+import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { archivedNames } from '../../subagents/archive.ts';
 import { shownText } from '../visible.ts';
@@ -44,11 +45,17 @@ export function safeText<T extends string | null>(text: T): T | string {
   return text === null ? text : redactSecrets(text);
 }
 
-/** Its state, and what else has to be known about it: `queued (2nd)`, `error (announce skipped)`. */
-export function statusWords({ turn, delivery }: RunListing, queuePosition: number | undefined): string {
-  if (turn.state === 'queued' && queuePosition !== undefined) return `queued (${ordinal(queuePosition)})`;
-  const hidesFailure = delivery === 'skipped' && isTerminal(turn.state) && turn.state !== 'success';
-  return hidesFailure ? `${turn.state} (announce skipped)` : turn.state;
+/** Its state, and what else has to be known: `queued (2nd)`, `error (announce skipped)`, `success · 1 message waiting (2nd)`. */
+export function statusWords(
+  { turn, delivery, waiting }: RunListing,
+  queuePosition: number | undefined,
+): string {
+  const { state } = turn;
+  const place = queuePosition === undefined ? '' : ` (${ordinal(queuePosition)})`;
+  const hidesFailure = delivery === 'skipped' && isTerminal(state) && state !== 'success';
+  const own = `${state}${state === 'queued' ? place : ''}${hidesFailure ? ' (announce skipped)' : ''}`;
+  if (waiting === 0) return own;
+  return `${own} · ${counted(waiting, 'message')} waiting${isTerminal(state) ? place : ''}`;
 }
 
 /** How long a run took, or since when there is one. */
@@ -107,10 +114,11 @@ export function runJson(
   listing: RunListing,
   { queuePosition, nowMs }: { queuePosition: number | undefined; nowMs: number },
 ) {
-  const { run, turn, usage, delivery } = listing;
+  const { run, turn, usage, delivery, waiting } = listing;
   return {
     number: run.number,
     status: turn.state,
+    waitingMessages: waiting,
     label: safeText(run.label),
     task: safeText(run.task),
     runId: run.id,

@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { isTerminal } from '../../core/runs/turn.ts';
-import { acknowledgeDelivery, holdTurn } from '../../subagents/deliver.ts';
 import { sendToRun } from '../../subagents/send.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { resultText, turnJson, waitFor } from './wait.ts';
+import { endReason, outcomeCode, resultText, takeShown, turnJson, waitFor } from './wait.ts';
 
 export type SendFlags = JsonFlag & {
   /** Seconds; 0: does not wait for the reply. */
@@ -20,7 +18,6 @@ const MESSAGE_BYTES_MAX = 1024 * 1024;
 /** `subagents send`: one more message into the session of a sub-agent, and its reply when it comes in time. */
 export async function send(here: RunsHere, flags: SendFlags, words: readonly string[]): Promise<void> {
   const { timeout = TIMEOUT_DEFAULT_SECONDS } = flags;
-
   const [target, ...rest] = words;
   const isStdin = rest.length === 1 && rest[0] === '-';
   const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
@@ -38,22 +35,20 @@ export async function send(here: RunsHere, flags: SendFlags, words: readonly str
     here,
   );
   const [run] = runs;
-  // What is told here need not be told once more; if this ends before it is, it will be.
-  const owner = `send:${randomUUID()}`;
-  const isHeld = run?.turn.state === 'success' && holdTurn(answer, here.requester, owner, here.world);
   tell(run ?? listing, here);
-  if (isHeld) acknowledgeDelivery(here.requester.key, owner, here.world);
+  await takeShown(runs, here);
 }
 
 function tell(run: RunWithTurn, here: RunsHere): void {
   const { context, isJson } = here;
-  const { state, error } = run.turn;
+  const { state } = run.turn;
   const name = `(run ${shortId(run.run.id)})`;
   const isFailure = isTerminal(state) && state !== 'success';
-  if (isFailure) context.setExitCode(EXIT_FAILED);
+  context.setExitCode(outcomeCode([run]));
   if (isJson) printJson(turnJson(run, context.now().getTime()), context);
   else if (isFailure) {
-    context.stderr(`⚠️ Subagent error: ${visibleLine(error ?? state)} ${name}.\n`);
+    context.stdout(resultText(run));
+    context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
   } else if (!isTerminal(state)) {
     context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
   } else if (resultText(run) === '') tellSent(run, here);

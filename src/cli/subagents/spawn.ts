@@ -2,14 +2,14 @@ import type { ClientName } from '../../core/client-name.ts';
 import { ordinal } from '../../core/runs/durations.ts';
 import { splitGrants } from '../../core/runs/permissions.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
-import { type SpawnAnswer, type SpawnRequest, withoutGaps } from '../../subagents/features.ts';
+import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
 import { retryRun } from '../../subagents/retry.ts';
 import { spawnRun } from '../../subagents/spawn.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endLine, resultText, turnJson, waitFor } from './wait.ts';
+import { endLine, outcomeCode, resultText, takeShown, turnJson, waitFor } from './wait.ts';
 
 export type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
@@ -54,14 +54,14 @@ export async function retry(
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
   const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
-  return withoutGaps({
+  return {
     task,
     client: cli,
     agentId: agent,
     runTimeoutSeconds: timeout,
     permissions: permissions === undefined ? undefined : splitGrants(permissions),
     ...{ model, thinking, label, cleanup, worktree },
-  });
+  };
 }
 
 async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: RunsHere): Promise<void> {
@@ -77,10 +77,10 @@ async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: 
   );
   const [run] = runs;
   const nowMs = context.now().getTime();
-  if (run?.turn.state !== 'success') context.setExitCode(EXIT_FAILED);
-  if (isJson)
-    return printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs) }, context);
-  if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run));
+  context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode(runs));
+  if (isJson) printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs) }, context);
+  else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run));
+  await takeShown(runs, here);
 }
 
 function tellAccepted(answer: Accepted, { wait }: Pick<SpawnFlags, 'wait'>, { context }: RunsHere): void {

@@ -9,17 +9,25 @@ import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse 
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
 
-/** `subagents stop`: ends one run, or all of this project, and waits until no process of theirs is left. */
-export async function stop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
-  if (target === undefined || target.trim() === '') return complainUsage('stop <id|#|all>', here);
+export type StopFlags = JsonFlag & { readonly project?: true };
+
+/**
+ * `subagents stop`: ends one run, or all that the caller's session has asked for, with --project all of this project, and
+ * waits until no process of theirs is left.
+ */
+export async function stop(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
   const isAll = target === 'all' || target === '*';
+  if (target === undefined || target.trim() === '' || (project && !isAll))
+    return complainUsage('stop <id|#|all [--project]>', here);
   const listing = isAll ? undefined : findRun(target, here);
   if (!isAll && listing === undefined) return;
   const { requester, world, context } = here;
   context.progress('stopping …');
   const wanted =
-    listing === undefined ? { kind: 'all' as const } : { kind: 'run' as const, runId: listing.run.id };
-  const by = isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
+    listing === undefined
+      ? ({ kind: project ? 'project' : 'all' } as const)
+      : ({ kind: 'run', runId: listing.run.id } as const);
+  const by = `${isPerson(here) ? 'a person' : `a session of ${requester.client}`} (subagents stop)`;
   const answer = await stopRuns(wanted, requester, by, world);
   context.progress('');
   if (answer.status !== 'done') return refuse(answer, '', here);
@@ -43,13 +51,23 @@ function tell(answer: Done, listing: RunListing | undefined, { context }: RunsHe
   }
 }
 
-function tellAll({ stopped, alreadyFinished, failedToStop }: Done): string[] {
+function tellAll({ stopped, alreadyFinished, failedToStop, othersActive }: Done): string[] {
   const others = [
     ...(alreadyFinished.length === 0 ? [] : [`Already finished: ${alreadyFinished.length}`]),
     ...(failedToStop.length === 0 ? [] : [`Failed to stop: ${failedToStop.length}`]),
   ];
-  const line = `⚙️ Stopped ${counted(stopped.length, 'subagent')}.`;
-  return others.length === 0 ? [line] : [line, others.join(' · ')];
+  const messages = stopped.reduce((sum, { waitingMessages }) => sum + waitingMessages, 0);
+  const works = stopped.filter(({ work }) => work).length;
+  const what = [
+    ...(works > 0 || messages === 0 ? [counted(works, 'subagent')] : []),
+    ...(messages > 0 ? [counted(messages, 'waiting message')] : []),
+  ];
+  const goOn = `${counted(othersActive, 'run')} of other sessions ${othersActive === 1 ? 'goes' : 'go'} on; --project stops them too.`;
+  return [
+    `⚙️ Stopped ${what.join(' and ')}.`,
+    ...(others.length === 0 ? [] : [others.join(' · ')]),
+    ...(othersActive === 0 ? [] : [goOn]),
+  ];
 }
 
 function tellOne(answer: Done, { run }: RunListing): string[] {

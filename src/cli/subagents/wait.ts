@@ -1,11 +1,11 @@
 import { isoTime } from '../../core/runs/durations.ts';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
-import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
+import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
+import { acknowledgeTurns } from '../../subagents/deliver.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
-import { runsOf } from '../../subagents/own-run.ts';
-import { isComing, waitForRuns } from '../../subagents/wait.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { turnsAwaited, waitForRuns } from '../../subagents/wait.ts';
+import { EXIT_FAILED, EXIT_GOES_ON, EXIT_STOPPED, EXIT_TIMED_OUT } from '../context.ts';
 import { printJson, shownText } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
@@ -18,23 +18,38 @@ export type WaitFlags = JsonFlag & { readonly timeout?: number };
 export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: string): Promise<void> {
   if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
   const isAll = target === 'all' || target === '*';
-  const listings = isAll
-    ? runsOf(here)
-        .filter((listing) => isComing(listing, here.world))
-        .toReversed()
-    : [findRun(target, here)];
-  const known = listings.filter((listing) => listing !== undefined);
-  if (!isAll && known.length === 0) return;
-  const turns = known.map(({ run, turn }) => ({ runId: run.id, turn: turn.number }));
+  const listing = isAll ? undefined : findRun(target, here);
+  if (!isAll && listing === undefined) return;
+  const whose = listing === undefined ? 'project' : { runId: listing.run.id };
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
+  const turns = turnsAwaited(here.requester, whose, here.world);
   const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
-  tell(answer, isAll, here);
+  tell(answer, here);
+  await takeShown(answer.runs, here);
 }
 
-function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: RunsHere): void {
+/** What has ended and was shown has been told, and nobody tells it once more; unless it could not be written. */
+export async function takeShown(
+  runs: readonly RunWithTurn[],
+  { context, requester, world }: RunsHere,
+): Promise<void> {
+  const ended = runs.filter(({ turn }) => isTerminal(turn.state));
+  const turns = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
+  if (turns.length > 0 && (await context.written())) acknowledgeTurns(turns, requester, world);
+}
+
+/** What the outcome of these turns is to whoever called; the first that applies of: goes on, failed, timed out, stopped. */
+export function outcomeCode(runs: readonly RunWithTurn[]): number {
+  const states = new Set(runs.map(({ turn }) => turn.state));
+  if (![...states].every(isTerminal)) return EXIT_GOES_ON;
+  if (states.has('error') || states.has('lost')) return EXIT_FAILED;
+  if (states.has('timeout')) return EXIT_TIMED_OUT;
+  return states.has('stopped') ? EXIT_STOPPED : 0;
+}
+
+function tell({ kind, runs }: WaitAnswer, { context, isJson }: RunsHere): void {
   const nowMs = context.now().getTime();
-  const isGood = kind === 'ended' && runs.every(({ turn }) => turn.state === 'success');
-  if (!isGood) context.setExitCode(EXIT_FAILED);
+  context.setExitCode(kind === 'timeout' ? EXIT_GOES_ON : outcomeCode(runs));
   if (isJson) {
     printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs)) }, context);
     return;
@@ -42,7 +57,7 @@ function tell({ kind, runs }: WaitAnswer, isAll: boolean, { context, isJson }: R
   if (runs.length === 0) context.stdout('No subagent is active.\n');
   for (const run of runs) {
     context.stdout(endLine(run, nowMs));
-    if (!isAll && isTerminal(run.turn.state)) context.stdout(resultText(run));
+    if (isTerminal(run.turn.state)) context.stdout(resultText(run));
   }
   if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
 }
@@ -79,11 +94,23 @@ function statesOf(runs: readonly RunWithTurn[]): string {
   return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
 }
 
-/** `3) success · fix tests · 5m12s · run 1a2b3c4d`, and the error where there is one. */
+/** Why a turn came to no good end; undefined when nobody knows, or it did. */
+export function endReason({ error, stop, state }: Turn): string | undefined {
+  if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
+  return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;
+}
+
+/** `3) success · fix tests · 5m12s · run 1a2b3c4d`, of a message with its turn, and the reason where there is one. */
 export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
-  const parts = [turn.state, nameOf(run), formatDuration(runtimeMs(turn, nowMs)), `run ${shortId(run.id)}`];
-  const error = turn.error === null ? '' : `\n   ${visibleLine(turn.error)}`;
-  return `${run.number}) ${parts.join(' · ')}${error}\n`;
+  const parts = [
+    turn.state,
+    nameOf(run),
+    ...(turn.kind === 'send' ? [`message, turn ${turn.number}`] : []),
+    formatDuration(runtimeMs(turn, nowMs)),
+    `run ${shortId(run.id)}`,
+  ];
+  const reason = endReason(turn);
+  return `${run.number}) ${parts.join(' · ')}${reason === undefined ? '' : `\n   ${visibleLine(reason)}`}\n`;
 }
 
 /** The last message, and what there is to say of the turn, as a terminal may show it; empty when there is none. */
@@ -103,6 +130,7 @@ export function turnJson({ run, turn }: RunWithTurn, nowMs: number) {
     status: turn.state,
     result: turn.result,
     error: turn.error,
+    stop: turn.stop,
     notes: turn.notes,
     startedAt: isoTime(turn.startedAtMs),
     endedAt: isoTime(turn.endedAtMs),

@@ -1,7 +1,7 @@
 import type { ClientName } from '../client-name.ts';
 import type { Permissions } from './permissions.ts';
 import type { ToolPolicy } from './tool-policy.ts';
-import type { Turn } from './turn.ts';
+import { isTerminal, type Turn } from './turn.ts';
 
 /** `agent:<agentId>:subagent:<uuid>` (R2). */
 export type ChildSessionKey = `agent:${string}:subagent:${string}`;
@@ -64,5 +64,13 @@ export type Run = {
   readonly archivedAtMs: number | null;
 };
 
-/** A run with its newest turn that is no announce step. */
+/** A run with one of its turns; where none is named, with the one that is at work, else with the one of its task. */
 export type RunWithTurn = { readonly run: Run; readonly turn: Turn };
+
+/** The same with the number of messages that wait for the run. */
+export type RunWithMessages = RunWithTurn & { readonly waiting: number };
+
+/** Whether anything of the run works or waits. */
+export function isLive({ turn, waiting }: RunWithMessages): boolean {
+  return waiting > 0 || !isTerminal(turn.state);
+}

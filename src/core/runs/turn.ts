@@ -23,6 +23,8 @@ export type Stop = {
   /** Who asked, or which limit, in words for the Notes. */
   readonly by: string;
   readonly atMs: number;
+  /** Whose session asked, as a turn's `session`; absent where a limit was reached. */
+  readonly session?: string;
 };
 
 /** Which states may follow. What is terminal stays as it is. */
@@ -89,6 +91,8 @@ export type Turn = {
   readonly state: TurnState;
   /** What the client is asked. */
   readonly message: string;
+  /** Who asked: a session; '': a person, or a client without one; null: the run's requester. */
+  readonly session: string | null;
   /** Of who sent the message; null: the run's. Never more than those. */
   readonly permissions: Permissions | null;
   readonly queuedAtMs: number;

@@ -5,7 +5,7 @@ import type {
   NewAnnouncement,
 } from '../../core/runs/announcement.ts';
 import type { Turn } from '../../core/runs/turn.ts';
-import { type Row, type Sqlite, textIn } from '../sqlite.ts';
+import { type Row, type Sqlite, textIn, type Value } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 
 export type { Announcement, NewAnnouncement } from '../../core/runs/announcement.ts';
@@ -38,18 +38,24 @@ const SOON_MS = 120_000;
 const KEPT_FOR_SESSION_MS = 600_000;
 
 const IS_WAITING = "state IN ('pending', 'leased')";
+const IS_FOR_SESSION = '(requester_session IS NULL OR requester_session IS ?)';
 const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
 const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
 
-/** Writes down what a turn has to tell. To be called in the transaction that ends the turn. */
+/**
+ * Writes down what a turn has to tell to the session that asked for it; nothing where that session has stopped it. To be
+ * called in the transaction that ends the turn.
+ */
 export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
   db.run(
     `INSERT INTO outbox(id, position, run_id, turn, requester, requester_session, status, result, notes, stats, state,
        created_at, ready_at)
-     SELECT ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM outbox), id, ?, requester, requester_session, ?, ?, ?, ?,
-       'pending', ?, ? FROM runs WHERE id = ?`,
+     SELECT ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM outbox), id, ?, requester,
+       NULLIF(COALESCE(?, requester_session), ''), ?, ?, ?, ?, 'pending', ?, ?
+     FROM runs WHERE id = ? AND ? IS NOT COALESCE(?, requester_session, '')`,
     announcement.id,
     turn.number,
+    turn.session,
     announcement.status,
     announcement.result,
     announcement.notes,
@@ -57,6 +63,8 @@ export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db
     turn.endedAtMs ?? announcement.readyAtMs,
     announcement.readyAtMs,
     turn.runId,
+    turn.stop?.reason === 'requested' ? (turn.stop.session ?? '') : null,
+    turn.session,
   );
 }
 
@@ -119,7 +127,7 @@ export function leaseTurn(
 ): boolean {
   const { changes } = db.run(
     `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1
-     WHERE run_id = ? AND turn = ? AND state = 'pending' AND (requester_session IS NULL OR requester_session IS ?)`,
+     WHERE run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`,
     owner,
     untilMs,
     runId,
@@ -148,6 +156,16 @@ export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] 
   return db.transaction(() =>
     settle("state = 'leased' AND lease_owner = ?", [owner], { to: 'acked', nowMs }, db),
   );
+}
+
+/** Settles what one turn has to tell to this session and nobody has been handed: it was told in another way. */
+export function acknowledgeTurn(
+  { runId, turn }: { readonly runId: string; readonly turn: number },
+  { session, nowMs }: { readonly session: string | null; readonly nowMs: number },
+  db: Sqlite,
+): string[] {
+  const where = `run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`;
+  return settle(where, [runId, turn, session], { to: 'acked', nowMs }, db);
 }
 
 /** What this owner holds waits again. It may have been seen, so that it comes as a redelivery. */
@@ -245,7 +263,7 @@ function readyRows({ requester, session, isPerson }: Listener, options: TakeOpti
 
 function settle(
   where: string,
-  values: string[],
+  values: Value[],
   { to, nowMs }: { to: 'acked' | 'dismissed'; nowMs: number },
   db: Sqlite,
 ): string[] {

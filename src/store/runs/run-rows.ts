@@ -19,6 +19,9 @@ export const IS_ACTIVE = "state IN ('queued', 'starting', 'running', 'stopping')
 export const ACTIVE_TURNS = `turns INDEXED BY turns_active CROSS JOIN runs ON runs.id = turns.run_id
   WHERE turns.${IS_ACTIVE}`;
 
+/** Somebody looks after the turn. */
+export const IS_STARTED = "state IN ('starting', 'running', 'stopping')";
+
 /** The run of a row of `runs`. */
 export function readRun(row: Row): Run {
   return {
@@ -80,6 +83,7 @@ export function readTurn(row: Row): Turn {
     kind: String(row.kind) as TurnKind,
     announces: numberIn(row.announces),
     message: String(row.message),
+    session: textIn(row.session),
     permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
     startedAtMs: numberIn(row.started_at),
     endedAtMs: numberIn(row.ended_at),
@@ -112,7 +116,13 @@ function readUsage(row: Row): Usage {
 
 function readStop(row: Row): Stop | null {
   if (typeof row.stop_reason !== 'string') return null;
-  return { reason: row.stop_reason as StopReason, by: String(row.stop_by), atMs: Number(row.stop_at) };
+  const session = textIn(row.stop_session);
+  return {
+    reason: row.stop_reason as StopReason,
+    by: String(row.stop_by),
+    atMs: Number(row.stop_at),
+    ...(session === null ? {} : { session }),
+  };
 }
 
 function readIdentity(pid: unknown, start: unknown, boot: unknown): ProcessIdentity | null {

@@ -1,14 +1,12 @@
 import { definedOnly } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { AnnounceState } from '../../core/runs/announcement.ts';
-import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
+import type { Run, RunWithMessages, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { numberIn, type Row, type Sqlite, type Value } from '../sqlite.ts';
-import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_STARTED, readRun, readTurn } from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
-
-export type { SpawnLimits } from './spawn-limits.ts';
 
 /** Runs: accepting them, and looking at them. */
 
@@ -23,16 +21,17 @@ export type Insertion =
   | SpawnRefusal;
 
 /** A run as a list shows it. */
-export type RunListing = RunWithTurn & {
+export type RunListing = RunWithMessages & {
   /** Whether its requester has been told; where several turns had something to tell, of the one that matters most. */
   readonly delivery: 'none' | AnnounceState;
   /** Of all its turns but the announce steps. Null where no client said, or not every one said. */
   readonly usage: Usage;
+  /** When something last happened to one of these turns. */
+  readonly changedAtMs: number;
 };
 
 export type RunFilter = {
   readonly requester?: string | undefined;
-  readonly session?: string | undefined;
   readonly includeArchived?: boolean | undefined;
   readonly limit: number;
 };
@@ -52,7 +51,7 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
   return db.transaction(() => {
     const same = sameCall(run, spawnKey, limits, db);
     if (same !== undefined) return { kind: 'duplicate', ...same };
-    const answer = checkLimits({ requester: run.requester.key, atMs: run.createdAtMs }, limits, db);
+    const answer = checkLimits(run, limits, db);
     if (answer.kind === 'refused') return answer;
     insertRow(run, spawnKey, db);
     db.run(
@@ -90,14 +89,15 @@ function sameCall(
   return isNamed || !isTerminal(state) || state === 'success' ? known : undefined;
 }
 
-/** A run with its newest turn that is no announce step. */
-export function getRun(runId: string, db: Sqlite): RunWithTurn | undefined {
+/** A run with the turn that it is shown with. */
+export function getRun(runId: string, db: Sqlite): RunWithMessages | undefined {
   const run = db.get('SELECT * FROM runs WHERE id = ?', runId);
   const turn = db.get(
-    "SELECT * FROM turns WHERE run_id = ? AND kind <> 'announce' ORDER BY number DESC LIMIT 1",
+    `SELECT *, (SELECT COUNT(*) FROM turns AS sent WHERE sent.run_id = turns.run_id AND ${IS_WAITING}) AS waiting
+     FROM turns WHERE run_id = ? AND kind <> 'announce' ORDER BY ${IS_STARTED} DESC, number LIMIT 1`,
     runId,
   );
-  return run && turn && { run: readRun(run), turn: readTurn(turn) };
+  return run && turn && { run: readRun(run), turn: readTurn(turn), waiting: Number(turn.waiting) };
 }
 
 /** The newest runs first. A fixed number of queries, each by an index. */
@@ -109,27 +109,26 @@ export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
     conditions.push('requester = ?');
     values.push(filter.requester);
   }
-  if (filter.session !== undefined) {
-    conditions.push('requester_session = ?');
-    values.push(filter.session);
-  }
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
   const order = filter.requester === undefined ? 'created_at' : 'number';
   const rows = db.all(`SELECT * FROM runs ${where} ORDER BY ${order} DESC LIMIT ?`, ...values, filter.limit);
   const ids = JSON.stringify(rows.map((row) => row.id));
   const byRun = (sql: string) => new Map(db.all(sql, ids).map((row) => [String(row.run_id), row]));
-  const turns = byRun(NEWEST_TURNS);
+  const turns = byRun(SHOWN_TURNS);
   const sums = byRun(USAGE_SUMS);
   const deliveries = byRun(DELIVERIES);
   return rows.flatMap((row) => {
-    const newest = turns.get(String(row.id));
-    if (newest === undefined) return [];
-    const turn = readTurn(newest);
+    const shown = turns.get(String(row.id));
+    const sum = sums.get(String(row.id));
+    if (shown === undefined) return [];
+    const turn = readTurn(shown);
     return {
       run: readRun(row),
       turn,
+      waiting: Number(sum?.waiting),
+      changedAtMs: Number(sum?.changed_at),
       delivery: readDelivery(deliveries.get(String(row.id))),
-      usage: { ...readSums(sums.get(String(row.id))), model: turn.usage.model },
+      usage: { ...readSums(sum), model: turn.usage.model },
     };
   });
 }
@@ -215,16 +214,19 @@ function knownRun(runId: string, db: Sqlite): RunWithTurn {
   return known;
 }
 
+/** A message that waits. */
+const IS_WAITING = "kind = 'send' AND state = 'queued'";
 const IS_LISTED = 'run_id IN (SELECT value FROM json_each(?))';
 
-const NEWEST_TURNS = `SELECT turns.* FROM turns JOIN (
-    SELECT run_id, MAX(number) AS number FROM turns WHERE ${IS_LISTED} AND kind <> 'announce' GROUP BY run_id
-  ) AS newest ON newest.run_id = turns.run_id AND newest.number = turns.number`;
+/** The one that is at work comes behind that of the task, and counts. */
+const SHOWN_TURNS = `SELECT * FROM turns
+  WHERE ${IS_LISTED} AND (kind = 'task' OR kind = 'send' AND ${IS_STARTED}) ORDER BY ${IS_STARTED}`;
 
 const USAGE_SUMS = `SELECT run_id, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out,
     SUM(tokens_cache_read) AS cache_read, SUM(tokens_cache_write) AS cache_write,
     CASE WHEN SUM(launched_at IS NOT NULL AND cost_usd IS NULL) = 0 THEN SUM(cost_usd) END AS cost,
-    MAX(cost_source) AS source
+    MAX(cost_source) AS source, SUM(${IS_WAITING}) AS waiting,
+    MAX(COALESCE(ended_at, started_at, queued_at)) AS changed_at
   FROM turns WHERE ${IS_LISTED} AND kind <> 'announce' GROUP BY run_id`;
 
 /** What waits comes before what is settled; then the newest turn counts. */

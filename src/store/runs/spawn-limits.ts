@@ -1,8 +1,10 @@
+import type { Run } from '../../core/runs/run.ts';
 import type { RunSettings } from '../../core/runs/settings.ts';
 import type { Sqlite } from '../sqlite.ts';
 import { checkBudget } from './budget.ts';
 import { undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS } from './run-rows.ts';
+import { lastStopOfAll } from './stops.ts';
 
 /** How much a requester may have going. To be asked in the transaction that writes the run down. */
 
@@ -20,8 +22,8 @@ export type SpawnLimits = {
 
 export type SpawnRefusal = {
   readonly kind: 'refused';
-  /** `stopped`: everything was stopped after this was asked for. */
-  readonly why: 'queue' | 'undelivered' | 'budget' | 'stopped';
+  /** `stopped`: everything was stopped after this was asked for. `label`: another run that works or waits has it. */
+  readonly why: 'queue' | 'undelivered' | 'budget' | 'stopped' | 'label';
   /** One line, for the error. */
   readonly words: string;
 };
@@ -32,29 +34,46 @@ export type SpawnGrant = {
   readonly budgetWarnings: string[];
 };
 
-/** Who asks, and when they asked. */
-export type SpawnAsker = { readonly requester: string; readonly atMs: number };
-
 /** Whether one more run may begin. */
-export function checkLimits(asker: SpawnAsker, limits: SpawnLimits, db: Sqlite): SpawnGrant | SpawnRefusal {
-  const { requester, atMs } = asker;
-  const stopped = db.get('SELECT stopped_at FROM lane WHERE requester = ?', requester)?.stopped_at;
-  if (typeof stopped === 'number' && atMs < stopped) {
+export function checkLimits(
+  {
+    requester: { key: requester, session },
+    createdAtMs,
+    label,
+  }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
+  limits: SpawnLimits,
+  db: Sqlite,
+): SpawnGrant | SpawnRefusal {
+  const stopped = lastStopOfAll(requester, [session], db);
+  if (stopped !== undefined && createdAtMs < stopped.atMs) {
     return refuse('stopped', 'All sub-agents were stopped after this one was asked for');
   }
+  const taken = label === null ? undefined : labelTaken(label, requester, db);
+  if (taken !== undefined) return refuse('label', taken);
   const queued = countQueued(requester, db);
   if (queued >= limits.maxQueued) {
     return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
   }
   const waiting = undelivered(requester, db);
   if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
-  const budget = checkBudget({ requester, nowMs: atMs }, limits.budget, db);
+  const budget = checkBudget({ requester, nowMs: createdAtMs }, limits.budget, db);
   if (budget.kind === 'refused') return refuse('budget', budget.words);
   return { kind: 'granted', undelivered: waiting, budgetWarnings: budget.warnings };
 }
 
 function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
   return { kind: 'refused', why, words };
+}
+
+/** Two runs that work or wait are not to be called the same: nobody could name the older one. */
+function labelTaken(label: string, requester: string, db: Sqlite): string | undefined {
+  const holder = db.get(
+    `SELECT runs.number, turns.state FROM ${ACTIVE_TURNS} AND runs.requester = ? AND runs.label = ? LIMIT 1`,
+    requester,
+    label,
+  );
+  if (holder === undefined) return undefined;
+  return `Cannot call a run "${label}": run #${holder.number} has that label and is ${holder.state}. Choose another label, or stop that run first: subagents stop ${holder.number}`;
 }
 
 function countQueued(requester: string, db: Sqlite): number {

@@ -80,7 +80,12 @@ export function endingColumns(ending: Ending, before: Usage): Columns {
 
 /** The columns of a stop. */
 export function stopColumns(stop: Stop | null): Columns {
-  return { stop_reason: stop?.reason ?? null, stop_by: stop?.by ?? null, stop_at: stop?.atMs ?? null };
+  return {
+    stop_reason: stop?.reason ?? null,
+    stop_by: stop?.by ?? null,
+    stop_at: stop?.atMs ?? null,
+    stop_session: stop?.session ?? null,
+  };
 }
 
 /** The client's own columns have no prefix. */

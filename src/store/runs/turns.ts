@@ -1,6 +1,7 @@
 import { rawAnnouncement } from '../../core/runs/announce-text.ts';
 import type { NewAnnouncement } from '../../core/runs/announcement.ts';
 import type { Permissions } from '../../core/runs/permissions.ts';
+import type { Run } from '../../core/runs/run.ts';
 import {
   canFollow,
   type Ending,
@@ -10,10 +11,11 @@ import {
   type TurnState,
 } from '../../core/runs/turn.ts';
 import { NO_USAGE } from '../../core/runs/usage.ts';
-import type { Sqlite } from '../sqlite.ts';
+import { type Row, type Sqlite, textIn } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
 import { ACTIVE_TURNS, IS_ACTIVE, readRun, readTurn, readWatch } from './run-rows.ts';
+import { lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './stops.ts';
 import { columnsOf, endingColumns, stopColumns, type TurnChanges, writeTurn } from './turn-columns.ts';
 
 export type { TurnChanges } from './turn-columns.ts';
@@ -25,6 +27,8 @@ export type NewTurn = {
   readonly kind: 'send' | 'announce';
   readonly announces: number | null;
   readonly message: string;
+  /** Who asks, as in Turn; otherwise the run's requester. */
+  readonly session?: string | null;
   /** Of who sends the message; otherwise the run's. */
   readonly permissions?: Permissions | null;
   readonly nowMs: number;
@@ -33,47 +37,45 @@ export type NewTurn = {
 };
 
 /**
- * Adds a turn to a run. One that was asked for before everything was stopped comes back as stopped.
+ * Adds a turn to a run. One that was asked for before all was stopped, of whoever asks or of the run's requester, comes back
+ * as stopped.
  * @throws Error when there is no such run, or it is archived: then nothing can be resumed.
  */
 export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
   return db.transaction(() => {
-    const stoppedAtMs = checkOpen(turn.runId, db);
+    const run = runOf(turn.runId, db);
+    if (run.archivedAtMs !== null)
+      throw new Error(`Cannot add a turn to run "${turn.runId}": it is archived`);
+    const { requester } = run;
     const row = db.get(
-      `INSERT INTO turns(run_id, number, kind, announces, state, message, permissions, queued_at, claimed_at)
-       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
+      `INSERT INTO turns(run_id, number, kind, announces, state, message, session, permissions, queued_at,
+         claimed_at)
+       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
       turn.runId,
       turn.kind,
       turn.announces,
       turn.state,
       turn.message,
+      turn.session ?? null,
       turn.permissions == null ? null : JSON.stringify(turn.permissions),
       turn.nowMs,
       turn.state === 'starting' ? turn.nowMs : null,
       turn.runId,
     );
     const added = readTurn(row ?? {});
-    const isLate = added.state === 'queued' && turn.nowMs < stoppedAtMs;
-    const stop: Stop = {
-      reason: 'requested',
-      by: 'all were stopped after it was asked for',
-      atMs: stoppedAtMs,
-    };
-    const result = isLate ? stopTurn(added, stop, db) : added;
+    const last = lastStopOfAll(requester.key, [turn.session ?? requester.session, requester.session], db);
+    const isLate = added.state === 'queued' && last !== undefined && turn.nowMs < last.atMs;
+    const by = 'all were stopped after it was asked for';
+    const result = isLate ? stopTurn(added, { reason: 'requested', by, ...last }, db) : added;
     scheduleArchive(turn.runId, db);
     return result;
   });
 }
 
-/** When everything of the run's requester was last stopped; 0: never. */
-function checkOpen(runId: string, db: Sqlite): number {
-  const row = db.get(
-    'SELECT archived_at, stopped_at FROM runs LEFT JOIN lane ON lane.requester = runs.requester WHERE id = ?',
-    runId,
-  );
+function runOf(runId: string, db: Sqlite): Run {
+  const row = db.get('SELECT * FROM runs WHERE id = ?', runId);
   if (row === undefined) throw new Error(`Cannot add a turn to run "${runId}": there is no such run`);
-  if (row.archived_at !== null) throw new Error(`Cannot add a turn to run "${runId}": it is archived`);
-  return Number(row.stopped_at ?? 0);
+  return readRun(row);
 }
 
 /** One turn of a run. */
@@ -90,6 +92,20 @@ export function turnsOf(runId: string, db: Sqlite): Turn[] {
 /** All turns that have not ended, in the order in which they came. */
 export function activeTurns(db: Sqlite): Turn[] {
   return db.all(`SELECT * FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readTurn);
+}
+
+/** The requester's turns that have not ended, but for announce steps, each with the sessions that it belongs to. */
+export function awaitedTurns(requester: string, db: Sqlite) {
+  const rows = db.all(
+    `SELECT turns.*, runs.requester_session
+     FROM ${ACTIVE_TURNS} AND runs.requester = ? AND turns.kind <> 'announce' ORDER BY turns.position`,
+    requester,
+  );
+  return rows.map((row) => ({
+    runId: String(row.run_id),
+    turn: Number(row.number),
+    sessions: [textIn(row.requester_session) ?? '', textIn(row.session)],
+  }));
 }
 
 /** What can be seen of an active turn without reading what it was asked: whether somebody looks after it. */
@@ -128,8 +144,8 @@ export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn |
 /**
  * Ends a turn and writes what it has to tell, at once; undefined when it has ended already. The version does not matter
  * here, so that an end is never lost to somebody else's change; but a stop that was asked for before and that the
- * caller did not know of makes it a stopped one, and the requester who asked is told nothing more. The caller has to
- * look at the state that comes back. What was known of the usage stays where the ending does not say.
+ * caller did not know of makes it a stopped one. The caller has to look at the state that comes back. What was known of
+ * the usage stays where the ending does not say.
  */
 export function endTurn(
   turn: Turn,
@@ -144,8 +160,9 @@ export function endTurn(
     const outcome = isStopNews ? 'stopped' : ending.outcome;
     assertFollows(now, outcome);
     const ended = writeTurn(now, { state: outcome, ...endingColumns(ending, now.usage) }, db);
-    if (ended !== undefined && announcement !== null && !isStopNews) {
-      insertAnnouncement(ended, announcement, db);
+    if (ended !== undefined && announcement !== null) {
+      if (isStopNews) announceStopped(ended, { ...ending, outcome }, db);
+      else insertAnnouncement(ended, announcement, db);
     }
     scheduleArchive(turn.runId, db);
     return ended;
@@ -159,45 +176,48 @@ function assertFollows(turn: Turn, state: TurnState): void {
   );
 }
 
-export type StopResult = {
-  /** `ended`: nothing had been started. `requested`: whoever looks after the turn ends it. */
-  readonly kind: 'ended' | 'requested' | 'already-finished';
-  /** Those that were active, as they are now. */
-  readonly turns: Turn[];
-};
-
-/** Writes down that the run is to be stopped: what waits ends at once, what runs is ended by its supervisor. */
-export function requestStop(runId: string, stop: Stop, db: Sqlite): StopResult {
-  return db.transaction(() => {
-    const rows = db.all(`SELECT * FROM turns WHERE run_id = ? AND ${IS_ACTIVE} ORDER BY position`, runId);
-    const turns = rows.map((row) => stopTurn(readTurn(row), stop, db));
-    if (turns.length === 0) return { kind: 'already-finished', turns };
-    scheduleArchive(runId, db);
-    return { kind: turns.every((turn) => isTerminal(turn.state)) ? 'ended' : 'requested', turns };
-  });
+/**
+ * Writes down that the run is to be stopped: what waits ends at once, what runs is ended by its supervisor. Gives the turns
+ * that were active, as they are now.
+ */
+export function requestStop(runId: string, stop: Stop, db: Sqlite): Turn[] {
+  const rows = `turns WHERE run_id = ? AND ${IS_ACTIVE}`;
+  return db.transaction(() => stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db));
 }
 
 /**
- * Stops every run of a requester. SQLite lets one transaction write at a time, so each spawn comes either before this
- * one, and then its turn is found here, or after it. For those after it the time is kept: a spawn that was asked for
- * before the stop and is written down only now is refused by insertRun(). And what is queued can be claimed before this
- * transaction, then it is found as `starting` and its supervisor sees the stop before it launches anything; or not at
- * all any more. So no client starts after the stop for what was asked for before it.
+ * Stops what a session has asked for, or everything of the requester: their runs, and their messages to other runs. SQLite
+ * lets one transaction write at a time, so each spawn comes either before this one, and then its turn is found here, or
+ * after it. For those after it the time is kept: a spawn that was asked for before the stop and is written down only now
+ * is refused by insertRun(). And what is queued can be claimed before this transaction, then it is found as `starting` and
+ * its supervisor sees the stop before it launches anything; or not at all any more. So no client starts after the stop for
+ * what was asked for before it. `session`: as a turn's, or WHOLE_PROJECT. Gives what requestStop() gives.
  */
-export function requestStopAll(requester: string, stop: Stop, db: Sqlite): Map<string, StopResult> {
+export function requestStopAll(requester: string, session: string, stop: Stop, db: Sqlite): Turn[] {
   return db.transaction(() => {
-    db.run(
-      `INSERT INTO lane(requester, stopped_at) VALUES (?, ?)
-       ON CONFLICT(requester) DO UPDATE SET stopped_at = MAX(COALESCE(stopped_at, 0), excluded.stopped_at)`,
-      requester,
-      stop.atMs,
-    );
+    noteStopOfAll(requester, { session, atMs: stop.atMs }, db);
     const rows = db.all(
-      `SELECT DISTINCT turns.run_id FROM ${ACTIVE_TURNS} AND runs.requester = ?`,
+      `SELECT turns.* FROM ${ACTIVE_TURNS} AND runs.requester = ?
+         AND (? = '${WHOLE_PROJECT}' OR ? IN (COALESCE(runs.requester_session, ''), turns.session))
+       ORDER BY turns.position`,
       requester,
+      session,
+      session,
     );
-    return new Map(rows.map((row) => [String(row.run_id), requestStop(String(row.run_id), stop, db)]));
+    return stopTurns(rows, stop, db);
   });
+}
+
+/** How many runs of the requester work or wait, and nobody has asked for their end. */
+export function unstoppedRuns(requester: string, db: Sqlite): number {
+  const rows = `${ACTIVE_TURNS} AND runs.requester = ? AND turns.stop_at IS NULL`;
+  return Number(db.get(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${rows}`, requester)?.n);
+}
+
+function stopTurns(rows: readonly Row[], stop: Stop, db: Sqlite): Turn[] {
+  const turns = rows.map((row) => stopTurn(readTurn(row), stop, db));
+  for (const runId of new Set(turns.map((turn) => turn.runId))) scheduleArchive(runId, db);
+  return turns;
 }
 
 /** The first stop counts. */
@@ -216,14 +236,14 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
   };
   const columns = { ...stopColumns(stop), state: 'stopped', ...endingColumns(ending, turn.usage) };
   const ended = writeTurn(turn, columns, db) ?? turn;
-  if (stop.reason !== 'requested') announceUnstarted(ended, ending, db);
+  announceStopped(ended, ending, db);
   return ended;
 }
 
-function announceUnstarted(turn: Turn, ending: Ending, db: Sqlite): void {
-  const row = db.get('SELECT * FROM runs WHERE id = ?', turn.runId);
-  if (row === undefined) return;
-  const ended = { run: readRun(row), turn, ending, prices: [], transcript: 'n/a', startedAtMs: null };
+/** Tells who asked for a turn that somebody else has stopped it, in the words of its rows. */
+function announceStopped(turn: Turn, ending: Ending, db: Sqlite): void {
+  const run = runOf(turn.runId, db);
+  const ended = { run, turn, ending, prices: [], transcript: 'n/a', startedAtMs: turn.startedAtMs };
   const words = rawAnnouncement(ended);
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
 }

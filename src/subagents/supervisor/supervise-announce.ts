@@ -22,8 +22,6 @@ import { judgeBudget, sharesOf } from './turn-budget.ts';
 const STEP_MARGIN_MS = 30_000;
 
 export type Announcing =
-  /** The requester stopped it, and needs no word of that. */
-  | { readonly kind: 'nothing' }
   /** The words stand; or the child has said that nothing is to be told. */
   | { readonly kind: 'said'; readonly announcement: NewAnnouncement; readonly isSkipped: boolean }
   /** The client is asked once more; the words are what is told if that comes to nothing. */
@@ -37,7 +35,6 @@ export function announcingOf(
 ): Announcing {
   const { world, settings } = supervision;
   const { run, turn, ending } = ended;
-  if (ending.outcome === 'stopped' && turn.stop?.reason === 'requested') return { kind: 'nothing' };
   const nowMs = world.now().getTime();
   const telling = (told: Ending, readyAtMs: number): NewAnnouncement => ({
     id: randomUUID(),
@@ -63,10 +60,10 @@ export function announcingOf(
 
 /** Adds the turn in which the client puts its result into words, in the slot that its run has. */
 export function addAnnounceTurn(ended: Turn, prompt: string, { db, world }: Supervision): Turn {
-  const { runId, number } = ended;
+  const { runId, number, session } = ended;
   const nowMs = world.now().getTime();
   return appendTurn(
-    { runId, kind: 'announce', announces: number, message: prompt, nowMs, state: 'starting' },
+    { runId, kind: 'announce', announces: number, message: prompt, session, nowMs, state: 'starting' },
     db,
   );
 }

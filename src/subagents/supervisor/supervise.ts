@@ -115,7 +115,7 @@ async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Pro
   checkpoint('before-end', world.env);
   const step = await writing(turn.runId, supervision, () =>
     db.transaction(() => {
-      const ended = endTurn(turn, ending, announcing.kind === 'nothing' ? null : announcing.announcement, db);
+      const ended = endTurn(turn, ending, announcing.announcement, db);
       checkpoint('within-end', world.env);
       if (ended === undefined || ended.state !== ending.outcome) return undefined;
       const nowMs = world.now().getTime();
@@ -132,7 +132,7 @@ async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Pro
   );
   checkpoint('after-end', world.env);
   noteEvent(turn, 'ended', describe(ending), supervision);
-  if (announcing.kind !== 'nothing') markInbox(end.run.requester.key, world.paths);
+  markInbox(end.run.requester.key, world.paths);
   checkpoint('after-mark', world.env);
   return step;
 }

@@ -34,7 +34,7 @@ describe('subagents inbox', () => {
     expect((await shelf.call(['inbox'])).stdout).toBe('Nothing waits to be told.\n');
   });
 
-  test('tells more than fit into one portion', async () => {
+  test('tells all that waits at once', async () => {
     using shelf = newShelf();
     for (let index = 0; index < 20; index++) shelf.end(shelf.start(), {}, {});
     const { stdout } = await shelf.call(['inbox']);
@@ -72,6 +72,37 @@ describe('subagents inbox', () => {
     const { stdout } = await shelf.call(['inbox'], { env });
     expect(stdout).toStartWith('2 background runs of yours ended. What stands between the lines with ');
     expect(stdout.match(/^<<<BEGIN_UNTRUSTED_CHILD_RESULT [0-9a-f]{32}>>>$/gm)).toHaveLength(2);
+  });
+
+  test('says what it takes from the session of an agent, and with --mine leaves it there', async () => {
+    using shelf = shelfWithNews();
+    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
+    const told = { readyAtMs: NOW_MS };
+    for (const id of ['cccc-3', 'dddd-4']) shelf.end(shelf.start({ requester }), {}, { ...told, id });
+    expect((await shelf.call(['inbox', '--peek'])).stdout).toContain(
+      "announceId cccc-3 · meant for an agent's session\n",
+    );
+    expect((await shelf.call(['inbox', '--mine'])).stdout).not.toContain('cccc-3');
+    expect(waiting(shelf).map(({ id }) => id)).toEqual(['cccc-3', 'dddd-4']);
+    const { announcements } = await shelf.json<{ announcements: object[] }>(['inbox', '--peek']);
+    expect(announcements).toMatchObject([{ requesterSession: 's-1' }, { requesterSession: 's-1' }]);
+    const { stdout } = await shelf.call(['inbox']);
+    expect(stdout).toEndWith(
+      "\n#3, #4 were meant for an agent's session, which will not be told again; --mine leaves such announcements there.\n",
+    );
+    expect(waiting(shelf)).toEqual([]);
+  });
+
+  test('takes nothing that could not be written', async () => {
+    for (const flag of [[], ['--json']]) {
+      using shelf = shelfWithNews();
+      await shelf.call(['inbox', ...flag], { written: async () => false });
+      expect(waiting(shelf).map(({ id }) => id)).toEqual(['aaaa-1', 'bbbb-2']);
+      expect((await shelf.call(['inbox'])).stdout).toContain(
+        '#2 · two · announceId bbbb-2 · redelivery: true\n',
+      );
+      expect(waiting(shelf)).toEqual([]);
+    }
   });
 
   test('says of what is not ready yet that it comes', async () => {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { chmodSync } from 'node:fs';
 import type { NewAnnouncement } from '../../../src/core/runs/announcement.ts';
 import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { claimTurns } from '../../../src/store/runs/lane.ts';
-import { changeRun } from '../../../src/store/runs/runs.ts';
-import { changeTurn, getTurn } from '../../../src/store/runs/turns.ts';
+import { undelivered, waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
+import { changeRun, listRuns } from '../../../src/store/runs/runs.ts';
+import { appendTurn, changeTurn, getTurn } from '../../../src/store/runs/turns.ts';
 import { identityOf } from '../../../src/sys/process-identity.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
@@ -52,12 +54,12 @@ describe('subagents send', () => {
     });
   });
 
-  test('never calls it failed when the reply does not come in time', async () => {
+  test('says, with an exit code of its own, that the reply has not come in time', async () => {
     const { shelf, turn } = shelfWithSession();
     using _ = shelf;
     const { code, stdout } = await shelf.call(['send', '1', '-', '--timeout', '1'], { stdin: 'go on' });
     expect({ code, stdout }).toEqual({
-      code: 0,
+      code: 8,
       stdout: `⏳ Subagent still queued (run ${turn.runId.slice(0, 8)}).\n`,
     });
   });
@@ -67,14 +69,14 @@ describe('subagents send', () => {
     ['says that it was sent when there is no reply', { result: null }, 0, '✅ Sent to fix tests (run ID).\n'],
     [
       'says what went wrong',
-      { outcome: 'error', error: 'broken' },
+      { outcome: 'error', error: 'broken', result: 'Half of it.' },
       1,
-      '⚠️ Subagent error: broken (run ID).\n',
+      'Half of it.\n⚠️ Subagent error: broken (run ID).\n',
     ],
     [
       'says how it ended without an error',
-      { outcome: 'timeout' },
-      1,
+      { outcome: 'timeout', result: null },
+      6,
       '⚠️ Subagent error: timeout (run ID).\n',
     ],
   ];
@@ -106,14 +108,15 @@ describe('subagents send', () => {
     });
   });
 
-  test('has told what it replied, so that nobody else is told; not so what went wrong', async () => {
-    for (const [ending, state] of [
-      [{ result: 'Done.' }, 'acked'],
-      [{ outcome: 'error', error: 'broken' }, 'pending'],
+  test('has told what came of the message, and nobody is told once more; unless it could not be written', async () => {
+    for (const [ending, isWritten, state] of [
+      [{ result: 'Done.' }, true, 'acked'],
+      [{ outcome: 'error', error: 'broken' }, true, 'acked'],
+      [{ result: 'Done.' }, false, 'pending'],
     ] as const) {
       const { shelf, turn } = shelfWithSession();
       using _ = shelf;
-      const sending = shelf.call(['send', '1', 'go on']);
+      const sending = shelf.call(['send', '1', 'go on'], { written: async () => isWritten });
       answer(shelf, turn.runId, ending, {});
       await sending;
       const rows = shelf.write((db) => db.all('SELECT turn, state FROM outbox ORDER BY turn'));
@@ -129,6 +132,33 @@ describe('subagents send', () => {
     expect(code).toBe(1);
     expect(stderr).toStartWith('⚠️ Send failed: Subagent #1 (fix tests) is archived');
   });
+});
+
+describe('subagents spawn --wait', () => {
+  const ends: [outcome: Ending['outcome'], code: number][] = [
+    ['success', 0],
+    ['error', 1],
+    ['timeout', 6],
+    ['stopped', 7],
+  ];
+  for (const [outcome, code] of ends) {
+    test(`ends with ${code} of what ended as ${outcome}, shows it and has told it`, async () => {
+      using shelf = newShelf(ONE_AT_A_TIME);
+      chmodSync(shelf.home.put('bin/claude', '#!/bin/sh\n'), 0o755);
+      shelf.start();
+      const spawned = shelf.call(['spawn', '--wait', 'task']);
+      let runId: string | undefined;
+      while (runId === undefined) {
+        await new Promise(setImmediate);
+        runId = shelf.write((db) => listRuns({ limit: 2 }, db).find(({ run }) => run.number === 2)?.run.id);
+      }
+      answer(shelf, runId, { outcome }, {});
+      const { code: found, stdout } = await spawned;
+      expect(found).toBe(code);
+      expect(stdout).toContain(`\n2) ${outcome} · task · `);
+      expect(shelf.write((db) => undelivered(shelf.key, db))).toBe(0);
+    });
+  }
 });
 
 describe('subagents wait', () => {
@@ -148,6 +178,79 @@ describe('subagents wait', () => {
     const { code, stdout } = await shelf.call(['wait', '1']);
     expect(code).toBe(1);
     expect(stdout).toEndWith('\n   broken\n');
+  });
+
+  const codes: [ends: Partial<Ending>[], code: number][] = [
+    [[{}, {}], 0],
+    [[{}, { outcome: 'timeout' }], 6],
+    [[{ outcome: 'stopped' }, {}], 7],
+    [[{ outcome: 'stopped' }, { outcome: 'timeout' }], 6],
+    [[{ outcome: 'lost' }, { outcome: 'timeout' }], 1],
+    [[{ outcome: 'error' }, { outcome: 'stopped' }], 1],
+  ];
+  for (const [ends, code] of codes) {
+    const outcomes = ends.map(({ outcome = 'success' }) => outcome);
+    test(`ends with ${code} of what ended as ${outcomes.join(' and ')}, shows it and has told it`, async () => {
+      using shelf = newShelf();
+      for (const end of ends) shelf.end(shelf.start(), end, {});
+      const { code: found, stdout } = await shelf.call(['wait', 'all']);
+      expect({ code: found, shown: [...(stdout.match(/^(?:\d\) \w+|All pass\.)/gm) ?? [])] }).toEqual({
+        code,
+        shown: outcomes.flatMap((outcome, index) => [`${index + 1}) ${outcome}`, 'All pass.']),
+      });
+      expect(shelf.write((db) => undelivered(shelf.key, db))).toBe(0);
+      expect((await shelf.call(['wait', 'all'])).stdout).toBe('No subagent is active.\n');
+    });
+  }
+
+  test('leaves to be told what could not be written, and what is meant for the session of an agent', async () => {
+    using shelf = newShelf();
+    shelf.end(shelf.start(), {}, {});
+    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
+    shelf.end(shelf.start({ requester }), {}, {});
+    for (const target of ['1', 'all']) await shelf.call(['wait', target], { written: async () => false });
+    expect(shelf.write((db) => undelivered(shelf.key, db))).toBe(2);
+    for (const target of ['1', '2', 'all']) expect((await shelf.call(['wait', target])).code).toBe(0);
+    expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([
+      { number: 2, state: 'pending', attempts: 0 },
+    ]);
+  });
+
+  test('shows a session who has stopped its run, and in words', async () => {
+    using shelf = newShelf(ONE_AT_A_TIME);
+    shelf.start();
+    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
+    shelf.queue({ label: 'next', requester });
+    await shelf.call(['stop', 'next']);
+    const env = { HOME: shelf.home.path, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 's-1' };
+    const { code, stdout } = await shelf.call(['wait', 'all', '--timeout', '0'], { env });
+    expect(code).toBe(8);
+    expect(stdout).toContain('2) stopped · next · ');
+    expect(stdout).toContain('\n   Stopped before it started: a person (subagents stop)\n');
+    const single = await shelf.call(['wait', 'next'], { env });
+    expect(single.code).toBe(7);
+  });
+
+  test('waits for the work and for the message behind it, and tells both apart', async () => {
+    using shelf = newShelf();
+    const work = shelf.start({ label: 'fix tests' });
+    const message = { kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' } as const;
+    shelf.write((db) => appendTurn({ ...message, runId: work.runId, session: '' }, db));
+    const waiting = shelf.call(['wait', 'fix']);
+    shelf.end(work, { outcome: 'error', error: 'broken' }, {});
+    answer(shelf, work.runId, { result: 'Mended.' }, {});
+    const { code, stdout } = await waiting;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^1\) error · fix tests · [^\n]*\n {3}broken\nAll pass\.\n1\) success · fix tests · message, turn 2 · [^\n]*\nMended\.\n$/,
+    );
+    expect((await shelf.call(['list'])).stdout).toContain('1) error · fix tests · ');
+    const shown = await shelf.json<{ turns: object[] }>(['info', '1']);
+    expect(shown.turns).toMatchObject([
+      { kind: 'task', state: 'error', error: 'broken' },
+      { kind: 'send', state: 'success' },
+    ]);
+    expect((await shelf.call(['info', '1'])).stdout).toContain('\nMessage, turn 2: success\n');
   });
 
   test('waits for all that are active, and tells progress meanwhile', async () => {
@@ -174,7 +277,7 @@ describe('subagents wait', () => {
     shelf.start();
     const { code, stdout, stderr } = await shelf.call(['wait', '1', '--timeout', '0']);
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 8,
       stderr: '⏳ The time is over; what has not ended goes on.\n',
     });
     expect(stdout).toStartWith('1) running · ');

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync } from 'node:fs';
 import { getRun } from '../../../src/store/runs/runs.ts';
-import { newShelf, type Shelf } from './shelf.ts';
+import { appendTurn } from '../../../src/store/runs/turns.ts';
+import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 type Accepted = {
   readonly status: string;
@@ -92,6 +93,13 @@ describe('subagents spawn', () => {
       4,
       /^agentId is not allowed for sessions_spawn \(allowed: /,
     ],
+    [
+      'a label of a run that works, and says which',
+      ['--label', 'busy', 'task'],
+      1,
+      /^Cannot call a run "busy": run #1 has that label and is running\. Choose another label, or stop that run first/,
+    ],
+    ['a label that means something else', ['--label', ' all ', 'task'], 1, /^Cannot call a run "all": /],
     ['a client that is not there', ['--cli', 'gemini', 'task'], 1, /gemini is not on the PATH/],
   ];
   for (const [title, words, code, error] of refusals) {
@@ -152,6 +160,20 @@ describe('subagents retry', () => {
       label: 'again',
       task: 'Fix the tests.',
     });
+  });
+
+  test('refuses one that a message waits for', async () => {
+    using shelf = shelfWithClients();
+    const { runId } = shelf.end(shelf.start({ label: 'done', cwd: shelf.project }));
+    const message = { kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' } as const;
+    shelf.write((db) => appendTurn({ ...message, runId }, db));
+    const { code, stderr } = await shelf.call(['retry', 'done']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: '⚠️ Spawn failed: Subagent #2 has a message waiting: stop it first.\n',
+    });
+    await shelf.call(['stop', 'done']);
+    expect((await shelf.call(['retry', 'done'])).code).toBe(0);
   });
 
   test('refuses one that is still at work', async () => {

@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { inboxMark } from '../../../src/core/runs/requester-key.ts';
 import type { Turn } from '../../../src/core/runs/turn.ts';
 import { waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
 import { dataVersion, openRunsDb } from '../../../src/store/runs/runs-db.ts';
-import { getTurn } from '../../../src/store/runs/turns.ts';
-import { newShelf, type Shelf } from './shelf.ts';
+import { appendTurn, getTurn } from '../../../src/store/runs/turns.ts';
+import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
+
+const MESSAGE = {
+  kind: 'send',
+  announces: null,
+  message: 'and now?',
+  nowMs: NOW_MS,
+  state: 'queued',
+} as const;
+const CLAUDE = { session: 's-1', client: 'claude', cwd: '/home/dev/app' } as const;
 
 /** What a supervisor does as soon as it sees the wish; this test is the supervisor of what it started. */
 async function endWhenAsked(turn: Turn, shelf: Shelf): Promise<void> {
@@ -52,6 +63,34 @@ describe('subagents stop', () => {
     });
   });
 
+  test('stops the work that a message waits behind, and says both', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start({ label: 'busy' });
+    shelf.write((db) => appendTurn({ ...MESSAGE, runId: turn.runId, session: '' }, db));
+    const [answer] = await Promise.all([shelf.call(['stop', '1']), endWhenAsked(turn, shelf)]);
+    expect(answer).toEqual({
+      code: 0,
+      stdout: '⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent and 1 waiting message.\n',
+      stderr: '',
+    });
+    expect((await shelf.call(['list'])).stdout).toContain('1) stopped · busy · ');
+  });
+
+  test('stops the message that waits for a run that has ended', async () => {
+    using shelf = newShelf(ONE_AT_A_TIME);
+    const { runId } = shelf.end(shelf.start({ label: 'done' }));
+    shelf.start();
+    shelf.write((db) => appendTurn({ ...MESSAGE, runId, session: 's-1' }, db));
+    expect((await shelf.call(['stop', 'done'])).stdout).toBe(
+      '⚙️ Stop requested for done.\n⚙️ Stopped 1 waiting message.\n',
+    );
+    expect((await shelf.call(['list'])).stdout).toContain('1) success · done · ');
+    // Of another session's message that session is told.
+    expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([
+      { turn: 2, requesterSession: 's-1', status: 'error' },
+    ]);
+  });
+
   test('says of what has ended that it has', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start());
@@ -62,7 +101,37 @@ describe('subagents stop', () => {
     });
   });
 
-  test('stops all of this project, and none of another one', async () => {
+  test('stops all that a person has asked for, says what goes on, and with --project stops that too', async () => {
+    using shelf = newShelf(ONE_AT_A_TIME);
+    const turn = shelf.start({ requester: { key: shelf.key, ...CLAUDE } });
+    shelf.queue({ requester: { key: shelf.key, ...CLAUDE } });
+    shelf.queue();
+    expect(await shelf.call(['stop', 'all'])).toEqual({
+      code: 0,
+      stdout: '⚙️ Stopped 1 subagent.\n2 runs of other sessions go on; --project stops them too.\n',
+      stderr: '',
+    });
+    expect(await shelf.json<object>(['stop', 'all'])).toMatchObject({ stopped: [], othersActive: 2 });
+    const stopping = shelf.call(['stop', 'all', '--project']);
+    const [answer] = await Promise.all([stopping, endWhenAsked(turn, shelf)]);
+    expect(answer).toEqual({ code: 0, stdout: '⚙️ Stopped 2 subagents.\n', stderr: '' });
+    expect(existsSync(inboxMark(shelf.key, shelf.home.paths))).toBe(true);
+    const told = shelf.write((db) => waitingAnnouncements(shelf.key, db));
+    expect(told).toMatchObject([{ number: 2, requesterSession: 's-1', status: 'error' }]);
+    expect(told[0]?.notes).toContain('stopped by a person (subagents stop)');
+  });
+
+  test('takes --project with all alone', async () => {
+    using shelf = newShelf();
+    shelf.start();
+    const { code, stderr } = await shelf.call(['stop', '1', '--project']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: '⚙️ Usage: self-generation subagents stop <id|#|all [--project]>\n',
+    });
+  });
+
+  test('stops nothing of another project', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     const turn = shelf.start();
     shelf.queue();
@@ -80,21 +149,27 @@ describe('subagents stop', () => {
     const { runId } = shelf.queue({ label: 'next' });
     expect(await shelf.json<unknown>(['stop', 'next'])).toEqual({
       status: 'done',
-      stopped: [{ runId, number: 2 }],
+      stopped: [{ runId, number: 2, work: true, waitingMessages: 0 }],
       alreadyFinished: [],
       failedToStop: [],
       survivors: [],
+      othersActive: 0,
     });
   });
 
-  test('notes that the requester asked when a client called it', async () => {
+  test('notes that a session of a client asked when that called it, and tells the person who asked for the run', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();
     const { runId } = shelf.queue();
     await shelf.call(['stop', '2'], {
       env: { HOME: shelf.home.path, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 's-1' },
     });
-    expect(shelf.write((db) => getTurn(runId, 1, db))?.stop?.by).toBe('the requester (subagents stop)');
+    expect(shelf.write((db) => getTurn(runId, 1, db))?.stop?.by).toBe('a session of claude (subagents stop)');
+    const [told] = shelf.write((db) => waitingAnnouncements(shelf.key, db));
+    expect(told).toMatchObject({ runId, requesterSession: null, status: 'error' });
+    expect(told?.notes).toContain('stopped by a session of claude (subagents stop)');
+    // By which hooks see that something waits.
+    expect(existsSync(inboxMark(shelf.key, shelf.home.paths))).toBe(true);
   });
 
   test('is refused inside a sub-agent', async () => {

@@ -8,17 +8,18 @@ const id = (beginning: string) => beginning.padEnd(32, '0');
 function threeRuns() {
   const shelf = newShelf();
   shelf.end(shelf.start({ id: id('abcd1111'), label: 'twin' }));
-  shelf.end(shelf.start({ id: id('abcd2222'), label: 'twin' }));
+  shelf.end(shelf.start({ id: id('abcd2222'), label: 'twins' }));
   const requester = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
   shelf.end(shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester }));
   return shelf;
 }
 
+const TWINS = 'It may be #2 "twins" (success), #1 "twin" (success): use the number';
+
 const wrong: [words: string, error: string, code: number][] = [
   ['9', '⚠️ Invalid subagent index: 9', 3],
-  ['abcd', '⚠️ Ambiguous run id prefix: abcd', 3],
-  ['twin', '⚠️ Ambiguous subagent label: twin', 3],
-  ['tw', '⚠️ Ambiguous subagent label prefix: tw', 3],
+  ['abcd', `⚠️ Ambiguous run id prefix: abcd. ${TWINS}`, 3],
+  ['tw', `⚠️ Ambiguous subagent label prefix: tw. ${TWINS}`, 3],
   ['nobody', '⚠️ Unknown subagent id: nobody', 3],
   ['agent:main:subagent:x', '⚠️ Unknown subagent session: agent:main:subagent:x', 3],
   // Runs of another project are not there, whoever knows their name.
@@ -64,7 +65,7 @@ describe('a run that is named', () => {
   const usages: [name: string, usage: string][] = [
     ['info', 'info <id|#>'],
     ['log', 'log <id|#> [limit] [tools]'],
-    ['stop', 'stop <id|#|all>'],
+    ['stop', 'stop <id|#|all [--project]>'],
     ['send', 'send <id|#> <message>'],
     ['wait', 'wait <id|#|all>'],
     ['retry', 'retry <id|#>'],

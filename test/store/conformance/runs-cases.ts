@@ -54,7 +54,7 @@ export const RUNS_CASES: readonly Case[] = [
         const first = accepted(db, { spawnKey: 'k' });
         assert.equal(spawn(db, { spawnKey: 'k' }).kind, 'duplicate');
         const stop = { reason: 'requested', by: 'x', atMs: NOW_MS } as const;
-        assert.equal(requestStop(first.runId, stop, db).kind, 'ended');
+        assert.equal(requestStop(first.runId, stop, db)[0]?.state, 'stopped');
         assert.deepEqual(getRun(first.runId, db)?.turn.stop, stop);
       }),
   },
@@ -96,8 +96,8 @@ export const RUNS_CASES: readonly Case[] = [
           });
         assert.throws(work, /planned/);
         assert.deepEqual(listRuns({ limit: 9 }, db), []);
-        db.exec('PRAGMA user_version = 3');
-        assert.throws(() => openRunsDb(paths), /schema version is 3, this program knows 2/);
+        db.exec('PRAGMA user_version = 4');
+        assert.throws(() => openRunsDb(paths), /schema version is 4, this program knows 3/);
       } finally {
         db.close();
       }

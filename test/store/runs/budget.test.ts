@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { spent } from '../../../src/store/runs/budget.ts';
-import type { SpawnLimits } from '../../../src/store/runs/runs.ts';
+import type { SpawnLimits } from '../../../src/store/runs/spawn-limits.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { getRun, listRuns } from '../../../src/store/runs/runs.ts';
-import { appendTurn, requestStop } from '../../../src/store/runs/turns.ts';
+import { appendTurn, endTurn, requestStop } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
-import { A, accepted, B, ended, inHome, LIMITS, NOW_MS, newRun, spawn, started } from './made-up.ts';
+import { A, accepted, B, ended, ending, inHome, LIMITS, NOW_MS, newRun, spawn, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS } as const;
 
@@ -40,7 +40,7 @@ describe('insertRun()', () => {
         message: run.task,
         version: 1,
       });
-      expect(getRun(answer.run.id, open())).toEqual({ run: answer.run, turn: answer.turn });
+      expect(getRun(answer.run.id, open())).toEqual({ run: answer.run, turn: answer.turn, waiting: 0 });
     }));
 
   test('numbers the runs of each requester for good', () =>
@@ -61,7 +61,7 @@ describe('insertRun()', () => {
       const first = spawn(db, { spawnKey: 'k' });
       if (first.kind !== 'inserted') throw new Error(first.kind);
       const again = spawn(open(), { spawnKey: 'k', createdAtMs: NOW_MS + LIMITS.dedupeMs - 1 });
-      expect(again).toEqual({ kind: 'duplicate', run: first.run, turn: first.turn });
+      expect(again).toMatchObject({ kind: 'duplicate', run: first.run, turn: first.turn });
       expect(spawn(db, { spawnKey: 'other' }).kind).toBe('inserted');
       expect(spawn(db, { spawnKey: 'k', key: B }).kind).toBe('inserted');
       expect(spawn(db, { spawnKey: 'k', createdAtMs: NOW_MS + LIMITS.dedupeMs }).kind).toBe('inserted');
@@ -138,5 +138,19 @@ describe('insertRun()', () => {
       ended(db);
       ended(db);
       expect(spawn(db)).toMatchObject({ kind: 'inserted', undelivered: 2 });
+    }));
+
+  test('refuses the label of a run that works or waits, and gives it on when that has ended', () =>
+    inHome(({ db }) => {
+      const first = started(db, { label: 'tests' });
+      expect(spawn(db, { label: 'tests' })).toEqual({
+        kind: 'refused',
+        why: 'label',
+        words:
+          'Cannot call a run "tests": run #1 has that label and is running. Choose another label, or stop that run first: subagents stop 1',
+      });
+      expect(spawn(db, { label: 'tests', key: B }).kind).toBe('inserted');
+      endTurn(first, ending(), null, db);
+      expect(spawn(db, { label: 'tests' }).kind).toBe('inserted');
     }));
 });

@@ -7,8 +7,9 @@ import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../../src/core/runs/usage.ts';
 import { type StatePaths, statePaths } from '../../../src/core/state-paths.ts';
 import { claimTurns } from '../../../src/store/runs/lane.ts';
-import { type Insertion, insertRun, type NewRun, type SpawnLimits } from '../../../src/store/runs/runs.ts';
+import { type Insertion, insertRun, type NewRun } from '../../../src/store/runs/runs.ts';
 import { openRunsDb } from '../../../src/store/runs/runs-db.ts';
+import type { SpawnLimits } from '../../../src/store/runs/spawn-limits.ts';
 import { changeTurn, endTurn } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
 

@@ -4,6 +4,7 @@ import { spent } from '../../../src/store/runs/budget.ts';
 import { claimOrphans, claimTurns, queuePosition } from '../../../src/store/runs/lane.ts';
 import {
   acknowledge,
+  acknowledgeTurn,
   dismissAnnouncements,
   hasWaiting,
   leaseTurn,
@@ -16,15 +17,18 @@ import {
 } from '../../../src/store/runs/outbox.ts';
 import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/store/runs/run-events.ts';
 import { changeRun, countRuns, listRuns, runsIn } from '../../../src/store/runs/runs.ts';
+import { WHOLE_PROJECT } from '../../../src/store/runs/stops.ts';
 import {
   activeTurns,
   activeWatches,
   appendTurn,
+  awaitedTurns,
   changeTurn,
   endTurn,
   requestStop,
   requestStopAll,
   turnsOf,
+  unstoppedRuns,
 } from '../../../src/store/runs/turns.ts';
 import type { Sqlite, Value } from '../../../src/store/sqlite.ts';
 import {
@@ -125,11 +129,7 @@ function doAll(db: Sqlite): void {
   spawn(db, { session: 's' }, { ...LIMITS, budget: { run: limit, requester: limit, day: limit } });
   const turn = started(db, { session: 's' });
   for (const requester of [A, undefined]) {
-    for (const session of requester === undefined ? [undefined] : ['s', undefined]) {
-      for (const includeArchived of [true, false]) {
-        listRuns({ requester, session, includeArchived, limit: 20 }, db);
-      }
-    }
+    for (const includeArchived of [true, false]) listRuns({ requester, includeArchived, limit: 20 }, db);
   }
   countRuns(A, db);
   queuePosition(turn.runId, db);
@@ -160,7 +160,11 @@ function doAll(db: Sqlite): void {
   dismissAnnouncements(['a'], A, NOW_MS, db);
   dismissAnnouncements('all', A, NOW_MS, db);
   requestStop(turn.runId, stop, db);
-  requestStopAll(A, stop, db);
+  requestStopAll(A, 's', stop, db);
+  requestStopAll(A, WHOLE_PROJECT, stop, db);
+  unstoppedRuns(A, db);
+  awaitedTurns(A, db);
+  acknowledgeTurn({ runId: 'r', turn: 1 }, { session: null, nowMs: NOW_MS }, db);
   dueArchives(NOW_MS, 9, db);
   setArchived(turn.runId, NOW_MS, db);
   spent({ runId: turn.runId }, db);

@@ -2,12 +2,24 @@ import { expect, test } from 'bun:test';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { openSqlite } from '#sqlite';
 import { ASKS_FIRST } from '../../../src/core/runs/permissions.ts';
+import { claimTurns } from '../../../src/store/runs/lane.ts';
 import { undelivered } from '../../../src/store/runs/outbox.ts';
 import { getRun, listRuns } from '../../../src/store/runs/runs.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/store/runs/runs-db.ts';
-import { endTurn, getTurn } from '../../../src/store/runs/turns.ts';
+import { awaitedTurns, endTurn, getTurn } from '../../../src/store/runs/turns.ts';
 import type { Sqlite } from '../../../src/store/sqlite.ts';
-import { A, accepted, announcement, ending, inHome, newRun, spawn, started } from './made-up.ts';
+import {
+  A,
+  accepted,
+  announcement,
+  ending,
+  inHome,
+  LANE,
+  NOW_MS,
+  newRun,
+  spawn,
+  started,
+} from './made-up.ts';
 
 const BIG = 'word '.repeat(100_000);
 
@@ -48,24 +60,34 @@ test('openRunsDb() leaves the rows of a database that is there', () =>
 
 test('openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do', () =>
   inHome(({ db, paths }) => {
-    db.exec('PRAGMA user_version = 3');
-    const words = `Cannot use "${paths.runsDatabase}": its schema version is 3, this program knows 2. Update self-generation`;
+    db.exec('PRAGMA user_version = 4');
+    const words = `Cannot use "${paths.runsDatabase}": its schema version is 4, this program knows 3. Update self-generation`;
     expect(() => openRunsDb(paths)).toThrow(words);
     expect(() => readRuns(paths, () => 'read')).toThrow(words);
     expect(() => withRuns(paths, () => 'written')).toThrow(words);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
   }));
 
 test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', () =>
   inHome(({ db, paths }) => {
     const { runId } = accepted(db);
+    claimTurns(LANE, NOW_MS, db);
     for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
-    db.exec('PRAGMA user_version = 1');
-    const asks = { run: { permissions: ASKS_FIRST }, turn: { permissions: null } };
+    for (const name of ['session', 'stop_session']) db.exec(`ALTER TABLE turns DROP COLUMN ${name}`);
+    for (const name of ['run_sessions', 'runs_kept_of_session'])
+      db.exec(`CREATE INDEX ${name} ON runs (requester)`);
+    db.exec('DROP TABLE stops; PRAGMA user_version = 1');
+    db.run('UPDATE lane SET stopped_at = ?', NOW_MS + 5);
+    const asks = { run: { permissions: ASKS_FIRST }, turn: { permissions: null, session: null } };
+    const awaited = [{ runId, turn: 1, sessions: ['', null] }];
+    expect(readRuns(paths, (read) => awaitedTurns(A, read))).toEqual(awaited);
     expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
     expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
     expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(2);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
+    // What was stopped before is still stopped, whichever session asks.
+    expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
+    expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');
   }));
 
 test('readRuns() gives undefined where there is no database, or only the beginning of one, and makes none', () =>

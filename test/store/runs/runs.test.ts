@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { setArchived } from '../../../src/store/runs/archive.ts';
+import { claimTurns } from '../../../src/store/runs/lane.ts';
 import { takeAnnouncements } from '../../../src/store/runs/outbox.ts';
 import { changeRun, countRuns, getRun, listRuns } from '../../../src/store/runs/runs.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/store/runs/turns.ts';
-import { A, accepted, announcement, B, ended, ending, inHome, NOW_MS, started } from './made-up.ts';
+import { A, accepted, announcement, B, ended, ending, inHome, LANE, NOW_MS, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS } as const;
 
@@ -19,7 +20,7 @@ describe('listRuns()', () => {
       model: 'm',
     }) as const;
 
-  test('lists the newest first, of a requester, a session or all, with or without what is archived', () =>
+  test('lists the newest first, of a requester or all, with or without what is archived', () =>
     inHome(({ db }) => {
       const made = [
         accepted(db, { createdAtMs: NOW_MS + 1 }),
@@ -31,8 +32,7 @@ describe('listRuns()', () => {
       expect(name(listRuns({ limit: 9 }, db))).toEqual([3, 2, 1, 0]);
       expect(name(listRuns({ requester: A, limit: 9 }, db))).toEqual([3, 1, 0]);
       expect(name(listRuns({ requester: A, limit: 2 }, db))).toEqual([3, 1]);
-      expect(name(listRuns({ requester: A, session: 's1', limit: 9 }, db))).toEqual([3, 1]);
-      requestStop(made[3] ?? '', STOP, db);
+      requestStop(made[3] ?? '', { ...STOP, session: 's1' }, db);
       setArchived(made[3] ?? '', NOW_MS, db);
       expect(name(listRuns({ requester: A, limit: 9 }, db))).toEqual([1, 0]);
       expect(name(listRuns({ requester: A, includeArchived: true, limit: 9 }, db))).toEqual([3, 1, 0]);
@@ -40,7 +40,7 @@ describe('listRuns()', () => {
       expect(countRuns(B, db)).toEqual({ active: 1, done: 0 });
     }));
 
-  test('shows the newest turn that is work, and what all work took without the announce steps', () =>
+  test('shows a run as its task until a message is at work, counts those that wait, and leaves announce steps out', () =>
     inHome(({ db }) => {
       const first = endTurn(started(db), ending({ usage: usage(10, 0.5) }), null, db);
       if (first === undefined) throw new Error('Cannot end the turn');
@@ -48,12 +48,31 @@ describe('listRuns()', () => {
       const step = appendTurn({ ...next, kind: 'announce', announces: 1, state: 'starting' }, db);
       endTurn(step, ending({ usage: usage(1000, 9) }), null, db);
       expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: first, usage: usage(10, 0.5) });
-      appendTurn({ ...next, kind: 'send', state: 'queued' }, db);
-      const [listed] = listRuns({ limit: 1 }, db);
-      expect(listed?.turn.number).toBe(3);
-      expect(listed?.usage).toMatchObject({ inputTokens: 10, outputTokens: 1, costUsd: 0.5 });
-      expect(getRun(first.runId, db)?.turn.number).toBe(3);
+      const shown = () => {
+        const [listed] = listRuns({ limit: 1 }, db);
+        expect(getRun(first.runId, db)?.turn).toEqual(listed?.turn as NonNullable<typeof listed>['turn']);
+        return [listed?.turn.number, listed?.turn.state, listed?.waiting];
+      };
+      expect(shown()).toEqual([1, 'success', 0]);
+      for (const _ of [1, 2]) appendTurn({ ...next, kind: 'send', state: 'queued' }, db);
+      expect(shown()).toEqual([1, 'success', 2]);
       expect(countRuns(A, db)).toEqual({ active: 1, done: 0 });
+      const [sent] = claimTurns(LANE, NOW_MS + 2000, db);
+      expect(shown()).toEqual([3, 'starting', 1]);
+      endTurn(sent ?? first, ending({ outcome: 'error', endedAtMs: NOW_MS + 9000 }), null, db);
+      expect(shown()).toEqual([1, 'success', 1]);
+      expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({
+        usage: { inputTokens: 10, outputTokens: 1 },
+        changedAtMs: NOW_MS + 9000,
+      });
+    }));
+
+  test('shows what works, and not the message that waits behind it', () =>
+    inHome(({ db }) => {
+      const { runId } = started(db);
+      appendTurn({ runId, kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' }, db);
+      expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: { state: 'running' }, waiting: 1 });
+      expect(getRun(runId, db)?.turn.state).toBe('running');
     }));
 
   test('does not know what a run has cost when it does not of one of its turns', () =>

@@ -64,7 +64,7 @@ function take(one: Step, seen: Seen, nowMs: number): Turn | undefined {
       return undefined;
     case 'stop': {
       const reason = 'reason' in one ? (one.reason as Stop['reason']) : 'requested';
-      const { turns } = requestStop(turn.runId, { reason, by: `${one.who}`, atMs: nowMs }, db);
+      const turns = requestStop(turn.runId, { reason, by: `${one.who}`, atMs: nowMs }, db);
       return turns.find(({ state }) => isTerminal(state));
     }
     case 'end': {

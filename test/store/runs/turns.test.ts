@@ -123,7 +123,7 @@ describe('endTurn()', () => {
   test('is a stop where the requester asked for it before, even when the client ended well meanwhile', () =>
     inHome(({ db, open }) => {
       const turn = started(db);
-      expect(requestStop(turn.runId, STOP, open()).kind).toBe('requested');
+      expect(requestStop(turn.runId, STOP, open())).toMatchObject([{ state: 'running' }]);
       const end = endTurn(turn, ending({ result: 'all of it' }), announcement(), db);
       expect(end).toMatchObject({ state: 'stopped', result: 'all of it', stop: STOP });
       expect(undelivered(A, db)).toBe(0);
@@ -132,7 +132,7 @@ describe('endTurn()', () => {
   test('is what the caller says where it knew of the stop', () =>
     inHome(({ db }) => {
       const turn = started(db);
-      const [stopping] = requestStop(turn.runId, { ...STOP, reason: 'timeout' }, db).turns;
+      const [stopping] = requestStop(turn.runId, { ...STOP, reason: 'timeout' }, db);
       if (stopping === undefined) throw new Error('Nothing to stop');
       expect(endTurn(stopping, ending({ outcome: 'timeout' }), announcement(), db)?.state).toBe('timeout');
       expect(undelivered(A, db)).toBe(1);
