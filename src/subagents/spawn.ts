@@ -12,6 +12,7 @@ import { withRuns } from '../store/runs/runs-db.ts';
 import type { SpawnGrant, SpawnLimits } from '../store/runs/spawn-limits.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
+import { terminalAbove } from '../sys/terminal.ts';
 import { startSupervisors } from './advance.ts';
 import { callersModel } from './callers-session.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -121,6 +122,7 @@ function newRun(run: PlannedRun, warnings: readonly string[], createdAtMs: numbe
     id: uuid.replaceAll('-', ''),
     childKey: `agent:${run.agentId}:subagent:${uuid}`,
     warning: warnings.join('; ') || null,
+    terminal: terminalAbove(),
     createdAtMs,
   };
 }
