@@ -18,6 +18,9 @@ const LIST_LIMIT_MAX = 100_000;
 
 const IDS = 'Ids: use the list index (#), runId prefix, or full session key.';
 
+const CODES = `Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached; of a run that
+was waited for 1 it failed, 6 its time was over, 7 it was stopped, 8 it goes on although the wait is over.`;
+
 const EXAMPLES = `
 Sub-agents run in the background, each in a client's own session. What one has to tell goes to whoever started it:
 with the next answer or hook of that session, or to "subagents inbox". A run keeps its number.
@@ -32,8 +35,7 @@ Examples:
 
 Also: "last" for the newest, a label or its beginning, and id:PREFIX for an id of digits only.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached; of a run that was
-waited for 1 it failed, 6 its time was over, 7 it was stopped, 8 it goes on although the wait is over.
+${CODES}
 
 ${IDS}`;
 
@@ -51,7 +53,7 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   ): Command => {
     const command = subcommand(
       `subagents ${name}`,
-      { ...described, after: `\n\n${IDS}` },
+      { ...described, after: `\n\n${CODES}\n\n${IDS}` },
       context,
       (flags: Flags, argument: Argument) =>
         withRunsHere({ context, read }, flags, does, (here) => act(here, flags, argument)),
