@@ -9,7 +9,7 @@ import { openRunsDb } from '../../store/runs/runs-db.ts';
 import { endTurn } from '../../store/runs/turns.ts';
 import { sqliteErrorCode } from '../../store/sqlite.ts';
 import { identityNow } from '../../sys/process-identity.ts';
-import { advance } from '../advance.ts';
+import { advance, startLookingAfter } from '../advance.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { markInbox } from '../deliver.ts';
 import type { RunsWorld } from '../features.ts';
@@ -46,7 +46,8 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
       const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
       if (taken !== undefined) {
         hasTaken = true;
-        await lookAfter(taken.row, taken.before, supervision);
+        const stopLooking = startLookingAfter(world);
+        await lookAfter(taken.row, taken.before, supervision).finally(stopLooking);
       }
     } finally {
       db.close();
