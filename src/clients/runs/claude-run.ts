@@ -27,14 +27,12 @@ import { serverTools } from './server-tools.ts';
  */
 export const claudeRun: RunClient = {
   name: 'claude',
-  program: 'claude',
   capabilities: {
     keepsBudget: true,
     politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
   version: {
-    args: ['--version'],
     read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
@@ -84,8 +82,8 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
-  const server = request.tools === 'none' || serverTools(policy).only?.length === 0 ? null : request.mcp;
-  const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
+  const server = serverTools(policy).only?.length === 0 ? null : request.mcp;
+  const tools = offeredTools(policy, TOOLS);
   const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
   const settings = {
     disableAllHooks: true,
@@ -93,7 +91,7 @@ function command(request: TurnRequest): TurnCommand {
     permissions: permissionSettings(request.permissions, tools),
   };
   return {
-    program: claudeRun.program,
+    program: claudeRun.name,
     args: [
       '--print',
       ...['--output-format', 'stream-json', '--verbose'],

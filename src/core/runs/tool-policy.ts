@@ -26,6 +26,8 @@ export const SUBAGENT_DENY: readonly string[] = [
 ];
 
 export const NO_POLICY: ToolPolicy = { deny: [], allow: null };
+/** For who only answers. */
+export const NO_TOOLS: ToolPolicy = { deny: ['*'], allow: null };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'group:fs': ['read', 'write', 'edit', 'apply_patch'],

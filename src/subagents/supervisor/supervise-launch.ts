@@ -10,6 +10,7 @@ import { reasonOf } from '../../core/guards.ts';
 import { turnPermissions } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
+import { NO_TOOLS } from '../../core/runs/tool-policy.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { changeRun, runsIn } from '../../store/runs/runs.ts';
@@ -62,9 +63,8 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
     model: run.model.resolved,
     route: routed.route,
     thinking: run.thinking,
-    policy: run.policy,
+    policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    tools: turn.kind === 'announce' ? 'none' : 'policy',
     budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
