@@ -14,7 +14,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
@@ -201,6 +201,13 @@ async function killSome(place: Place, random: () => number, isOver: () => boolea
   return kills;
 }
 
+/** All at once: nobody lives that could look after the runs but the server. */
+function killSupervisors(place: Place): Kill[] {
+  const { name, isOne } = VICTIMS[0] ?? { name: '', isOne: () => false };
+  const victims = processesOf(place).filter(isOne);
+  return victims.flatMap(({ pid, command }) => (kill(pid) ? [{ name, command, atMs: Date.now() }] : []));
+}
+
 /** For how long at the most a slot stood empty while a turn waited for one. */
 async function watchSlots(place: Place, isOver: () => boolean): Promise<number> {
   let sinceMs: number | undefined;
@@ -227,7 +234,7 @@ function delaysMs({ paths }: Place, kills: readonly Kill[]): number[] {
   return rows.flatMap(({ run_id, number, ended_at, due }) => {
     const words = ` supervise ${run_id} ${number}`;
     const killed = kills.filter(({ command }) => command.endsWith(words)).map(({ atMs }) => atMs);
-    return ended_at === null ? [] : [Number(ended_at) - Math.max(Number(due), ...killed)];
+    return [Number(ended_at ?? Date.now()) - Math.max(Number(due), ...killed)];
   });
 }
 
@@ -261,10 +268,12 @@ async function soak(program: string, runs: number, random: () => number): Promis
     };
     if (answer.status !== 'accepted') throw new Error(`Cannot spawn: ${JSON.stringify(answer)}`);
     accepted.push(answer.runId);
-    while (stateOf(place).waiting > WAITING_MAX) await wait(100);
+    // No command is called for a while, again and again.
+    if (stateOf(place).waiting > WAITING_MAX) while (stateOf(place).waiting > 0) await wait(100);
   }
+  while (stateOf(place).waiting > 0) await wait(100);
   isSpawned = true;
-  const kills = await killing;
+  const kills = [...(await killing), ...killSupervisors(place)];
   const settled = await settle(place, accepted.length);
   isSettled = true;
   const emptyMs = await watching;
@@ -387,7 +396,7 @@ const { values } = parseArgs({
 const program = values.program ?? 'dist/soak/self-generation';
 if (values.program === undefined) await compile('src/main.ts', program);
 const isSound = await soak(
-  join(process.cwd(), program),
+  resolve(program),
   Number(values.runs ?? 1000),
   randomFrom(Number(values.seed ?? 1)),
 );
