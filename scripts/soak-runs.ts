@@ -1,7 +1,7 @@
 /**
  * Background runs while their processes are killed with -9, as a whole: the built program, a stand-in for the client that
- * ends soon or never, a requester that takes announcements, an MCP server that nobody calls. Whatever is killed is
- * missed only by those who look after runs by themselves: no command is called but `spawn`.
+ * ends soon or never, a requester that takes announcements, a hook that waits for them, an MCP server that nobody
+ * calls. Whatever is killed is missed only by those who look after runs by themselves: no command is called but `spawn`.
  *
  *   bun scripts/soak-runs.ts                     1,000 runs, 8 at a time
  *   bun scripts/soak-runs.ts --runs 100
@@ -12,7 +12,16 @@
  * a word, no time limit was passed by more than five seconds, no slot stood empty for longer, and no process is left.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -33,7 +42,9 @@ const SETTLE_MS = 180_000;
 const LIMIT_SECONDS = 3;
 /** How long the death of a process may keep others waiting. */
 const LATE_MS = 5000;
-const TAKE_EACH_MS = 150;
+const TAKE_EACH_MS = 1500;
+const START_AGAIN_MS = 300;
+const SESSION = 'soak';
 const TAKER = join(import.meta.dir, 'soak-requester.ts');
 
 /** Claude's own words for a session, a message and a result; some leave a process, never end, or fail. */
@@ -70,6 +81,7 @@ const VICTIMS: readonly { name: string; times: number; isOne: (process: Found) =
   },
   { name: 'clients', times: 3, isOne: ({ isMarked }) => isMarked },
   { name: 'requesters', times: 0.3, isOne: ({ command }) => command.includes(TAKER) },
+  { name: 'waiting hooks', times: 0.6, isOne: ({ command }) => command.endsWith(' hook result-waiter') },
   { name: 'MCP servers', times: 0.3, isOne: ({ isMarked, command }) => !isMarked && / mcp$/.test(command) },
 ];
 type Kill = { readonly name: string; readonly command: string; readonly atMs: number };
@@ -91,14 +103,20 @@ function makePlace(): Place {
     paths.config,
     JSON.stringify({
       agents: { defaults: { subagents } },
-      announce: { mode: 'turn', timeoutSeconds: LIMIT_SECONDS },
+      announce: { mode: 'turn', timeoutSeconds: LIMIT_SECONDS, wakesMax: 1000 },
     }),
   );
   return { root, project: join(root, 'project'), taken: join(root, 'taken'), paths };
 }
 
+/** As of a session of Claude Code on a terminal. */
 function environment({ root }: Place): Record<string, string> {
-  return { HOME: root, PATH: `${join(root, 'bin')}:${process.env.PATH}` };
+  return {
+    HOME: root,
+    PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+    ...{ CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: SESSION, CLAUDE_CODE_ENTRYPOINT: 'cli' },
+    CLAUDE_PID: String(process.pid),
+  };
 }
 
 /** One call of the program; its output, or what it said when it failed. */
@@ -159,7 +177,8 @@ function keepAlive(starts: readonly (() => ChildProcess)[]): () => Promise<void>
       const child = starts[index]?.();
       if (child === undefined) return;
       living.set(index, child);
-      await new Promise((resolve) => child.once('exit', resolve));
+      await new Promise((resolve) => child.once('close', resolve));
+      await wait(START_AGAIN_MS);
     }
   };
   const all = starts.map((_start, index) => start(index));
@@ -170,18 +189,43 @@ function keepAlive(starts: readonly (() => ChildProcess)[]): () => Promise<void>
   };
 }
 
-/** What lives beside the runs: a requester, to be killed between taking and acknowledging, and a server. */
+/** What lives beside the runs: a requester, to be killed between taking and acknowledging, a hook, a server. */
 function companions(program: string, place: Place): (() => ChildProcess)[] {
-  const options = (stdin: 'ignore' | 'pipe') => ({
+  const taking = [TAKER, place.paths.home, place.taken, String(TAKE_EACH_MS)];
+  const options = { cwd: place.project, env: environment(place) };
+  return [
+    () => spawn(process.execPath, taking, { ...options, stdio: ['ignore', 'ignore', 'inherit'] }),
+    () => spawn(program, ['mcp'], { ...options, stdio: ['pipe', 'ignore', 'inherit'] }),
+    () => startHook(program, place),
+  ];
+}
+
+/** The hook behind a turn. Its session hears what it wrote when it ends with the code that wakes, and not otherwise. */
+function startHook(program: string, place: Place): ChildProcess {
+  const hook = spawn(program, ['hook', 'result-waiter'], {
     cwd: place.project,
     env: environment(place),
-    stdio: [stdin, 'ignore', 'inherit'] as ['ignore' | 'pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'ignore', 'pipe'],
   });
-  const taking = [TAKER, place.paths.home, place.taken, String(TAKE_EACH_MS)];
-  return [
-    () => spawn(process.execPath, taking, options('ignore')),
-    () => spawn(program, ['mcp'], options('pipe')),
-  ];
+  let said = '';
+  hook.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    said += piece;
+  });
+  hook.once('close', (code) => {
+    if (code !== 2) return;
+    for (const [, id, again] of said.matchAll(/^#\d+ .*announceId (\S+)(.* redelivery: true)?/gm))
+      noteTaken(id ?? '', again !== undefined, place);
+  });
+  hook.stdin.on('error', () => {}); // It was killed before it read.
+  hook.stdin.end(
+    JSON.stringify({ hook_event_name: 'Stop', session_id: SESSION, cwd: place.project, transcript_path: '' }),
+  );
+  return hook;
+}
+
+function noteTaken(id: string, isRedelivery: boolean, { paths, taken }: Place): void {
+  const row = readRuns(paths, (db) => db.get('SELECT run_id FROM outbox WHERE id = ?', id));
+  appendFileSync(taken, `${JSON.stringify({ id, runId: row?.run_id, isRedelivery, isByHook: true })}\n`);
 }
 
 async function killSome(place: Place, random: () => number, isOver: () => boolean): Promise<Kill[]> {
@@ -305,7 +349,12 @@ async function settle(place: Place, runs: number): Promise<boolean> {
   }
 }
 
-type Taken = { readonly id: string; readonly runId: string; readonly isRedelivery: boolean };
+type Taken = {
+  readonly id: string;
+  readonly runId: string;
+  readonly isRedelivery: boolean;
+  readonly isByHook?: true;
+};
 
 function takenIn({ taken }: Place): Taken[] {
   return readOrEmpty(taken)
@@ -360,6 +409,7 @@ function report({ place, accepted, kills, settled, emptyMs, tookMs }: Report): b
     { 'longest empty slot, s': seconds(emptyMs) },
     { outcomes: outcomeWords(outcomes) },
     { announcements: states.join(', ') },
+    { 'told by the waiting hook': taken.filter(({ isByHook }) => isByHook).length },
     { 'given again, and said so': taken.length - firsts.length },
   );
   console.log(table.toString());
