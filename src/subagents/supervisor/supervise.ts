@@ -69,11 +69,10 @@ async function lookAfter(row: TurnRow, before: Turn, supervision: Supervision): 
   checkpoint('after-take', world.env);
   if (before.kind === 'announce') {
     // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
-    return announce(
-      row,
-      before.launchedAtMs === null ? leftStep(row, supervision) : await endOf(row, before, supervision),
-      supervision,
-    );
+    const error = 'its supervisor died before the client was asked';
+    const isBegun = before.launchedAtMs !== null;
+    const end = isBegun ? endOf(row, before, supervision) : unwatchedEnd(row, 'lost', error, supervision);
+    return announce(row, await end, supervision);
   }
   const end = await endOf(row, before, supervision);
   const step = await finish(row, end, supervision);
@@ -94,12 +93,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
     logRunFailure(row.turn.runId, error, world.paths, world.now());
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
     const words = `the supervisor failed: ${reasonOf(error)}`;
-    const { stop, usage } = row.turn;
-    const ending = endingWithout(
-      { outcome: 'error', error: words, stop, endedAtMs: world.now().getTime() },
-      usage,
-    );
-    return { ending, run: runOf(row.turn, supervision), wasWatched: false };
+    return unwatchedEnd(row, 'error', words, supervision);
   }
 }
 
@@ -158,12 +152,14 @@ async function announce(row: TurnRow, end: TurnEnd, supervision: Supervision): P
   markInbox(end.run.requester.key, world.paths);
 }
 
-function leftStep(row: TurnRow, supervision: Supervision): TurnEnd {
-  const { stop, usage } = row.turn;
-  const error = 'its supervisor died before the client was asked';
-  const endedAtMs = supervision.world.now().getTime();
-  const ending = endingWithout({ outcome: 'lost', error, stop, endedAtMs }, usage);
-  return { ending, run: runOf(row.turn, supervision), wasWatched: false };
+function unwatchedEnd(
+  { turn }: TurnRow,
+  outcome: 'error' | 'lost',
+  error: string,
+  supervision: Supervision,
+): TurnEnd {
+  const ending = endingWithout(turn, { outcome, error, endedAtMs: supervision.world.now().getTime() });
+  return { ending, run: runOf(turn, supervision), wasWatched: false, isModelRefused: false };
 }
 
 /** An end has to be written, also when that is impossible just now. @throws the last failure */
