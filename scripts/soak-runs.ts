@@ -332,7 +332,7 @@ async function spawnOne(program: string, index: number, place: Place): Promise<s
       const flags = ['--json', '--cli', 'claude', '--timeout', String(LIMIT_SECONDS)];
       return await call(program, ['subagents', 'spawn', ...flags, `task ${index}`], place);
     } catch (error) {
-      if (attempt > 100 || !String(error).includes('undelivered')) throw error;
+      if (attempt > 100 || !String(error).includes('not been taken in')) throw error;
       await wait(200);
     }
   }
