@@ -302,8 +302,24 @@ async function soak(program: string, runs: number, random: () => number): Promis
   let isSettled = false;
   let isSpawned = false;
   const endCompanions = keepAlive(companions(program, place));
-  const killing = killSome(place, random, () => isSpawned);
-  const watching = watchSlots(place, () => isSettled);
+  try {
+    const killing = killSome(place, random, () => isSpawned);
+    const watching = watchSlots(place, () => isSettled);
+    const accepted = await spawnAll(program, runs, place);
+    isSpawned = true;
+    const kills = [...(await killing), ...killSupervisors(place)];
+    const settled = await settle(place, accepted.length);
+    isSettled = true;
+    const emptyMs = await watching;
+    await endCompanions();
+    return report({ place, accepted, kills, settled, emptyMs, tookMs: performance.now() - startedMs });
+  } finally {
+    await endCompanions();
+  }
+}
+
+/** Gives the ids. Now and then nothing is called until all that waited has begun. */
+async function spawnAll(program: string, runs: number, place: Place): Promise<string[]> {
   const accepted: string[] = [];
   while (accepted.length < runs) {
     const answer = JSON.parse(await spawnOne(program, accepted.length, place)) as {
@@ -312,17 +328,10 @@ async function soak(program: string, runs: number, random: () => number): Promis
     };
     if (answer.status !== 'accepted') throw new Error(`Cannot spawn: ${JSON.stringify(answer)}`);
     accepted.push(answer.runId);
-    // No command is called for a while, again and again.
-    if (stateOf(place).waiting > WAITING_MAX) while (stateOf(place).waiting > 0) await wait(100);
+    const isEnough = accepted.length === runs || stateOf(place).waiting > WAITING_MAX;
+    while (isEnough && stateOf(place).waiting > 0) await wait(100);
   }
-  while (stateOf(place).waiting > 0) await wait(100);
-  isSpawned = true;
-  const kills = [...(await killing), ...killSupervisors(place)];
-  const settled = await settle(place, accepted.length);
-  isSettled = true;
-  const emptyMs = await watching;
-  await endCompanions();
-  return report({ place, accepted, kills, settled, emptyMs, tookMs: performance.now() - startedMs });
+  return accepted;
 }
 
 /** Refused for too much that nobody has taken yet: the requester was just killed, and is asked again. */
