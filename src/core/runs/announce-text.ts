@@ -3,9 +3,7 @@ import { redactSecrets } from '../redact.ts';
 import { cleanText, cutText, oneLine } from '../text.ts';
 import { ANNOUNCE_SKIP } from './announce-prompt.ts';
 import type { Announcement, AnnounceStatus, NewAnnouncement } from './announcement.ts';
-import { priced } from './price.ts';
 import type { Run } from './run.ts';
-import type { ModelPrice } from './settings.ts';
 import { plain, statsLine } from './stats-line.ts';
 import type { Ending, Outcome, Turn } from './turn.ts';
 
@@ -32,11 +30,8 @@ export type EndedTurn = {
   readonly run: Run;
   readonly turn: Turn;
   readonly ending: Ending;
-  readonly prices: readonly ModelPrice[];
   /** The file with all that the client said. */
   readonly transcript: string;
-  /** Null: the client was never started. */
-  readonly startedAtMs: number | null;
 };
 
 const NOT_AVAILABLE = '(not available)';
@@ -50,14 +45,14 @@ const NOTES_MAX = 20;
 
 /** The announcement as it is without an announce step: with the last message of the client. */
 export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
-  const { run, ending, prices, transcript, startedAtMs } = ended;
+  const { run, turn, ending, transcript } = ended;
   const { sessionId, childKey: sessionKey } = run;
-  const usage = priced(ending.usage, prices);
+  const { startedAtMs } = turn;
   const runtimeMs = startedAtMs === null ? null : ending.endedAtMs - startedAtMs;
   return {
     status: statusWord(ending.outcome),
     ...words(ended, parseLastMessage(ending.result ?? '')),
-    stats: statsLine({ runtimeMs, usage, sessionKey, sessionId, transcript }),
+    stats: statsLine({ runtimeMs, usage: ending.usage, sessionKey, sessionId, transcript }),
   };
 }
 

@@ -2,6 +2,7 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import type { Conclusion, TurnReader } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { type TurnFiles, turnFiles } from '../../core/runs/run-files.ts';
@@ -100,9 +101,14 @@ class TurnSupervisor {
 
   async #begin(): Promise<TurnEnd> {
     if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
-    const launched = await launchTurn(this.#row, this.#effects.run, this.#files, this.#supervision);
-    if (launched.kind !== 'launched')
-      return this.#without(launched.kind === 'failed' ? launched.reason : 'stopped before it started');
+    let launched: Awaited<ReturnType<typeof launchTurn>>;
+    try {
+      launched = await launchTurn(this.#row, this.#effects.run, this.#files, this.#supervision);
+    } catch (error) {
+      if (error instanceof NotOurs) throw error;
+      return this.#without(reasonOf(error));
+    }
+    if (launched === undefined) return this.#without('stopped before it started');
     this.#effects.run = launched.run;
     return this.#watch(launched.client);
   }
