@@ -5,9 +5,8 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions } from '../permissions/claude-permissions.ts';
 import { claudeRoute } from '../routes/claude-route.ts';
 import { claudeReader } from './claude-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { serverTools } from './server-tools.ts';
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.

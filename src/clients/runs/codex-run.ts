@@ -6,9 +6,8 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { codexPermissions } from '../permissions/codex-permissions.ts';
 import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
 import { codexReader } from './codex-reader.ts';
-import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
+import { MCP_SERVER_NAME, type OwnTool, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
-import { type ServerTools, serverTools } from './server-tools.ts';
 
 /**
  * Codex as a sub-agent, measured with 0.169.0.

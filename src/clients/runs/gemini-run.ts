@@ -13,9 +13,8 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { geminiPermissions } from '../permissions/gemini-permissions.ts';
 import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
 import { geminiReader, MESSAGE_COMMAND, withJoiners } from './gemini-reader.ts';
-import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
+import { MCP_SERVER_NAME, type OwnTool, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
-import { type ServerTools, serverTools } from './server-tools.ts';
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.

@@ -12,9 +12,8 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { opencodePermissions } from '../permissions/opencode-permissions.ts';
 import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
-import { serverTools } from './server-tools.ts';
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.

@@ -9,18 +9,14 @@ import type { Ending, Outcome, Turn } from './turn.ts';
 
 /** What a requester is told of a turn that has ended: the seed's template, byte for byte. */
 
-const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
+/** The word of the template for how a turn ended. It comes from nothing else. */
+export const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
   success: 'success',
   error: 'error',
   timeout: 'timeout',
   stopped: 'error',
   lost: 'unknown',
 };
-
-/** The word of the template for how a turn ended. It comes from nothing else. */
-export function statusWord(outcome: Outcome): AnnounceStatus {
-  return STATUS_WORDS[outcome];
-}
 
 /** The parts of the template; all of them clean, without secrets, of bounded length. */
 export type AnnouncementWords = Pick<NewAnnouncement, 'status' | 'result' | 'notes' | 'stats'>;
@@ -50,7 +46,7 @@ export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
   const { startedAtMs } = turn;
   const runtimeMs = startedAtMs === null ? null : ending.endedAtMs - startedAtMs;
   return {
-    status: statusWord(ending.outcome),
+    status: STATUS_WORDS[ending.outcome],
     ...words(ended, parseLastMessage(ending.result ?? '')),
     stats: statsLine({ runtimeMs, usage: ending.usage, sessionKey, sessionId, transcript }),
   };

@@ -8,14 +8,17 @@ import { reword } from '../../store/runs/outbox.ts';
 import { openRunsDb } from '../../store/runs/runs-db.ts';
 import { endTurn } from '../../store/runs/turns.ts';
 import { sqliteErrorCode } from '../../store/sqlite.ts';
+import { becomeLongLived } from '../../sys/process.ts';
 import { identityNow } from '../../sys/process-identity.ts';
 import { advance, startLookingAfter } from '../advance.ts';
 import { checkpoint } from '../checkpoint.ts';
+import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../deliver.ts';
 import type { RunsWorld } from '../features.ts';
 import { notifyOfResult } from '../notify.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { leaveWorktree } from '../workplace/worktree.ts';
+import { runsWorld, thisProcess } from '../world.ts';
 import { addAnnounceTurn, announcingOf, rewordingOf } from './supervise-announce.ts';
 import { runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
@@ -25,6 +28,16 @@ import { NotOurs, TurnRow } from './turn-row.ts';
 /** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
+
+/** A supervisor's whole process, called as `supervise RUN TURN`. Never comes back. */
+export async function superviseProcess([, runId = '', turn]: readonly string[]): Promise<never> {
+  becomeLongLived();
+  const world = runsWorld(thisProcess());
+  if (world !== undefined) {
+    await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
+  }
+  process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
+}
 
 /**
  * The whole life of a supervisor: takes one turn of a run, starts its client or takes over one that runs, follows it to

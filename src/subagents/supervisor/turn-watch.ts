@@ -6,7 +6,7 @@ import type { Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { GrowingFile } from '../../sys/growing-file.ts';
 import { isSameProcess } from '../../sys/process-identity.ts';
-import { judgeTime, passTime, type RunningTime, startTime, type TimeLimits } from './turn-clocks.ts';
+import { judgeTime, passTime, type RunningTime, type TimeLimits } from './turn-clocks.ts';
 import type { TurnEffects } from './turn-effects.ts';
 
 export type Watching = {
@@ -64,7 +64,7 @@ export class TurnWatch {
     const wallMs = watching.effects.now().getTime();
     const spentMs = Math.max(0, wallMs - (turn.startedAtMs ?? wallMs));
     this.#usage = turn.usage;
-    this.#time = startTime({ wallMs, steadyMs: performance.now() }, spentMs);
+    this.#time = { spentMs, at: { wallMs, steadyMs: performance.now() } };
     this.#silentSinceMs = this.#time.at.steadyMs;
     void client.exited?.then((exit) => {
       this.#exit = exit;

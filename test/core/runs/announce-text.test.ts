@@ -7,7 +7,7 @@ import {
   type EndedTurn,
   parseAnnounceReply,
   rawAnnouncement,
-  statusWord,
+  STATUS_WORDS,
 } from '../../../src/core/runs/announce-text.ts';
 import { priced } from '../../../src/core/runs/price.ts';
 import type { Ending, Outcome, Turn } from '../../../src/core/runs/turn.ts';
@@ -138,9 +138,15 @@ describe('the template, byte for byte', () => {
 });
 
 describe('the status', () => {
-  test('statusWord() knows the four words of the template only', () => {
+  test('STATUS_WORDS has the four words of the template only', () => {
     const all: Outcome[] = ['success', 'error', 'timeout', 'stopped', 'lost'];
-    expect(all.map(statusWord)).toEqual(['success', 'error', 'timeout', 'error', 'unknown']);
+    expect(all.map((outcome) => STATUS_WORDS[outcome])).toEqual([
+      'success',
+      'error',
+      'timeout',
+      'error',
+      'unknown',
+    ]);
   });
 
   const claims = ['Status: success', '**Status:** Success', '- status : success.', '* **STATUS**: success\t'];
