@@ -1,6 +1,5 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../core/runs/permissions.ts';
-import type { Thinking } from '../../core/runs/run.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions } from '../permissions/claude-permissions.ts';
 import { claudeRoute } from '../routes/claude-route.ts';
@@ -102,7 +101,10 @@ function command(request: TurnRequest): TurnCommand {
       '--disable-slash-commands',
       ...toolArgs(tools, server !== null, request),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...effortArgs(thinking),
+      // The least that the client has is `low`; thinking itself is switched off by variables.
+      ...(thinking === null || thinking === 'off'
+        ? []
+        : ['--effort', thinking === 'minimal' ? 'low' : thinking]),
       ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
     ],
     stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
@@ -142,24 +144,23 @@ function toolArgs(
   const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
   return [
     ...['--tools', tools.join(',')],
-    ...['--permission-mode', modeOf(permissions)],
+    ...['--permission-mode', MODES[permissions.mode]],
     ...(hasServer ? ['--allowedTools', own.join(',')] : []),
     ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
   ];
 }
 
-/** In each of them a call that would be asked about is refused. */
-function modeOf(permissions: Permissions): string {
-  if (permissions.mode === 'all') return 'dontAsk'; // With a rule for each tool.
-  if (permissions.mode === 'auto') return 'auto';
-  return permissions.mode === 'edit' ? 'acceptEdits' : 'dontAsk';
-}
+/** In each of them a call that would be asked about is refused. For all that may do everything there is a rule for each tool. */
+const MODES: Readonly<Record<Permissions['mode'], string>> = {
+  ...{ plan: 'dontAsk', default: 'dontAsk', edit: 'acceptEdits', auto: 'auto', all: 'dontAsk' },
+};
 
 /** In a file, as rules may quote what is nobody's business. */
 function permissionSettings(permissions: Permissions, tools: readonly string[]): Json {
   const { mode, allow, deny } = permissions;
   const isPlan = mode === 'plan' && !mayUse('edit', permissions);
   const isWhole = (rule: string) => parseRule(rule)?.calls === null;
+  const isBareEdit = (rule: string) => isWhole(rule) && parseRule(rule)?.tool === 'edit';
   return {
     allow: [
       ...(mode === 'all' ? tools : []),
@@ -171,11 +172,6 @@ function permissionSettings(permissions: Permissions, tools: readonly string[]):
   };
 }
 
-function isBareEdit(text: string): boolean {
-  const rule = parseRule(text);
-  return rule?.tool === 'edit' && rule.calls === null;
-}
-
 /** A rule in the client's names; one of its own stays as it is. */
 function ownRules(text: string): string[] {
   const rule = parseRule(text);
@@ -183,12 +179,6 @@ function ownRules(text: string): string[] {
   if (rule === undefined || names === undefined) return [text];
   if (rule.calls !== null) return names.map((name) => `${name}(${rule.calls})`);
   return rule.tool === 'edit' ? EDITING : [...names];
-}
-
-/** The least that the client has is `low`; thinking itself is switched off by variables. */
-function effortArgs(thinking: Thinking | null): string[] {
-  if (thinking === null || thinking === 'off') return [];
-  return ['--effort', thinking === 'minimal' ? 'low' : thinking];
 }
 
 /** Newer models heed only the first, older releases know only the second. */

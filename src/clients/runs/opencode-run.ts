@@ -13,7 +13,7 @@ import { opencodePermissions } from '../permissions/opencode-permissions.ts';
 import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
+import type { RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.
@@ -147,15 +147,12 @@ const OUTSIDE = { ...EVERY_CALL, '*/opencode/tool-output/*': 'allow' };
 
 const READING = ['glob', 'grep', 'list', 'read'];
 
-/** By the client's own rules for the tool; those of other clients are gaps. */
-function keptFromReading(name: string, { deny }: Permissions): string[] {
-  return parseRules(deny).flatMap(({ tool, calls }) => (tool === name ? [calls ?? '?*'] : []));
-}
-
 function keptBack(name: string, permissions: Permissions): [string, unknown][] {
   if (name === 'bash') return [[name, commandPatterns(permissions)]];
   if (READING.includes(name)) {
-    const kept = keptFromReading(name, permissions);
+    // By the client's own rules for the tool; those of other clients are gaps.
+    const rules = parseRules(permissions.deny).filter(({ tool }) => tool === name);
+    const kept = rules.map(({ calls }) => calls ?? '?*');
     return kept.length === 0 ? [] : [[name, { '*': 'allow', ...all(kept, 'deny') }]];
   }
   if (name === 'edit') return mayUse('edit', permissions) ? [] : [[name, EVERY_CALL]];
@@ -206,7 +203,9 @@ function canEdit(policy: ToolPolicy): boolean {
  */
 function files({ policy, mcp }: TurnRequest): TurnCommand['files'] {
   const hasServer = mcp !== null && serverTools(policy).only?.length !== 0;
-  const servers = hasServer ? { [MCP_SERVER_NAME]: local(mcp) } : {};
+  const command = hasServer ? [mcp.command, ...mcp.args] : [];
+  const server = { type: 'local', command, environment: mcp?.env, enabled: true };
+  const servers = hasServer ? { [MCP_SERVER_NAME]: server } : {};
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
@@ -225,10 +224,6 @@ const GIT_CONFIGURATION = [
   '[include]',
   '\tpath = ~/.config/git/config\n',
 ].join('\n');
-
-function local({ command, args, env }: McpServer): object {
-  return { type: 'local', command: [command, ...args], environment: env, enabled: true };
-}
 
 const ENV: TurnCommand['env'] = {
   OPENCODE_DISABLE_PROJECT_CONFIG: '1',
