@@ -143,12 +143,12 @@ export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWor
         if (turn === undefined || isTerminal(turn.state) || !isUnseen(turn)) return [];
         const error = 'Its container or sandbox does not answer: what runs there is not known';
         const endedAtMs = now().getTime();
-        const { result, notes, usage, startedAtMs } = turn;
+        const { result, notes, usage } = turn;
         const ending = { outcome: 'lost', result, error, notes, usage, exit: null, endedAtMs } as const;
         const run = getRun(runId, db)?.run;
         if (run === undefined || turn.kind === 'announce') return endTurn(turn, ending, null, db) ?? [];
         const transcript = turnFiles(paths, runId, number).output;
-        const words = rawAnnouncement({ run, turn, ending, prices: [], transcript, startedAtMs });
+        const words = rawAnnouncement({ run, turn, ending, transcript });
         return endTurn(turn, ending, { id: randomUUID(), ...words, readyAtMs: endedAtMs }, db) ?? [];
       }),
     ),

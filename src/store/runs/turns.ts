@@ -243,7 +243,7 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
 /** Tells who asked for a turn that somebody else has stopped it, in the words of its rows. */
 function announceStopped(turn: Turn, ending: Ending, db: Sqlite): void {
   const run = runOf(turn.runId, db);
-  const ended = { run, turn, ending, prices: [], transcript: 'n/a', startedAtMs: turn.startedAtMs };
+  const ended = { run, turn, ending, transcript: 'n/a' };
   const words = rawAnnouncement(ended);
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
 }
