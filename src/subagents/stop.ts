@@ -1,12 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { rawAnnouncement } from '../core/runs/announce-text.ts';
 import type { Requester, RunWithTurn } from '../core/runs/run.ts';
-import { turnFiles } from '../core/runs/run-files.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from '../core/runs/turn.ts';
-import { getRun } from '../store/runs/runs.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
 import { WHOLE_PROJECT } from '../store/runs/stops.ts';
-import { endTurn, getTurn, requestStop, requestStopAll, unstoppedRuns } from '../store/runs/turns.ts';
+import {
+  announceEnd,
+  endTurn,
+  getTurn,
+  requestStop,
+  requestStopAll,
+  unstoppedRuns,
+} from '../store/runs/turns.ts';
 import { isJudged } from '../sys/process-identity.ts';
 import { withMarker } from '../sys/process-tree.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
@@ -145,11 +148,9 @@ export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWor
         const endedAtMs = now().getTime();
         const { result, notes, usage } = turn;
         const ending = { outcome: 'lost', result, error, notes, usage, exit: null, endedAtMs } as const;
-        const run = getRun(runId, db)?.run;
-        if (run === undefined || turn.kind === 'announce') return endTurn(turn, ending, null, db) ?? [];
-        const transcript = turnFiles(paths, runId, number).output;
-        const words = rawAnnouncement({ run, turn, ending, transcript });
-        return endTurn(turn, ending, { id: randomUUID(), ...words, readyAtMs: endedAtMs }, db) ?? [];
+        const ended = endTurn(turn, ending, null, db);
+        if (ended !== undefined && ended.kind !== 'announce') announceEnd(ended, ending, db);
+        return ended ?? [];
       }),
     ),
   );

@@ -161,7 +161,7 @@ export function endTurn(
     assertFollows(now, outcome);
     const ended = writeTurn(now, { state: outcome, ...endingColumns(ending, now.usage) }, db);
     if (ended !== undefined && announcement !== null) {
-      if (isStopNews) announceStopped(ended, { ...ending, outcome }, db);
+      if (isStopNews) announceEnd(ended, { ...ending, outcome }, db);
       else insertAnnouncement(ended, announcement, db);
     }
     scheduleArchive(turn.runId, db);
@@ -236,12 +236,12 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
   };
   const columns = { ...stopColumns(stop), state: 'stopped', ...endingColumns(ending, turn.usage) };
   const ended = writeTurn(turn, columns, db) ?? turn;
-  announceStopped(ended, ending, db);
+  announceEnd(ended, ending, db);
   return ended;
 }
 
-/** Tells who asked for a turn that somebody else has stopped it, in the words of its rows. */
-function announceStopped(turn: Turn, ending: Ending, db: Sqlite): void {
+/** Tells whoever asked for a turn how it has ended, in the words of its rows; see insertAnnouncement(). */
+export function announceEnd(turn: Turn, ending: Ending, db: Sqlite): void {
   const run = runOf(turn.runId, db);
   const ended = { run, turn, ending, transcript: 'n/a' };
   const words = rawAnnouncement(ended);
