@@ -55,7 +55,7 @@ function fewChunks(entrypoint: string): BunPlugin {
     [...text.matchAll(pattern)].map(([, specifier = '']) => resolve(dirname(entrypoint), specifier));
   const atOnce = filesIn(/^import [^;]* from '(\.[^']+)';$/gm);
   const later = filesIn(/\bimport\('(\.[^']+)'\)/g);
-  const hooks = filesIn(/\(\) => import\('(\.[^']+)'\)/g);
+  const hooks = filesIn(/^ +\w+: \(\) => import\('(\.[^']+)'\)/gm);
   return {
     name: 'few-chunks',
     setup: (build) => {

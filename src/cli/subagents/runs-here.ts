@@ -52,9 +52,9 @@ export function withRunsHere(
   });
 }
 
-/** Whether nobody but a person reads along: no client has started this. */
-export function isPerson({ requester }: Pick<RunsHere, 'requester'>): boolean {
-  return requester.session === null && requester.client === null;
+/** Whether nobody but a person reads along: no client has started this, or it was typed as a prompt. */
+export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'context'>): boolean {
+  return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
 
 /** The run that a person means; undefined after saying why it is none. */
