@@ -2,7 +2,7 @@ import type { RunClient } from '../clients/runs/run-client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { fingerprint } from '../core/fingerprint.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { agentRefusal, allowlistOf, normalizeAgentId } from '../core/runs/agent-ids.ts';
+import { chooseAgent } from '../core/runs/agent-ids.ts';
 import { chooseModel } from '../core/runs/model-choice.ts';
 import { grantProblem, type Permissions } from '../core/runs/permissions.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
@@ -69,10 +69,9 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const wrong = requestProblem(request, surroundings);
   if (wrong !== undefined) return refuse('error', wrong);
 
-  const ownAgentId = agentOfKey(requester.key);
-  const agentId = request.agentId?.trim() ? normalizeAgentId(request.agentId) : ownAgentId;
-  const refusal = agentRefusal(agentId, ownAgentId, allowlistOf(ownAgentId, settings));
-  if (refusal !== undefined) return refuse('forbidden', refusal);
+  const chosen = chooseAgent(request.agentId, agentOfKey(requester.key), settings);
+  if (chosen.kind === 'refused') return refuse(chosen.status, chosen.error);
+  const agentId = chosen.id;
 
   const agent = settings.agents.find(({ id }) => id === agentId);
   const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];

@@ -86,7 +86,9 @@ describe('planSpawn() refuses', () => {
   }
 
   test('another agent than its own unless it is allowed, whatever its spelling', () => {
-    const error = 'agentId is not allowed for sessions_spawn (allowed: none)';
+    const error = expect.stringMatching(
+      /^agentId is not allowed for sessions_spawn \(allowed: none\): to spawn "/,
+    );
     expect(refused({ agentId: 'reviewer' })).toEqual({ status: 'forbidden', error });
     const allowed = defaults({}, [{ id: 'main', subagents: { allowAgents: ['reviewer'] } }]);
     expect(planned({ agentId: ' Reviewer' }, allowed).run.agentId).toBe('reviewer');
