@@ -13,7 +13,7 @@ import { subagentsCommand } from './subagents.ts';
 
 /** `/subagents …` and `/stop …` as a person types them in Claude Code, answered by the hook that gets the prompt. */
 
-/** The client gives the hook five seconds; starting takes part of them. */
+/** From the hook's own start: the client gives it five seconds. */
 const ANSWER_WITHIN_MS = 3000;
 /** Longer texts of hooks are put into a file by the client. */
 const ANSWER_LENGTH_MAX = 9900;
@@ -47,7 +47,10 @@ export async function answerPrompt(prompt: string, run: PromptHook): Promise<str
     say(`⚙️ This waits, and a prompt is answered at once. Run it ${inTerminal}\n`);
     throw new CommanderError(EXIT_USAGE, 'waits', '');
   });
-  const isDone = await inTime(carryOut(group, wordsIn(words, group), say));
+  const isDone = await Promise.race([
+    carryOut(group, wordsIn(words, group), say),
+    Bun.sleep(ANSWER_WITHIN_MS - (Date.now() - run.now.getTime())).then(() => false),
+  ]);
   if (!isDone) say(UNFINISHED);
   const answer = said.trimEnd().toWellFormed();
   if (answer.length <= ANSWER_LENGTH_MAX) return answer;
@@ -98,10 +101,6 @@ async function carryOut(
   }
   await new Promise(setImmediate); // What a command starts it starts behind its answer.
   return true;
-}
-
-function inTime(work: Promise<boolean>): Promise<boolean> {
-  return Promise.race([work, Bun.sleep(ANSWER_WITHIN_MS).then(() => false)]);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { HookName } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading } from '../store/connection.ts';
 import { logHookFailure } from '../store/hook-log.ts';
@@ -10,6 +11,8 @@ import type { HookEvent, HookEventOf } from './event.ts';
 const READ_TIMEOUT_MS = 100;
 
 export type HookRun = {
+  /** By which it was called: two hooks may be registered for one event. */
+  readonly name?: HookName | undefined;
   readonly event: HookEvent;
   readonly env: Environment;
   readonly paths: StatePaths;
@@ -34,6 +37,8 @@ export type Chunks = {
   readonly deliveries?: () => Promise<Deliveries>;
   /** The commands that a person types as a prompt. Not under Node, for the same reason. */
   readonly commands?: () => Promise<Commands>;
+  /** Waiting for what background runs have to tell, in the process of the hook that does nothing else. */
+  readonly waiter?: () => Promise<Waiter>;
 };
 
 type Decider<Name extends HookEvent['name']> = {
@@ -107,6 +112,12 @@ export type Deliveries = {
 export type Commands = {
   /** What there is to say to this prompt; undefined when it is no command of ours. */
   answerPrompt(prompt: string, run: HookRun): Promise<string | undefined>;
+};
+
+/** What wait-for-result.ts offers. */
+export type Waiter = {
+  /** Resolves when nothing is left to wait for, or with an exit code that wakes the session. `requester`: the key. */
+  waitForResult(requester: string, run: HookRun): Promise<void>;
 };
 
 /**

@@ -15,8 +15,8 @@ import { BINARY } from '../support/program.ts';
 setDefaultTimeout(60_000);
 
 const SESSION = 'session-1';
-/** What the client gives the hook. */
-const LIMIT_MS = 5000;
+/** The client gives the hook 5 seconds, on a machine that is not busy with tests; a stop has 40. */
+const LIMIT_MS = 15_000;
 
 function bench({ settings = { announce: { mode: 'raw' } }, commands = ['subagents', 'stop'] }: Options = {}) {
   const runs = runsHome(settings);
