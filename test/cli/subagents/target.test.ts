@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
@@ -50,6 +51,38 @@ describe('a run that is named', () => {
       }
     });
   }
+
+  for (const [words, error] of [
+    [['--limit', 'x', '--json'], "error: option '--limit <N>' argument 'x' is invalid"],
+    [
+      ['spawn', '--json', '--thinking', 'hard', 'x'],
+      "error: option '--thinking <T>' argument 'hard' is invalid",
+    ],
+    [['info', '--lable', '--json'], "error: unknown option '--lable'"],
+    [['kill', '3', '--json'], "error: unknown command 'subagents kill'"],
+    [['list', '--limit', '--json'], "error: option '--limit <N>' argument '--json' is invalid"],
+  ] as const) {
+    test(`is refused as JSON also when the call is wrong: ${words.join(' ')}`, async () => {
+      using shelf = threeRuns();
+      const { code, stdout, stderr } = await shelf.call(words);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual({ status: 'error', error: expect.stringContaining(error) });
+      const plain = await shelf.call(words.filter((word) => word !== '--json'));
+      expect(plain).toMatchObject({ code: 2, stdout: '' });
+      expect(plain.stderr).toStartWith('error: ');
+    });
+  }
+
+  test('is refused as JSON also when nothing can be looked up', async () => {
+    using shelf = threeRuns();
+    const homeless = await shelf.call(['list', '--json'], { env: {} });
+    expect(homeless).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(homeless.stdout).error).toStartWith('Cannot list the sub-agents: HOME is not set');
+    writeFileSync(shelf.home.paths.runsDatabase, 'no database '.repeat(100));
+    const broken = await shelf.call(['list', '--json']);
+    expect(broken).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(broken.stdout).error).toStartWith('Cannot list the sub-agents: ');
+  });
 
   test('is refused as JSON where that is asked for', async () => {
     using shelf = threeRuns();
