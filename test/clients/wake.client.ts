@@ -15,6 +15,7 @@ import {
 } from '../../src/setup/scripted-model.ts';
 import { withMarker } from '../../src/sys/process-tree.ts';
 import { BINARY } from '../support/program.ts';
+import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 import {
   makeWorkspace,
   removeWorkspace,
@@ -23,7 +24,6 @@ import {
   type Workspace,
 } from './claude-code.ts';
 import { CLIENT_VERSION, installClient } from './install-client.ts';
-import { startOnTerminal, type TerminalProgram } from './terminal.ts';
 
 /** Real sessions of Claude Code on terminals, whose users type one prompt and then nothing more. */
 

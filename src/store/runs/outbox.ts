@@ -215,6 +215,17 @@ export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolea
   return row !== undefined;
 }
 
+/** How the run ended of which something can be told that was not handed out to anybody yet; undefined: there is none. */
+export function untakenStatus(runId: string, nowMs: number, db: Sqlite): AnnounceStatus | undefined {
+  const row = db.get(
+    `SELECT status FROM outbox WHERE run_id = ? AND state = 'pending' AND attempts = 0 AND ready_at <= ?
+     ORDER BY position DESC LIMIT 1`,
+    runId,
+    nowMs,
+  );
+  return row && (String(row.status) as AnnounceStatus);
+}
+
 /** Whether what the turn has to tell is still being put into words. */
 export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sqlite): boolean {
   const row = db.get(

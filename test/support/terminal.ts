@@ -5,6 +5,8 @@ import type { Environment } from '../../src/core/state-paths.ts';
 export type TerminalProgram = AsyncDisposable & {
   /** All that it has shown so far, without control sequences. */
   readonly shown: () => string;
+  /** The same as it came. */
+  readonly bytes: () => string;
   readonly type: (text: string) => void;
   readonly exited: Promise<number>;
   readonly kill: (signal: NodeJS.Signals) => void;
@@ -32,6 +34,7 @@ export function startOnTerminal(command: string[], { cwd, env }: TerminalOptions
   });
   return {
     shown: () => stripVTControlCharacters(said),
+    bytes: () => said,
     type: (text) => void child.terminal?.write(text),
     exited: child.exited,
     kill: (signal) => child.kill(signal),
