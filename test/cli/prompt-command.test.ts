@@ -1,6 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readString } from '../../src/core/guards.ts';
+import { turnFiles } from '../../src/core/runs/run-files.ts';
 import { type CommandName, commandText } from '../../src/setup/slash-command.ts';
 import { listRuns, type RunListing } from '../../src/store/runs/runs.ts';
 import { readRuns } from '../../src/store/runs/runs-db.ts';
@@ -128,12 +129,14 @@ describe('/stop', () => {
 
   test('says that it is asked for when the run needs longer than a prompt may', async () => {
     await using made = bench();
-    await made.type('/subagents spawn [[hang]]');
+    await made.type('/subagents spawn [[ignore-term]] [[hang]]');
     const id = made.listings()[0]?.run.id ?? '';
-    await made.until('it works', () => made.turns(id)[0]?.state === 'running');
-    process.kill(made.turns(id)[0]?.owner?.pid ?? 0, 'SIGSTOP');
+    const { output } = turnFiles(made.home.paths, id, 1);
+    await made.until(
+      'it works',
+      () => existsSync(output) && readFileSync(output, 'utf8').includes('hanging'),
+    );
     expect(await made.type('/stop')).toContain('It is asked for and goes on by itself');
-    process.kill(made.turns(id)[0]?.owner?.pid ?? 0, 'SIGCONT');
     expect(await made.ended(id)).toMatchObject([{ state: 'stopped' }]);
   });
 });

@@ -75,7 +75,8 @@ export function complainInJson(command: Command, context: CliContext): void {
   command.configureOutput({ writeErr: (text) => isJson() || context.stderr(text) });
   command.exitOverride((error) => {
     const isHelp = error.exitCode === 0;
-    if (!isHelp && isJson()) complain(error.message, EXIT_USAGE, { isJson: true, context });
+    if (!isHelp && isJson())
+      complain(error.message.replace(/^error: /, ''), EXIT_USAGE, { isJson: true, context });
     else if (!isHelp) context.setExitCode(EXIT_USAGE);
     throw error;
   });

@@ -53,14 +53,11 @@ describe('a run that is named', () => {
   }
 
   for (const [words, error] of [
-    [['--limit', 'x', '--json'], "error: option '--limit <N>' argument 'x' is invalid"],
-    [
-      ['spawn', '--json', '--thinking', 'hard', 'x'],
-      "error: option '--thinking <T>' argument 'hard' is invalid",
-    ],
-    [['info', '--lable', '--json'], "error: unknown option '--lable'"],
-    [['kill', '3', '--json'], "error: unknown command 'subagents kill'"],
-    [['list', '--limit', '--json'], "error: option '--limit <N>' argument '--json' is invalid"],
+    [['--limit', 'x', '--json'], "option '--limit <N>' argument 'x' is invalid"],
+    [['spawn', '--json', '--thinking', 'hard', 'x'], "option '--thinking <T>' argument 'hard' is invalid"],
+    [['info', '--lable', '--json'], "unknown option '--lable'"],
+    [['kill', '3', '--json'], "unknown command 'subagents kill'"],
+    [['list', '--limit', '--json'], "option '--limit <N>' argument '--json' is invalid"],
   ] as const) {
     test(`is refused as JSON also when the call is wrong: ${words.join(' ')}`, async () => {
       using shelf = threeRuns();
