@@ -138,19 +138,19 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   const { task, thinking, runTimeoutSeconds, permissions } = request;
   if (task.trim() === '') return 'task is required';
   if (task.length > TASK_LENGTH_MAX) {
-    return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}`;
+    return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
   }
   if (thinking !== undefined && readThinking(thinking) === undefined) {
     return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING.join(', ')}.`;
   }
   if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
-    return 'runTimeoutSeconds has to be a number of seconds';
+    return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
   }
   const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
   if (wrongGrant !== undefined) return wrongGrant;
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
-  if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"`;
+  if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
   return undefined;
 }
 

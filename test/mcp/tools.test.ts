@@ -109,7 +109,7 @@ describe('parameters', () => {
     ['sessions_send', { message: 'x' }, 'sessions_send needs "sessionKey" or "label"'],
     ['agents_list', { all: true }, 'agents_list does not know "all"; it takes nothing'],
     ['subagents', { action: 'kill' }, 'subagents cannot use "action"'],
-    ['subagents', { action: 'stop' }, 'Missing subagent id.'],
+    ['subagents', { action: 'stop' }, 'Missing subagent id; no sub-agent of this project was ever started'],
     [
       'subagents',
       { action: 'stop', target: '7', message: 'x' },

@@ -66,7 +66,7 @@ describe('planSpawn() refuses', () => {
     ],
     [
       'a timeout that is no number',
-      'runTimeoutSeconds has to be a number of seconds',
+      'Invalid runTimeoutSeconds NaN: it is a number of seconds, 0 for no limit',
       [{ runTimeoutSeconds: NaN }],
     ],
     ['a directory that depends on where one is', 'cwd has to be an absolute path: "src"', [{ cwd: 'src' }]],

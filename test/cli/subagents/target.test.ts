@@ -27,6 +27,8 @@ const wrong: [words: string, error: string, code: number][] = [
   ['eeee3333', '⚠️ Unknown subagent id: eeee3333', 3],
 ];
 
+const startOf = (text: string) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}.*\\n$`);
+
 const CALLS: Readonly<Record<string, readonly string[]>> = {
   info: [],
   log: [],
@@ -46,7 +48,7 @@ describe('a run that is named', () => {
           name,
           code,
           stdout: '',
-          stderr: `${error}\n`,
+          stderr: expect.stringMatching(startOf(error)),
         });
       }
     });
@@ -87,7 +89,7 @@ describe('a run that is named', () => {
     expect({ code, stderr, answer: JSON.parse(stdout) as unknown }).toEqual({
       code: 3,
       stderr: '',
-      answer: { status: 'error', error: 'Invalid subagent index: 9' },
+      answer: { status: 'error', error: 'Invalid subagent index: 9; "subagents list" shows which there are' },
     });
   });
 
@@ -117,7 +119,7 @@ describe('a run that is named', () => {
     expect(await shelf.call(['info', ' '])).toEqual({
       code: 2,
       stdout: '',
-      stderr: '⚠️ Missing subagent id.\n',
+      stderr: '⚠️ Missing subagent id; no sub-agent of this project was ever started\n',
     });
   });
 
