@@ -19,6 +19,7 @@ function requestedHook(calledAs: string, words: readonly string[]): Request | un
   return words.length === 0 && !process.stdin.isTTY ? { name: undefined, isSure: false } : undefined;
 }
 
+/** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
 const loadCommands = () => import('./cli/run.ts');
 const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
