@@ -42,7 +42,7 @@ function takenText(told: readonly Announcement[]): string {
   const taken = told.filter(({ requesterSession }) => requesterSession !== null);
   if (taken.length === 0) return '';
   const names = taken.map(({ number }) => `#${number}`).join(', ');
-  return `${names} ${taken.length === 1 ? 'was' : 'were'} meant for an agent's session, which will not be told again; --mine leaves such announcements there.\n`;
+  return `${names} ${taken.length === 1 ? 'was' : 'were'} meant for an agent's session, which will not be told again; with --mine those of other sessions stay there.\n`;
 }
 
 function peek(here: RunsHere): void {

@@ -88,7 +88,7 @@ describe('subagents inbox', () => {
     expect(announcements).toMatchObject([{ requesterSession: 's-1' }, { requesterSession: 's-1' }]);
     const { stdout } = await shelf.call(['inbox']);
     expect(stdout).toEndWith(
-      "\n#3, #4 were meant for an agent's session, which will not be told again; --mine leaves such announcements there.\n",
+      "\n#3, #4 were meant for an agent's session, which will not be told again; with --mine those of other sessions stay there.\n",
     );
     expect(waiting(shelf)).toEqual([]);
   });
