@@ -69,6 +69,19 @@ describe('a prompt is answered without a model', () => {
     });
   }
 
+  test('with what waits, which is taken only as far as the answer holds it', async () => {
+    await using made = bench();
+    for (let n = 0; n < 4; n++) made.tell('word '.repeat(800));
+    expect(await made.type('/subagents inbox')).toContain(
+      '… (cut; all of it in a terminal in this directory',
+    );
+    expect(made.waiting()).toHaveLength(4);
+    expect(await made.type('/subagents dismiss all')).toContain('Dismissed 4 announcements.');
+    made.tell('forty-two');
+    expect(await made.type('/subagents inbox')).toContain('forty-two');
+    expect(made.waiting()).toEqual([]);
+  });
+
   test('with the log, the help, and what is wrong with it', async () => {
     await using made = bench();
     expect(await made.type('/subagents log last')).toContain('Unknown subagent id');
