@@ -20,6 +20,7 @@ import { subagentsCommand } from './subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
+import { cutToWidth } from './visible.ts';
 
 const EXAMPLES = `
 Examples:
@@ -85,7 +86,13 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     stderr: (text) =>
       void stderr.write(wantsColour(env, stderr.isTTY === true) ? text : stripVTControlCharacters(text)),
     progress: (text) => {
-      if (stderr.isTTY) stderr.write(`\r\x1b[K${text}`);
+      if (stderr.isTTY) stderr.write(`\r\x1b[K${cutToWidth(text, stderr.columns - 1)}`);
+    },
+    showsProgress: stderr.isTTY === true,
+    screen: () => (stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : undefined),
+    onInterrupt: (act) => {
+      process.on('SIGINT', act);
+      return () => void process.off('SIGINT', act);
     },
     executablePath: process.execPath,
     isCompiled: Bun.isStandaloneExecutable,

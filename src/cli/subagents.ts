@@ -66,7 +66,7 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
       spawn,
     ),
   );
-  const listing = ['', '--all --limit 200'];
+  const listing = ['', '--watch', '--all --limit 200'];
   withListFlags(
     add('list', { does: LISTS, description: 'list the runs of this project', calls: listing }, list),
   );
@@ -109,7 +109,8 @@ function withListFlags(command: Command): Command {
   return command
     .option('--all', 'also archived runs')
     .option('--all-projects', 'the runs of every project')
-    .option('--limit <N>', 'how many at most (50)', limitUpTo(LIST_LIMIT_MAX));
+    .option('--limit <N>', 'how many at most (50)', limitUpTo(LIST_LIMIT_MAX))
+    .option('--watch', 'draw it again each second, as long as a run is active');
 }
 
 const SPAWN_CALLS = [

@@ -134,13 +134,12 @@ export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
   });
 }
 
-/** How many runs of the requester are at work or wait, and how many are done and not archived. */
-export function countRuns(requester: string, db: Sqlite): { active: number; done: number } {
-  const count = (sql: string) => Number(db.get(sql, requester)?.n);
-  const active = count(
-    `SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS} AND runs.requester = ?`,
-  );
-  const kept = count('SELECT COUNT(*) AS n FROM runs WHERE requester = ? AND archived_at IS NULL');
+/** How many runs of the requester, or of all, are at work or wait, and how many are done and not archived. */
+export function countRuns(requester: string | undefined, db: Sqlite): { active: number; done: number } {
+  const [ofRequester, values] = requester === undefined ? ['', []] : ['AND requester = ?', [requester]];
+  const count = (sql: string) => Number(db.get(`${sql} ${ofRequester}`, ...values)?.n);
+  const active = count(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS}`);
+  const kept = count('SELECT COUNT(*) AS n FROM runs WHERE archived_at IS NULL');
   return { active, done: Math.max(0, kept - active) };
 }
 
