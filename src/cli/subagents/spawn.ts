@@ -70,12 +70,10 @@ async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: 
   if (isJson && !flags.wait) return printJson(answer, context);
   if (!isJson) tellAccepted(answer, flags, here);
   if (!flags.wait) return;
-  const { runs } = await waitFor(
-    [{ runId: answer.runId, turn: 1 }],
-    { timeoutMs: null, untilAnnounced: true },
-    here,
-  );
-  const [run] = runs;
+  const patience = { timeoutMs: null, untilAnnounced: true };
+  const waited = await waitFor([{ runId: answer.runId, turn: 1 }], patience, here);
+  if (waited === undefined) return;
+  const [run] = waited.runs;
   const nowMs = context.now().getTime();
   if (run?.turn.state !== 'success') context.setExitCode(EXIT_FAILED);
   if (isJson)
