@@ -13,6 +13,7 @@ import { send } from './subagents/send.ts';
 import { retry, spawn } from './subagents/spawn.ts';
 import { stop } from './subagents/stop.ts';
 import { wait } from './subagents/wait.ts';
+import { diff, discard, merge } from './subagents/worktree.ts';
 
 const LIST_LIMIT_MAX = 100_000;
 
@@ -86,6 +87,20 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   add('wait', { ...waiting, calls: ['3', 'all --timeout 10m'] }, wait)
     .argument('[target]', 'the run, or "all" for all that are active')
     .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds);
+  const diffing = { does: 'show the changes', description: 'show what a run has changed in its worktree' };
+  add('diff', { ...diffing, calls: ['3', '3 > changes.patch'] }, diff).argument('[target]', 'the run');
+  const merging = {
+    does: 'merge the changes',
+    description: 'bring what a run has changed in its worktree into yours, not committed',
+  };
+  add('merge', { ...merging, calls: ['3'] }, merge).argument('[target]', 'the run');
+  const discarding = {
+    does: 'discard the worktree',
+    description: "remove a run's worktree and its branch",
+  };
+  add('discard', { ...discarding, calls: ['3', '3 --yes'] }, discard)
+    .argument('[target]', 'the run')
+    .option('--yes', 'also what is nowhere else');
   const retrying = {
     does: 'retry a sub-agent',
     description: 'start a run anew, with the same task and settings',

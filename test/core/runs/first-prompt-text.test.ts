@@ -9,6 +9,7 @@ const PROMPT: FirstPrompt = {
   requester: 'agent:main:app-0011223344556677',
   childKey: 'agent:main:subagent:1a2b3c4d-5e6f-4071-8293-a4b5c6d7e8f9',
   nonce: NONCE,
+  uncommitted: 0,
   files: [],
   knowledge: '',
   isInline: false,
