@@ -1,6 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readRunSettings } from '../../../src/core/runs/settings.ts';
 import { changeRun } from '../../../src/store/runs/runs.ts';
+import { firstPrompt } from '../../../src/subagents/workplace/first-prompt.ts';
 import { prepareWorktree } from '../../../src/subagents/workplace/worktree.ts';
 import { runCommand } from '../../../src/sys/run-command.ts';
 import { madeRun } from '../../support/made-run.ts';
@@ -147,3 +149,23 @@ for (const verb of ['merge', 'discard'])
     expect(stderr).toContain('of #1: it is running: "self-generation subagents wait 1" waits for its end');
     expect([existsSync(tree), existsSync(`${shelf.project}/b.txt`)]).toEqual([true, false]);
   });
+
+test('a run with a worktree of its own is told, as who starts it is, that changes are not in it', async () => {
+  const { shelf, env } = await shelfWithTree();
+  using _ = shelf;
+  shelf.home.put('bin/claude', '#!/bin/sh\n');
+  chmodSync(`${shelf.home.path}/bin/claude`, 0o755);
+  writeFileSync(`${shelf.project}/c.txt`, 'not committed');
+  const words = ['spawn', '--worktree', 'always', 'Fix the tests.'];
+  const { code, stderr } = await shelf.call(words, {
+    env: { ...env, PATH: `${env.PATH}:${shelf.home.path}/bin` },
+  });
+  expect(code).toBe(0);
+  expect(stderr).toContain('1 file is not committed, and so not in its worktree: commit first what it needs');
+  const run = madeRun({
+    cwd: shelf.project,
+    worktree: { path: '/tree', branch: 'b', repository: shelf.project },
+  });
+  const world = { paths: shelf.home.paths, env, now: () => new Date() };
+  expect(await firstPrompt(run, readRunSettings({}), world)).toContain('커밋되지 않은 파일 1개는');
+});
