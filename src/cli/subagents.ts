@@ -4,6 +4,7 @@ import { parseSeconds } from '../core/runs/durations.ts';
 import { THINKING_LEVELS } from '../core/runs/run.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type CliContext, commandGroup, limitUpTo, subcommand } from './context.ts';
+import { attach } from './subagents/attach.ts';
 import { dismiss, inbox } from './subagents/inbox.ts';
 import { info } from './subagents/info.ts';
 import { type ListFlags, list } from './subagents/list.ts';
@@ -87,6 +88,13 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   add('wait', { ...waiting, calls: ['3', 'all --timeout 10m'] }, wait)
     .argument('[target]', 'the run, or "all" for all that are active')
     .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds);
+  const attaching = {
+    does: 'attach to a sub-agent',
+    description: "go on with a run's session in its own client, on a terminal",
+  };
+  add('attach', { ...attaching, calls: ['3', '3 --print'] }, attach)
+    .argument('[target]', 'the run')
+    .option('--print', 'only print the command');
   const diffing = { does: 'show the changes', description: 'show what a run has changed in its worktree' };
   add('diff', { ...diffing, calls: ['3', '3 > changes.patch'] }, diff).argument('[target]', 'the run');
   const merging = {
