@@ -29,10 +29,12 @@ Examples:
   $ self-generation subagents                     what runs, waits and is done in this project
   $ self-generation subagents log 3 50 tools      the last 50 messages of run 3, tools among them
   $ self-generation subagents send 3 'now fix the first of them'
+  $ self-generation subagents attach 3            go on in its session yourself
   $ self-generation subagents stop all
   $ self-generation subagents inbox               what was not told to anybody yet
 
-Also: "last" for the newest, a label or its beginning, and id:PREFIX for an id of digits only.
+Also: "last" for the newest, a label or its beginning, and id:PREFIX for an id of digits only. By the id, as "list
+--all-projects" shows it, you may also see, attach to and stop runs of other projects; an agent keeps to its own.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached.
 

@@ -46,6 +46,15 @@ export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswe
   return findTarget(words, runsOf(asker));
 }
 
+/** The run of any project whose id begins so: `id:1a2b`, or at least as much of it as answers show. */
+export function findByIdAnywhere(words: string, world: RunsWorld): TargetAnswer<RunListing> | undefined {
+  const prefix = /^(?:id:(.+)|([0-9a-f-]{8,36}))$/i.exec(words.trim());
+  if (prefix === null) return undefined;
+  const filter = { includeArchived: true, limit: RUNS_MAX };
+  const runs = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
+  return findTarget(`id:${prefix[1] ?? prefix[2]}`, runs);
+}
+
 export type OwnRun =
   | ({ readonly kind: 'found' } & RunWithTurn)
   | { readonly kind: 'refused'; readonly refusal: Refusal };

@@ -12,7 +12,10 @@ function shelfWith(client: ClientName, { agentDir = null as string | null, isOve
   shelf.write((db) => changeRun(turn.runId, { sessionId: 'session-1' }, db));
   if (isOver) shelf.end(turn);
   const seen = `${shelf.home.path}/seen`;
-  shelf.home.put(`bin/${client}`, `#!/bin/sh\n{ pwd; printf '%s\\n' "$@"; /usr/bin/env; } > '${seen}'\nexit 7\n`);
+  shelf.home.put(
+    `bin/${client}`,
+    `#!/bin/sh\n{ pwd; printf '%s\\n' "$@"; /usr/bin/env; } > '${seen}'\nexit 7\n`,
+  );
   chmodSync(`${shelf.home.path}/bin/${client}`, 0o755);
   const kept = `${shelf.home.paths.runs}/${turn.runId}/turn-0.home`;
   return { shelf, turn, kept, seen: () => (existsSync(seen) ? readFileSync(seen, 'utf8') : undefined) };
