@@ -5,7 +5,7 @@ import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { numberIn, type Row, type Sqlite, type Value } from '../sqlite.ts';
-import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE, readRun, readTurn } from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
 
 export type { SpawnLimits } from './spawn-limits.ts';
@@ -141,6 +141,16 @@ export function countRuns(requester: string | undefined, db: Sqlite): { active: 
   const active = count(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS}`);
   const kept = count('SELECT COUNT(*) AS n FROM runs WHERE archived_at IS NULL');
   return { active, done: Math.max(0, kept - active) };
+}
+
+/** Of all projects: how many runs are active, how many of those only wait, and how many results nobody has taken in. */
+export function countEverywhere(db: Sqlite) {
+  const runs = db.get(
+    `SELECT COUNT(*) AS active, TOTAL(waits) AS waiting
+     FROM (SELECT MIN(state = 'queued') AS waits FROM turns WHERE ${IS_ACTIVE} GROUP BY run_id)`,
+  );
+  const results = db.get("SELECT COUNT(*) AS n FROM outbox WHERE state IN ('pending', 'leased')");
+  return { active: Number(runs?.active), waiting: Number(runs?.waiting), undelivered: Number(results?.n) };
 }
 
 /** The runs that are at work in a directory, in the order in which they came; `queued`: also those that only wait. */
