@@ -146,6 +146,7 @@ function accept({ root, paths }: Place): Turn {
         gaps: [],
         agentDir: null,
         warning: null,
+        terminal: null,
         archiveAfterMs: 0,
         createdAtMs: nowMs,
       },

@@ -30,7 +30,7 @@ export async function hookProcess(
     if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1') return true;
     const value = input.kind === 'unreadable' ? undefined : input.value;
     const event = parseHookEvent(value, name && hookByName(name)?.event);
-    if (event !== undefined) await runHook({ event, env, paths, now, chunks });
+    if (event !== undefined) await runHook({ name, event, env, paths, now, chunks });
     else logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {
     if (paths) logHookFailure(name ?? 'hook', String(error), paths, now);

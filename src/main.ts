@@ -27,8 +27,9 @@ if (hook) {
     failures: () => import('./hooks/error-logger.ts'),
     catchUps: () => import('./learn/import/catch-up.ts'),
     deliveries: () => import('./subagents/deliver-to-hook.ts'),
+    waiter: () => import('./subagents/wait-for-result.ts'),
   });
-  if (hadInput || hook.isSure) process.exit(0);
+  if (hadInput || hook.isSure) process.exit();
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
 if (isCalled('supervise', 3))

@@ -48,6 +48,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'learn/import/catch-up.ts',
     'mcp/serve.ts',
     'subagents/deliver-to-hook.ts',
+    'subagents/wait-for-result.ts',
     'subagents/supervisor/supervise-process.ts',
   ],
 };

@@ -4,7 +4,7 @@ import pc from 'picocolors';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import type { Config } from '../core/config.ts';
 import { HOOK_MODES, type HookMode } from '../core/hook-names.ts';
-import { statePaths } from '../core/state-paths.ts';
+import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { parseClientVersion } from '../setup/client-version.ts';
 import { type InstallReport, install } from '../setup/install.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
@@ -17,6 +17,7 @@ type Flags = {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
   readonly lessons?: Config['lessons']['model'];
+  readonly wake?: 'on' | 'off';
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
   readonly dryRun?: true;
@@ -31,6 +32,7 @@ Examples:
   $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
   $ self-generation install --lessons daily            and agents are told those that are proven at once
   $ self-generation install --analyse yes              analyse the log after every session
+  $ self-generation install --wake off                 results of background runs wait for your next prompt
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
@@ -57,6 +59,12 @@ export function installCommand(context: CliContext): Command {
       ]),
     )
     .addOption(
+      new Option('--wake <ANSWER>', 'whether the result of a background run wakes the idle session').choices([
+        'on',
+        'off',
+      ]),
+    )
+    .addOption(
       new Option(
         '--hooks <MODE>',
         'session: read the calls from the transcript; per-call: hand each to a hook (default: as before, else session)',
@@ -74,7 +82,9 @@ export function installCommand(context: CliContext): Command {
     .action(async (flags: Flags) => {
       const choice = flags.lessons ?? flags.analyse;
       if (choice !== undefined && isKeptFromAgent('choose what a model does', 'install …', context)) return;
-      const lessonsModel = await askForLessons(flags, context);
+      const asked = stateToAskAbout(flags, context);
+      const lessonsModel = await askForLessons(flags, asked, context);
+      const wake = flags.wake ?? (asked ? await askForWaking(context) : undefined);
       const report = await install({
         env: context.env,
         platform: context.platform,
@@ -84,6 +94,7 @@ export function installCommand(context: CliContext): Command {
         dryRun: flags.dryRun === true,
         ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
         ...(lessonsModel === undefined ? {} : { lessonsModel }),
+        ...(wake === undefined ? {} : { wake }),
         ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
         ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
         ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
@@ -96,13 +107,29 @@ export function installCommand(context: CliContext): Command {
     });
 }
 
-/** What the user says to it, where somebody can be asked and has not decided before. */
-async function askForLessons(flags: Flags, context: CliContext): Promise<Flags['lessons']> {
-  if (flags.lessons !== undefined || flags.analyse !== undefined) return flags.lessons;
+/** The state of whoever can be asked and has not decided before. */
+function stateToAskAbout({ json, dryRun }: Flags, context: CliContext): StatePaths | undefined {
   const paths = statePaths(context.env, context.platform);
   const isFirst = paths !== undefined && !existsSync(paths.config);
-  if (!isFirst || !context.isInteractive || flags.json || flags.dryRun) return undefined;
+  return isFirst && context.isInteractive && !json && !dryRun ? paths : undefined;
+}
+
+async function askForLessons(
+  flags: Flags,
+  paths: StatePaths | undefined,
+  context: CliContext,
+): Promise<Flags['lessons']> {
+  if (flags.lessons !== undefined || flags.analyse !== undefined || paths === undefined) return flags.lessons;
   return (await context.confirm(lessonQuestion(lessonCost(paths, context)))) ? 'suggest' : 'off';
+}
+
+const WAKE_QUESTION =
+  'When a background sub-agent has ended and Claude Code waits for you: may its result wake the session at once? Each time ' +
+  'is one request to the model with the whole conversation, five at most until you type something. Otherwise the result ' +
+  'waits for your next prompt.';
+
+async function askForWaking(context: CliContext): Promise<'on' | 'off'> {
+  return (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
 }
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */

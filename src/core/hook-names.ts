@@ -17,6 +17,7 @@ const LIST = [
   { name: 'subagent-context', event: 'SubagentStart', timeoutSeconds: 5 },
   { name: 'subagent-tracker', event: 'SubagentStop', timeoutSeconds: 10, isAsync: true },
   { name: 'stop-tracker', event: 'Stop', timeoutSeconds: 10, isAsync: true },
+  { name: 'result-waiter', event: 'Stop', timeoutSeconds: 2e6, isAsync: true, wakes: true },
   { name: 'session-analyzer', event: 'SessionStart', timeoutSeconds: 10 },
   { name: 'session-summary', event: 'SessionEnd', timeoutSeconds: 10 },
 ] as const;
@@ -32,6 +33,8 @@ export type HookRegistration = {
   readonly matcher?: string;
   /** Nobody has to wait for it: it says nothing. */
   readonly isAsync?: true;
+  /** Its end with exit code 2 wakes the session: what it wrote to standard error is told to it. */
+  readonly wakes?: true;
 };
 
 /**

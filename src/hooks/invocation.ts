@@ -1,3 +1,4 @@
+import type { HookName } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading } from '../store/connection.ts';
 import { logHookFailure } from '../store/hook-log.ts';
@@ -10,6 +11,8 @@ import type { HookEvent, HookEventOf } from './event.ts';
 const READ_TIMEOUT_MS = 100;
 
 export type HookRun = {
+  /** By which it was called: two hooks may be registered for one event. */
+  readonly name?: HookName | undefined;
   readonly event: HookEvent;
   readonly env: Environment;
   readonly paths: StatePaths;
@@ -32,6 +35,8 @@ export type Chunks = {
   readonly catchUps?: () => Promise<CatchUps>;
   /** Background runs: what they have to tell. Not under Node, where all of a hook is one file and it is too much for one. */
   readonly deliveries?: () => Promise<Deliveries>;
+  /** Waiting for what background runs have to tell, in the process of the hook that does nothing else. */
+  readonly waiter?: () => Promise<Waiter>;
 };
 
 type Decider<Name extends HookEvent['name']> = {
@@ -99,6 +104,12 @@ export type HookNews = { readonly text: string; readonly settle: (isSaid: boolea
 export type Deliveries = {
   /** What the session is told now, in at most so many UTF-16 units. */
   deliverToHook(errand: Errand, lengthMax: number, run: HookRun): HookNews | undefined;
+};
+
+/** What wait-for-result.ts offers. */
+export type Waiter = {
+  /** Resolves when nothing is left to wait for, or with an exit code that wakes the session. `requester`: the key. */
+  waitForResult(requester: string, run: HookRun): Promise<void>;
 };
 
 /**

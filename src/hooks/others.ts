@@ -50,6 +50,7 @@ const CONTEXT_LENGTH_MAX = 9_900;
 
 /** Decides, records, and says what is to be said, with what background runs have to tell behind it. */
 export async function serve(context: Unread, run: HookRun, { decide, answer }: Deed): Promise<void> {
+  if (run.name === 'result-waiter') return wait(context, run);
   const forWriting = writingOnce(run, LOCK_TIMEOUT_MS);
   const remark = await readNews(run, forWriting);
   const deciding = { context, run, decide: (full: FullContext) => decide(full, remark) };
@@ -65,6 +66,19 @@ export async function serve(context: Unread, run: HookRun, { decide, answer }: D
   }
   const isSaid = await answer({ event: run.event.name, context: own + news.text });
   attempt(run, () => news.settle(isSaid));
+}
+
+/**
+ * Where the session may be left alone by its user: one that prints and ends would not end before. Claude Code sets both,
+ * also when it is started from inside another one (measured with 2.1.328).
+ */
+async function wait({ project }: Unread, run: HookRun): Promise<void> {
+  const { env, event, paths } = run;
+  const isAttended = env.CLAUDE_CODE_ENTRYPOINT === 'cli' && env.CLAUDE_CODE_SESSION_ATTENDED !== '0';
+  if (!isAttended || event.agentId !== null || project.path === null) return;
+  if (!pathExists(paths.runsDatabase)) return;
+  const waiter = await run.chunks.waiter?.();
+  await waiter?.waitForResult(requesterKey(project.path, { readTextFile, pathExists }), run);
 }
 
 /** Neither is lost by the other's failure. */
@@ -187,7 +201,7 @@ function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | und
   if (!pathExists(paths.runsDatabase)) return undefined;
   const requester = requesterKey(project.path, { readTextFile, pathExists });
   const isMarked = pathExists(inboxMark(requester, paths));
-  return isMarked || isAtHumanPace ? { requester, isMarked } : undefined;
+  return isMarked || isAtHumanPace || event.name === 'SessionEnd' ? { requester, isMarked } : undefined;
 }
 
 /** SubagentStart on a database that an earlier implementation made and no writer has taken over yet. */

@@ -8,7 +8,9 @@ const PROMPT_LENGTH_MAX = 4000;
 const PROMPT_SCANNED_MAX = 8192;
 
 /** The client also submits machine texts as prompts: that of a background agent's end is no wish of the user. */
-const MACHINE_PROMPT = '<task-notification>';
+export function isMachinePrompt(prompt: string): boolean {
+  return prompt.startsWith('<task-notification>');
+}
 
 /**
  * UserPromptSubmit: records what the user asked for (REQ-DC-101, REQ-DC-102) and which skill was called by its name
@@ -18,7 +20,7 @@ export function decideUserPromptSubmit(
   event: HookEventOf<'UserPromptSubmit'>,
   context: FullContext,
 ): Decision {
-  if (event.prompt.startsWith(MACHINE_PROMPT)) return NOTHING;
+  if (isMachinePrompt(event.prompt)) return NOTHING;
   const wanted = context.config.collectPromptText;
   const text = wanted ? storedText(event.prompt) : '[REDACTED]';
   const charCount = wanted ? text.length : event.prompt.length;

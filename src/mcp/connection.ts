@@ -4,6 +4,7 @@ import type { Requester } from '../core/runs/run.ts';
 import { acknowledgeDelivery, holdTurn, takeDelivery } from '../subagents/deliver.ts';
 import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { requesterHere } from '../subagents/requester.ts';
+import { endedSessions, enterServer } from '../subagents/sessions.ts';
 
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;
@@ -22,6 +23,7 @@ export class Connection {
   readonly requester: Requester;
   readonly #id: string = randomUUID();
   #parcels = 0;
+  #isEntered = false;
   /** Went out with an answer; nobody has said yet that it arrived. */
   #onTheWay: string[] = [];
 
@@ -45,8 +47,10 @@ export class Connection {
 
   /** What waits for this requester, in words, to go with an answer; the next call says that it arrived. */
   takeNews(): string | undefined {
+    this.#isEntered ||= enterServer(this.requester, this.world);
     const owner = this.#newOwner();
-    const reader = { owner, isPerson: false, lengthMax: PARCEL_LENGTH_MAX };
+    const ended = endedSessions(this.requester, this.world);
+    const reader = { owner, isPerson: false, ended, lengthMax: PARCEL_LENGTH_MAX };
     const delivery = takeDelivery(this.requester, reader, this.world);
     if (delivery !== undefined) this.#onTheWay.push(owner);
     return delivery?.text;

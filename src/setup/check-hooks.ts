@@ -34,6 +34,7 @@ const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
     input: { hook_event_name: 'SubagentStop', agent_id: 'a1', agent_type: 'executor' },
   },
   { name: 'stop-tracker', input: { hook_event_name: 'Stop' } },
+  { name: 'result-waiter', input: { hook_event_name: 'Stop' } },
   { name: 'session-summary', input: { hook_event_name: 'SessionEnd', reason: 'other' } },
 ];
 

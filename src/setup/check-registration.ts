@@ -1,4 +1,5 @@
-import type { HookMode } from '../core/hook-names.ts';
+import type { HookMode, HookRegistration } from '../core/hook-names.ts';
+import { loadRunSettings } from '../store/run-config.ts';
 import { type Check, type CheckWorld, failed, ok, warning } from './check.ts';
 import { type ClientVersion, clientFeatures, findClientVersion, unknownEvents } from './client-version.ts';
 import { readText } from './file-plan.ts';
@@ -50,8 +51,8 @@ function checkSettings(place: Place, { client, mode }: Wanted, { platform, insta
   if (text === undefined) return [failed('registration', `there is no ${settings}`, remedy)];
   const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);
-  const registration = registrationFor({ place, platform, features, mode, binaryBefore: undefined });
-  const wanted = registration.hooks.map(({ event }) => event);
+  const wakes = loadRunSettings(place.paths).announce.wake === 'on';
+  const registration = registrationFor({ place, platform, features, mode, wakes, binaryBefore: undefined });
   const found = inspectHooks(text, registration);
   if (found.kind === 'refused') {
     return [
@@ -60,7 +61,9 @@ function checkSettings(place: Place, { client, mode }: Wanted, { platform, insta
   }
   const off = `disableAllHooks is true in ${settings}: no hook runs`;
   const checks = found.isDisabled ? [failed('registration', off, 'Remove that line')] : [];
-  checks.push(...judgeEntries(found.entries, { wanted, known: features.events, version, remedy }));
+  checks.push(
+    ...judgeEntries(found.entries, { wanted: registration.hooks, known: features.events, version, remedy }),
+  );
   if (checks.length > 0) return checks;
   if (version !== undefined && registerHooks(text, registration).kind === 'edited') {
     return [warning('registration', `${settings} is not as this version would write it`, remedy)];
@@ -69,7 +72,7 @@ function checkSettings(place: Place, { client, mode }: Wanted, { platform, insta
 }
 
 type Expectation = {
-  readonly wanted: readonly string[];
+  readonly wanted: readonly HookRegistration[];
   readonly known: readonly string[];
   readonly version: string | undefined;
   readonly remedy: string;
@@ -79,14 +82,20 @@ function judgeEntries(
   entries: readonly FoundEntry[],
   { wanted, known, version, remedy }: Expectation,
 ): Check[] {
-  const eventsOf = (kind: FoundEntry['kind']) =>
-    entries.filter((entry) => entry.kind === kind).map((entry) => entry.event);
-  const ours = eventsOf('ours');
-  const once = [...new Set(ours)];
-  const missing = wanted.filter((event) => !ours.includes(event));
-  const twice = once.filter((event) => ours.indexOf(event) !== ours.lastIndexOf(event));
-  const earlier = [...new Set(eventsOf('predecessor'))];
-  const unknown = version === undefined ? [] : once.filter((event) => !known.includes(event));
+  const of = (kind: FoundEntry['kind']) => entries.filter((entry) => entry.kind === kind);
+  const eventsOf = (some: readonly FoundEntry[]) => [...new Set(some.map(({ event }) => event))];
+  const ours = of('ours');
+  const isSame = (one: FoundEntry, other: Pick<FoundEntry, 'name' | 'event'>) =>
+    one.event === other.event && one.name === other.name;
+  const missing = wanted
+    .filter((hook) => !ours.some((entry) => isSame(entry, hook)))
+    .map(({ event }) => event);
+  const twice = eventsOf(
+    ours.filter((entry, index) => ours.findIndex((one) => isSame(one, entry)) !== index),
+  );
+  const earlier = eventsOf(of('predecessor'));
+  const unknown =
+    version === undefined ? [] : eventsOf(ours).filter((event) => !known.some((one) => one === event));
   const checks: Check[] = [];
   if (missing.length > 0)
     checks.push(failed('registration', `not registered: ${missing.join(', ')}`, remedy));

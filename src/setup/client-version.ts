@@ -78,7 +78,7 @@ export function clientFeatures(version: string | undefined): ClientFeatures {
   return {
     execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
     asyncHooks: isAtLeast(FIRST_WITH_ASYNC_HOOKS),
-    events: HOOKS.map((hook) => hook.event).filter(knows),
+    events: [...new Set(HOOKS.map((hook) => hook.event))].filter(knows),
   };
 }
 

@@ -95,11 +95,12 @@ function spelling(path: string, owner: Owner): string {
 
 /** The entry as it has to stand in the file. */
 export function wantedEntry(
-  hook: Pick<HookRegistration, 'name' | 'timeoutSeconds' | 'isAsync'>,
+  hook: Pick<HookRegistration, 'name' | 'timeoutSeconds' | 'isAsync' | 'wakes'>,
   invocation: Invocation,
 ): Json {
   const entry = entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
-  return hook.isAsync && invocation.knowsAsync ? { ...entry, async: true } : entry;
+  if (!hook.isAsync || !invocation.knowsAsync) return entry;
+  return { ...entry, async: true, ...(hook.wakes && { asyncRewake: true }) };
 }
 
 /** The entry by which the applied hook of this suggestion is asked. */

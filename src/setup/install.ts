@@ -4,7 +4,9 @@ import type { Config } from '../core/config.ts';
 import { readPath } from '../core/config-fields.ts';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import type { HookEventName, HookMode } from '../core/hook-names.ts';
+import type { RunSettings } from '../core/runs/settings.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { loadRunSettings } from '../store/run-config.ts';
 import {
   copyFileAtomic,
   ensurePrivateDirectory,
@@ -46,9 +48,10 @@ export type InstallOptions = {
   /** Where the user is: its `.claude/agents` are read. */
   readonly projectDirectory: string;
   readonly dryRun: boolean;
-  /** What the user answered; both are written where there are no settings yet. */
+  /** What the user answered; written where there are no settings yet. */
   readonly analysisOnSessionEnd?: boolean;
   readonly lessonsModel?: Config['lessons']['model'];
+  readonly wake?: RunSettings['announce']['wake'];
   /** How the hooks are to be registered; undefined: as an earlier install did. */
   readonly hooks?: HookMode;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
@@ -91,7 +94,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const earlier = knownManifest(place.paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
     const owner = { ...options, place, binaryBefore: earlier?.binary };
-    const registration = registrationFor({ ...owner, features, mode });
+    const isConfigured = existsSync(place.paths.config);
+    const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(place.paths).announce.wake;
+    const registration = registrationFor({ ...owner, features, mode, wakes: wake === 'on' });
     const text = readText(place.settings);
     const preview = registerHooks(text, registration);
     if (preview.kind === 'refused') return refused(place, preview.reason);
@@ -227,10 +232,11 @@ function copyBinary(source: string, target: string, work: Work): void {
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
 /** Settings that are there are the user's: an answer does not change them. */
-function keptNote({ analysisOnSessionEnd, lessonsModel }: InstallOptions): string | undefined {
+function keptNote({ analysisOnSessionEnd, lessonsModel, wake }: InstallOptions): string | undefined {
   const commands = [
     ...(analysisOnSessionEnd === undefined ? [] : ['analysisOnSessionEnd true']),
     ...(lessonsModel === undefined ? [] : [`lessons.model ${lessonsModel}`]),
+    ...(wake === undefined ? [] : [`announce.wake ${wake}`]),
   ].map((setting) => `self-generation config set ${setting}`);
   return commands.length === 0 ? undefined : `as you have it: ${commands.join('; ')}`;
 }
@@ -242,7 +248,7 @@ function namesAgents(configPath: string): boolean {
 
 /** The text that was written, or undefined when the user has a config.json already. */
 function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
-  const { projectDirectory, analysisOnSessionEnd, lessonsModel, now } = options;
+  const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, now } = options;
   const path = place.paths.config;
   if (existsSync(path)) {
     const note = namesAgents(path) ? keptNote(options) : NO_AGENTS;
@@ -254,7 +260,9 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   const agents = [...new Set(['general-purpose', ...own])];
   const analysis = analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd };
   const lessons = lessonsModel === undefined ? {} : { lessons: { model: lessonsModel } };
-  const text = `${JSON.stringify({ subagentContext: { agents }, ...lessons, ...analysis }, null, 2)}\n`;
+  const announce = wake === undefined ? {} : { announce: { wake } };
+  const settings = { subagentContext: { agents }, ...lessons, ...analysis, ...announce };
+  const text = `${JSON.stringify(settings, null, 2)}\n`;
   const edit = (standing?: string) =>
     standing === undefined ? ({ kind: 'edited', text } as const) : ({ kind: 'unchanged' } as const);
   const note = `for ${agents.join(', ')}`;

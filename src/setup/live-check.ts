@@ -209,7 +209,7 @@ async function sightings(home: string): Promise<EventSighting[]> {
   const seen = paths === undefined ? [] : await readdir(paths.heartbeats).catch(() => []);
   const settings = parseJson(await readFile(join(home, '.claude', 'settings.json'), 'utf8').catch(() => ''));
   const registered = readRecord(isRecord(settings) ? settings : {}, 'hooks');
-  return HOOKS.map(({ event, isAsync }) => {
+  return HOOKS.filter(({ wakes }) => !wakes).map(({ event, isAsync }) => {
     if (seen.includes(event)) return { event, state: 'seen' };
     if (!Object.hasOwn(registered, event)) return { event, state: 'unregistered' };
     return { event, state: isAsync ? 'not waited for' : 'not seen' };

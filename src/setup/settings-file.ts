@@ -51,16 +51,20 @@ export function registrationFor(options: {
   readonly platform: string;
   readonly features: ClientFeatures;
   readonly mode: HookMode;
+  /** Whether a session is woken when a background run of its own has something to tell. */
+  readonly wakes: boolean;
   /** Where an earlier install put the program: entries that name it are ours as well. */
   readonly binaryBefore: string | undefined;
 }): Registration {
-  const { place, platform, features, mode, binaryBefore } = options;
+  const { place, platform, features, mode, wakes, binaryBefore } = options;
   return {
     ...ownerOf(place, platform, binaryBefore),
     binary: place.paths.binary,
     form: features.execForm ? 'exec' : 'shell',
     knowsAsync: features.asyncHooks,
-    hooks: hooksIn(mode).filter((hook) => features.events.includes(hook.event)),
+    hooks: hooksIn(mode).filter(
+      (hook) => features.events.includes(hook.event) && (!hook.wakes || (wakes && features.asyncHooks)),
+    ),
   };
 }
 
@@ -181,7 +185,10 @@ function nextText(document: Document, registration: Registration): string | unde
 function isCurrent(entry: OwnEntry, hook: Spot, wanted: Json): boolean {
   const value = jsonOf(entry.node);
   const same = (key: string) => isRecord(value) && JSON.stringify(value[key]) === JSON.stringify(wanted[key]);
-  return matcherFits(entry.group, hook) && ['type', 'command', 'args', 'timeout', 'async'].every(same);
+  return (
+    matcherFits(entry.group, hook) &&
+    ['type', 'command', 'args', 'timeout', 'async', 'asyncRewake'].every(same)
+  );
 }
 
 /** An absent matcher, an empty one and `*` mean the same. */
@@ -198,6 +205,7 @@ function rewrite(document: Document, entry: OwnEntry, hook: Spot, wanted: Json):
     args: _args,
     timeout: _timeout,
     async: _async,
+    asyncRewake: _asyncRewake,
     ...others
   } = asRecord(jsonOf(entry.node));
   const renewed = { ...wanted, ...others };

@@ -19,7 +19,7 @@ const FORMER = [
   ...['maxPerRequester', 'maxPerClient', 'maxPerSession'].map((name) => `agents.defaults.subagents.${name}`),
 ];
 /** Where the settings of runs stand. */
-const SECTIONS = ['agents', 'tools', 'announce', 'budget', 'models'];
+const SECTIONS = ['agents', 'tools', 'announce', 'notify', 'budget', 'models'];
 /** A single tool that is denied or allowed. */
 const TOOL_ENTRY = /\.tools\.(?:deny|allow)\[/;
 const WARNINGS_MAX = 3;

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Deliveries, Errand, HookNews, HookRun } from '../hooks/invocation.ts';
+import { isMachinePrompt } from '../hooks/prompt-logger.ts';
+import { forgetWakes, removeWaiter, waiterOf } from '../store/runs/listeners.ts';
+import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { lookAfterRuns } from './advance.ts';
 import { acknowledgeDelivery, noteSaid, returnDelivery, takeDelivery } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
@@ -25,11 +28,13 @@ export function deliverToHook(
   const owner = `hook:${event.sessionId}`;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
   if (isAtHumanPace) lookAfterRuns(world);
-  if (!isMarked) return undefined;
+  if (event.name === 'UserPromptSubmit' && !isMachinePrompt(event.prompt)) noteUser(event.sessionId, world);
   if (event.name === 'SessionEnd') {
-    acknowledgeDelivery(key, owner, world);
+    withRuns(world.paths, (db) => removeWaiter(event.sessionId, db));
+    if (isMarked) acknowledgeDelivery(key, owner, world);
     return undefined;
   }
+  if (!isMarked) return undefined;
   if (event.name === 'SessionStart' && event.source !== 'compact') returnDelivery(owner, world);
   const session = event.sessionId === 'unknown' ? null : event.sessionId;
   const requester = { key, session, client: 'claude', cwd: world.cwd } as const;
@@ -41,7 +46,14 @@ export function deliverToHook(
   return { text: delivery.text, settle };
 }
 
-function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
+/** Its user is there: the session may be woken as often again. */
+function noteUser(session: string, { paths }: RunsWorld): void {
+  const wakes = readRuns(paths, (db) => waiterOf(session, db)?.wakes);
+  if (wakes) withRuns(paths, (db) => forgetWakes(session, db));
+}
+
+/** The process of a hook, as the world of background runs. */
+export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
   const { platform, executablePath, isCompiled } = thisProcess();
   const cwd = event.cwd ?? paths.home;
   return { paths, env, platform, cwd, executablePath, isCompiled, now: () => now };

@@ -29,6 +29,8 @@ export type Reader = {
   readonly holder?: string;
   /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
+  /** Sessions that are over, and whose place this one has taken. */
+  readonly ended?: readonly string[];
   /** In UTF-16 units; results are cut to it. */
   readonly lengthMax?: number;
   /** How long it waits for whoever writes just now. */
@@ -51,13 +53,13 @@ const NONCE_BYTES = 16;
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
-  const { owner, holder, isPerson, lengthMax = LENGTH_MAX } = reader;
+  const { owner, holder, isPerson, ended, lengthMax = LENGTH_MAX } = reader;
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
     waitAsLongAs(reader, db);
-    const listener = { requester: key, session, owner, isPerson };
+    const listener = { requester: key, session, owner, isPerson, ended };
     const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
     const options = { nowMs, leaseMs, limit, ...(holder !== undefined && { holder }) };
     const announcements = takeAnnouncements(listener, options, db);

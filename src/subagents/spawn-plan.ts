@@ -36,7 +36,7 @@ export type SpawnSurroundings = {
   readonly callersModel: string | null;
 };
 
-export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'createdAtMs'>;
+export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'terminal' | 'createdAtMs'>;
 
 export type SpawnPlan =
   | {

@@ -11,6 +11,7 @@ import { insertRun, type NewRun, runsIn, type SpawnLimits } from '../store/runs/
 import { withRuns } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { findProgram } from '../sys/find-program.ts';
+import { terminalAbove } from '../sys/terminal.ts';
 import { startSupervisors } from './advance.ts';
 import { callersModel } from './callers-session.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -139,6 +140,7 @@ function newRun(run: PlannedRun, warnings: readonly string[], createdAtMs: numbe
     id: uuid.replaceAll('-', ''),
     childKey: `agent:${run.agentId}:subagent:${uuid}`,
     warning: warnings.join('; ') || null,
+    terminal: terminalAbove(),
     createdAtMs,
   };
 }

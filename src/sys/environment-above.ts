@@ -23,7 +23,8 @@ export function programAbove(names: readonly string[], pid: number = process.pid
   return names.find((name) => running.includes(name));
 }
 
-function processesAbove(pid: number): number[] {
+/** The processes above this one, the nearest first. Empty where the system does not tell. */
+export function processesAbove(pid: number): number[] {
   const above: number[] = [];
   if (process.platform !== 'linux') return above;
   let parent = statOf(pid)?.parent ?? 0;

@@ -26,7 +26,7 @@ describe('doctor', () => {
     expect(lines).toHaveLength(15);
     for (const line of lines) expect(line).toStartWith('ok ');
     expect(stdout).toMatch(/^ok {7}writable {7}\//m);
-    expect(stdout).toContain('all 10 ran; a sub-agent is told of a recorded error');
+    expect(stdout).toContain('all 11 ran; a sub-agent is told of a recorded error');
   });
 
   test('asks the MCP server that is registered, and says which clients have it', async () => {

@@ -23,18 +23,32 @@ async function installedWith(home: Home, words: readonly string[], answer?: bool
   const changes = { env, isInteractive: answer !== undefined, confirm };
   const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
   const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
-  const { analysisOnSessionEnd: analysis, lessons } = JSON.parse(text);
-  return { ...result, asked: asked.length, question: asked[0], analysis, lessons: lessons?.model };
+  const { analysisOnSessionEnd: analysis, lessons, announce } = JSON.parse(text);
+  return {
+    ...{ ...result, asked: asked.length, questions: asked, question: asked[0], analysis },
+    ...{ lessons: lessons?.model, wake: announce?.wake },
+  };
 }
 
-describe('install asks whether a model may write lessons', () => {
-  type Expected = { asked: number; lessons?: string; analysis?: boolean };
+describe('install asks whether a model may write lessons, and whether results wake a session', () => {
+  type Expected = { asked: number; lessons?: string; analysis?: boolean; wake?: string };
   const rows: [string, string[], boolean | undefined, Expected][] = [
-    ['and takes a yes for lessons that wait', [], true, { asked: 1, lessons: 'suggest' }],
-    ['and takes a no', [], false, { asked: 1, lessons: 'off' }],
+    ['and takes a yes for lessons that wait', [], true, { asked: 2, lessons: 'suggest', wake: 'on' }],
+    ['and takes a no', [], false, { asked: 2, lessons: 'off', wake: 'off' }],
     ['not where nobody can answer, and leaves it off', [], undefined, { asked: 0 }],
-    ['not when the answer is given', ['--lessons', 'daily'], false, { asked: 0, lessons: 'daily' }],
-    ['not when the older answer is given', ['--analyse', 'yes'], false, { asked: 0, analysis: true }],
+    [
+      'not when the answer is given',
+      ['--lessons', 'daily', '--wake', 'on'],
+      false,
+      { asked: 0, lessons: 'daily', wake: 'on' },
+    ],
+    ['one where one answer is given', ['--wake', 'off'], true, { asked: 1, lessons: 'suggest', wake: 'off' }],
+    [
+      'not when the older answer is given',
+      ['--analyse', 'yes'],
+      false,
+      { asked: 1, analysis: true, wake: 'off' },
+    ],
     ['not in a dry run', ['--dry-run'], true, { asked: 0 }],
     ['not when a program reads the report', ['--json'], true, { asked: 0 }],
   ];
@@ -42,9 +56,9 @@ describe('install asks whether a model may write lessons', () => {
     test(how, async () => {
       using home = temporaryHome();
       expect(await installedWith(home, words, answer)).toMatchObject({ code: 0, ...expected });
-      const { analysis, lessons } = expected;
+      const { analysis, lessons, wake } = expected;
       const standing = await installedWith(home, words, answer);
-      expect([standing.analysis, standing.lessons]).toEqual([analysis, lessons]);
+      expect([standing.analysis, standing.lessons, standing.wake]).toEqual([analysis, lessons, wake]);
     });
   }
 
@@ -56,6 +70,26 @@ describe('install asks whether a model may write lessons', () => {
     expect(analysis).toBeUndefined();
     expect(stderr).toContain('self-generation config set analysisOnSessionEnd true');
     expect(stderr).toContain('self-generation config set lessons.model daily');
+  });
+
+  test('says what waking costs, and registers the hook that wakes unless it is not wanted', async () => {
+    const waiterOf = (home: Home) => {
+      const settings = readFileSync(`${home.path}/.claude/settings.json`, 'utf8');
+      const { Stop } = JSON.parse(settings).hooks;
+      return Stop.flatMap((group: { hooks: object[] }) => group.hooks).find((entry: object) =>
+        JSON.stringify(entry).includes('result-waiter'),
+      );
+    };
+    const version = ['--client-version', '2.1.328'];
+    using home = temporaryHome();
+    const { questions } = await installedWith(home, version, true);
+    expect(questions[1]).toContain('one request to the model with the whole conversation, five at most');
+    expect(waiterOf(home)).toMatchObject({ async: true, asyncRewake: true, timeout: 2_000_000 });
+    using other = temporaryHome();
+    await installedWith(other, version, false);
+    expect(waiterOf(other)).toBeUndefined();
+    await installedWith(home, ['--client-version', '2.1.200']);
+    expect(waiterOf(home)).toBeUndefined();
   });
 
   test("says what it would cost in the user's own numbers", async () => {
@@ -88,7 +122,7 @@ describe('install', () => {
     expect(first.stdout).toStartWith('Installed self-generation.\n');
     expect(first.stdout).toContain(`created  ${home.paths.binary}\n`);
     expect(first.stdout).toContain(
-      '8 hooks run in every new Claude Code session. Check with "self-generation doctor".\n',
+      '9 hooks run in every new Claude Code session. Check with "self-generation doctor".\n',
     );
     expect(readFileSync(home.paths.binary).equals(readFileSync(BINARY))).toBe(true);
     expect(await call(home, INSTALL)).toMatchObject({ exitCode: 0, stderr: '', stdout: NO_CHANGE });
@@ -110,7 +144,7 @@ describe('install', () => {
     const events = () =>
       Object.keys(JSON.parse(readFileSync(`${home.path}/.claude/settings.json`, 'utf8')).hooks);
     const perCall = await call(home, [...INSTALL, '--hooks=per-call']);
-    expect(perCall.stdout).toContain('10 hooks, one for each call, run in every new Claude Code session');
+    expect(perCall.stdout).toContain('11 hooks, one for each call, run in every new Claude Code session');
     expect(events()).toContain('PostToolUse');
     expect((await call(home, INSTALL)).stdout).toBe(NO_CHANGE);
     await call(home, [...INSTALL, '--hooks=session']);

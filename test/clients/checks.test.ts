@@ -206,7 +206,7 @@ describe('registrationProblems() reports', () => {
   const settings = (events: readonly string[]) => ({
     hooks: Object.fromEntries(events.map((event) => [event, []])),
   });
-  const events = HOOKS.map(({ event }) => event);
+  const events = [...new Set(HOOKS.map(({ event }) => event))];
   const old = events.filter((event) => event !== 'PostToolBatch');
   const row = (what: string, found: readonly string[], version: string, ...expected: string[]) =>
     check({ what, problems: registrationProblems(settings(found), version), expected });

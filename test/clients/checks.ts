@@ -162,7 +162,7 @@ export function registrationProblems(settings: Json, version: string): Problems 
   const registered = Object.keys(readRecord(settings, 'hooks'));
   const knowsBatch = isAtLeast(version, [2, 1, 150]);
   const known = HOOKS.map(({ event }) => event).filter((event) => knowsBatch || event !== 'PostToolBatch');
-  const wanted = hooksIn('session').map(({ event }) => event);
+  const wanted = [...new Set(hooksIn('session').map(({ event }) => event))];
   return [
     ...wanted.filter((event) => !registered.includes(event)).map((event) => `${event}: not registered`),
     ...registered

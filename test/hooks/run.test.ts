@@ -57,7 +57,9 @@ describe('runHook()', () => {
     using home = temporaryHome();
     mkdirSync(home.paths.home);
     for (const { event } of HOOKS) await runHookProcess(payload(FIXTURE[event]), { home: home.path });
-    expect(readdirSync(home.paths.heartbeats).sort()).toEqual(HOOKS.map((hook) => String(hook.event)).sort());
+    expect(readdirSync(home.paths.heartbeats).sort()).toEqual(
+      [...new Set(HOOKS.map((hook) => String(hook.event)))].sort(),
+    );
   });
 
   test('answers although the recording has to wait', async () => {

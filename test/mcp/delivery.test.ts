@@ -79,6 +79,29 @@ describe('what waits for the requester', () => {
     expect((await own.call('agents_list')).news).toContain('forty-two');
   });
 
+  test('for a session that is over comes at once to the only other one of that client', async () => {
+    using home = temporaryHome();
+    const as = (session: string, name = 'claude-code') =>
+      connect(home, { env: { CLAUDE_CODE_SESSION_ID: session }, name });
+    const tellNow = (result: string) => {
+      const tells = { result, readyAtMs: Date.now() };
+      withRuns(home.paths, (db) => ended(db, { key: keyOf(projectIn(home)), session: 'left' }, tells));
+    };
+    tell(home, 'makes the database', { session: null });
+    await using left = await as('left');
+    await left.call('agents_list');
+    await using third = await as('third');
+    await third.call('agents_list');
+    await left.close();
+    tellNow('forty-two');
+    await using heir = await as('heir');
+    expect((await heir.call('agents_list')).news).toBeUndefined(); // Who is meant is not sure: there are two.
+    await third.close();
+    await using codex = await as('codex', 'codex-mcp-client');
+    expect((await codex.call('agents_list')).news).toBeUndefined();
+    expect((await heir.call('agents_list')).news).toContain('forty-two');
+  });
+
   test('is not lost with an answer that nobody waits for, or that is a refusal', async () => {
     using home = temporaryHome();
     tell(home, 'forty-two');

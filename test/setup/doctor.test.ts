@@ -338,8 +338,8 @@ describe('examine()', () => {
       'database: 1 event, 0 known fixes, integrity ok',
       'withheld: no stored text is shaped like an instruction',
       `client: Claude Code 2.1.328 at ${join(root, 'bin', 'claude')}`,
-      `registration: 8 hooks in ${settingsPath()}; the rest is read from the transcript`,
-      'hooks: all 10 ran; a sub-agent is told of a recorded error',
+      `registration: 9 hooks in ${settingsPath()}; the rest is read from the transcript`,
+      'hooks: all 11 ran; a sub-agent is told of a recorded error',
       'background runs: none yet; the first one makes the database',
       'transcripts: none that could not be read',
       'hook failures: none in the last 7 days',
@@ -418,7 +418,7 @@ describe('examine()', () => {
     await installed({ hooks: 'per-call' });
     const checks = await look();
     expect(problems(checks)).toEqual([]);
-    expect(checks.find(({ name }) => name === 'registration')?.detail).toStartWith('10 hooks in ');
+    expect(checks.find(({ name }) => name === 'registration')?.detail).toStartWith('11 hooks in ');
     expect(checks.find(({ name }) => name === 'registration')?.detail).toContain('--hooks=per-call');
     putClient('2.1.140');
     expect(problems(await look())[0]?.detail).toEndWith(' does not know PostToolBatch');

@@ -86,7 +86,7 @@ describe('install()', () => {
     });
     expect(statSync(settingsPath()).mode & 0o777).toBe(0o600);
     expect(statSync(state('install.json')).mode & 0o777).toBe(0o600);
-    expect(Object.keys(settings().hooks)).toEqual(hooksIn('session').map((hook) => hook.event));
+    expect(Object.keys(settings().hooks)).toEqual([...new Set(hooksIn('session').map((hook) => hook.event))]);
     expect(settings().hooks.SubagentStart).toEqual([
       {
         hooks: [

@@ -38,6 +38,7 @@ export function madeRun(changes: Partial<Run> = {}): Run {
     agentDir: null,
     sessionId: 'session-1',
     warning: null,
+    terminal: null,
     archiveAfterMs: 3_600_000,
     createdAtMs: STARTED_AT_MS,
     archiveAtMs: null,

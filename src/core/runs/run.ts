@@ -1,7 +1,7 @@
 import type { ClientName } from '../client-name.ts';
 import type { Permissions } from './permissions.ts';
 import type { ToolPolicy } from './tool-policy.ts';
-import type { Turn } from './turn.ts';
+import type { ProcessIdentity, Turn } from './turn.ts';
 
 /** `agent:<agentId>:subagent:<uuid>` (R2). */
 export type ChildSessionKey = `agent:${string}:subagent:${string}`;
@@ -30,6 +30,9 @@ export type Worktree = {
   /** The commit that it began with; trees of earlier releases do not say. */
   readonly base?: string;
 };
+
+/** Where a person may be told something. `owner`: as long as it lives, the terminal is the same. */
+export type Terminal = { readonly path: string; readonly owner: ProcessIdentity };
 
 export type Run = {
   readonly id: string;
@@ -63,6 +66,8 @@ export type Run = {
   /** The session as the client names it. */
   readonly sessionId: string | null;
   readonly warning: string | null;
+  /** Where it was asked for; null: nobody's, or unknown. */
+  readonly terminal: Terminal | null;
   /** 0: never. */
   readonly archiveAfterMs: number;
   readonly createdAtMs: number;

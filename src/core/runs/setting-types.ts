@@ -45,6 +45,13 @@ export const path = orNull(
 export const seconds = numberFrom(0, 30 * 86_400);
 export const minutes = numberFrom(0, 10 * 365 * 1440);
 export const worktree = oneOf('auto', 'always', 'never');
+export const onOff = oneOf('on', 'off');
+export const commandWords = orNull(
+  typeOf<readonly string[]>(
+    'a list of words, like ["notify-send", "Sub-agent"]',
+    (found) => Array.isArray(found) && found.length > 0 && found.every(isWord),
+  ),
+);
 export const announceMode = oneOf('turn', 'inline', 'raw');
 
 export const agentId: Type<string> = {

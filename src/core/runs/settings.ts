@@ -86,6 +86,8 @@ const ANNOUNCE = {
   ),
   timeoutSeconds: setting(is.numberFrom(1, 600), 60, 'how long that one more turn may take'),
   skipOnFailure: setting(boolean, true, 'false announces a failed run also when the model would not'),
+  wake: setting(is.onOff, 'on', 'whether a result wakes the idle Claude Code session that asked for the run'),
+  wakesMax: setting(is.numberFrom(0, 1000), 5, 'how often, until its user types something'),
 };
 
 const limits = (who: string) => ({
@@ -101,6 +103,13 @@ export const RUN_SETTINGS = {
   },
   tools: { subagents: TOOLS },
   announce: ANNOUNCE,
+  notify: {
+    command: setting(
+      is.commandWords,
+      null,
+      'a program and its arguments, told of a result that nobody took; null: the terminal is',
+    ),
+  },
   budget: {
     run: limits('one run'),
     requester: limits('all runs of a project'),
@@ -121,13 +130,14 @@ export const WARNING_SHARE = 0.8;
 
 /** The settings of background runs in a document of any shape. */
 export function readRunSettings(document: unknown) {
-  const { agents, announce, budget, models, ...values } = readSection(RUN_SETTINGS, document);
+  const { agents, announce, notify, budget, models, ...values } = readSection(RUN_SETTINGS, document);
   const { tools, strict: isStrict, allow: permitted } = values.tools.subagents;
   return {
     ...agents.defaults.subagents,
     agents: agents.list.map(toAgent),
     tools: { ...tools, isStrict, permitted },
     announce,
+    notifyCommand: notify.command,
     budget,
     prices: Object.entries(models.providers).flatMap(([name, { models }]) =>
       models.flatMap((model) => toPrices(name, model)),

@@ -22,6 +22,8 @@ type Listener = {
   readonly owner: string;
   /** A person is given everything at once, also what is meant for a session. */
   readonly isPerson: boolean;
+  /** Sessions that are over, and whose place this one has taken. */
+  readonly ended?: readonly string[] | undefined;
 };
 
 type TakeOptions = {
@@ -150,6 +152,14 @@ export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] 
   );
 }
 
+/** Settles what this session was handed by its hooks and servers: the turn in which it got that has ended. */
+export function acknowledgeSession(session: string, nowMs: number, db: Sqlite): void {
+  const isHanded = "requester_session = ? AND (lease_owner = ? OR lease_owner LIKE 'mcp:%')";
+  db.transaction(() =>
+    settle(`state = 'leased' AND ${isHanded}`, [session, `hook:${session}`], { to: 'acked', nowMs }, db),
+  );
+}
+
 /** What this owner holds waits again. It may have been seen, so that it comes as a redelivery. */
 export function returnAnnouncements(owner: string, db: Sqlite): void {
   db.run(
@@ -205,6 +215,17 @@ export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolea
   return row !== undefined;
 }
 
+/** How the run ended of which something can be told that was not handed out to anybody yet; undefined: there is none. */
+export function untakenStatus(runId: string, nowMs: number, db: Sqlite): AnnounceStatus | undefined {
+  const row = db.get(
+    `SELECT status FROM outbox WHERE run_id = ? AND state = 'pending' AND attempts = 0 AND ready_at <= ?
+     ORDER BY position DESC LIMIT 1`,
+    runId,
+    nowMs,
+  );
+  return row && (String(row.status) as AnnounceStatus);
+}
+
 /** Whether what the turn has to tell is still being put into words. */
 export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sqlite): boolean {
   const row = db.get(
@@ -226,12 +247,17 @@ export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
     .map((row) => String(row.requester));
 }
 
-function readyRows({ requester, session, isPerson }: Listener, options: TakeOptions, db: Sqlite): Row[] {
+function readyRows(
+  { requester, session, isPerson, ended = [] }: Listener,
+  options: TakeOptions,
+  db: Sqlite,
+): Row[] {
   return db.all(
     `SELECT ${COLUMNS} FROM ${WITH_RUN}
      WHERE outbox.requester = ? AND outbox.${IS_WAITING}
        AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
-       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?)
+       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
+         OR outbox.requester_session IN (SELECT value FROM json_each(?)))
      ORDER BY position LIMIT ?`,
     requester,
     options.nowMs,
@@ -239,6 +265,7 @@ function readyRows({ requester, session, isPerson }: Listener, options: TakeOpti
     session,
     isPerson ? 1 : 0,
     options.nowMs - KEPT_FOR_SESSION_MS,
+    JSON.stringify(ended),
     options.limit,
   );
 }

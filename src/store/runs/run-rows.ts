@@ -1,7 +1,14 @@
 import type { ClientName } from '../../core/client-name.ts';
 import { parseJson } from '../../core/guards.ts';
 import { readPermissions } from '../../core/runs/permissions.ts';
-import type { ChildSessionKey, Run, Thinking, Worktree, WorktreeMode } from '../../core/runs/run.ts';
+import type {
+  ChildSessionKey,
+  Run,
+  Terminal,
+  Thinking,
+  Worktree,
+  WorktreeMode,
+} from '../../core/runs/run.ts';
 import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
 import type { ProcessIdentity, Stop, StopReason, Turn, TurnKind, TurnState } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
@@ -52,6 +59,7 @@ export function readRun(row: Row): Run {
     agentDir: textIn(row.agent_dir),
     sessionId: textIn(row.session_id),
     warning: textIn(row.warning),
+    terminal: json(row.terminal) as Terminal | null,
     archiveAfterMs: Number(row.archive_after_ms),
     createdAtMs: Number(row.created_at),
     archiveAtMs: numberIn(row.archive_at),

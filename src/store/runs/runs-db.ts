@@ -3,6 +3,8 @@ import { openToRead } from '../connection.ts';
 import { closing, DOCTOR, openForWriting, saying, switchToWal } from '../database-file.ts';
 import first from '../schema/runs-001.sql' with { type: 'text' };
 import second from '../schema/runs-002.sql' with { type: 'text' };
+import third from '../schema/runs-003.sql' with { type: 'text' };
+import fourth from '../schema/runs-004.sql' with { type: 'text' };
 import { schemaVersion } from '../shape.ts';
 import type { Sqlite } from '../sqlite.ts';
 
@@ -13,7 +15,7 @@ import type { Sqlite } from '../sqlite.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** Each brings the schema from the version that is its place here to the next. */
-const MIGRATIONS = [first, second];
+const MIGRATIONS = [first, second, third, fourth];
 const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
 
 /**

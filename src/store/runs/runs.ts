@@ -206,6 +206,7 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     gaps: JSON.stringify(run.gaps),
     agent_dir: run.agentDir,
     warning: run.warning && redactSecrets(run.warning),
+    terminal: run.terminal && JSON.stringify(run.terminal),
     archive_after_ms: run.archiveAfterMs,
     created_at: run.createdAtMs,
   };

@@ -13,6 +13,7 @@ import { advance } from '../advance.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { markInbox } from '../deliver.ts';
 import type { RunsWorld } from '../features.ts';
+import { notifyOfResult } from '../notify.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { leaveWorktree } from '../workplace/worktree.ts';
 import { addAnnounceTurn, announcingOf, rewordingOf } from './supervise-announce.ts';
@@ -60,6 +61,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   if (!hasTaken) return;
   checkpoint('before-advance', world.env);
   advance(world);
+  await notifyOfResult(runId, world);
 }
 
 /** A turn, and the announce step that may follow it. */

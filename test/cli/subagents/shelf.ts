@@ -124,6 +124,7 @@ function queueRun(key: string, fields: Partial<NewRun> = {}, db: Sqlite): Turn {
     gaps: [],
     agentDir: null,
     warning: null,
+    terminal: null,
     archiveAfterMs: 0,
     createdAtMs: NOW_MS - 25 * MINUTE_MS,
     ...fields,

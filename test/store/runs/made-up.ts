@@ -84,6 +84,7 @@ export function newRun({ key = A, session = null, spawnKey: _, ...rest }: RunFie
     gaps: [],
     agentDir: null,
     warning: null,
+    terminal: null,
     archiveAfterMs: 3_600_000,
     createdAtMs: NOW_MS,
     ...rest,

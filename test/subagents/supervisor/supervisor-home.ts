@@ -87,6 +87,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       gaps: [],
       agentDir: null,
       warning: null,
+      terminal: null,
       archiveAfterMs: 3_600_000,
       createdAtMs: nowMs,
       ...changes,

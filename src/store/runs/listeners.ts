@@ -1,0 +1,93 @@
+import type { ClientName } from '../../core/client-name.ts';
+import type { ProcessIdentity } from '../../core/runs/turn.ts';
+import { type Row, type Sqlite, textIn } from '../sqlite.ts';
+import { ACTIVE_TURNS } from './run-rows.ts';
+
+/** Through which processes the sessions of clients hear of their runs, and what there is to hear. */
+
+export type Listener = {
+  /** `server`: of our tools, as long as the client lives. `waiter`: the hook behind a turn, until there is news. */
+  readonly kind: 'server' | 'waiter';
+  readonly session: string;
+  /** The key. */
+  readonly requester: string;
+  readonly client: ClientName | null;
+  readonly process: ProcessIdentity;
+};
+
+const KEPT_MS = 30 * 86_400_000;
+
+/** Writes down who listens for the session now; how often it was woken stays. */
+export function enterListener(listener: Listener, nowMs: number, db: Sqlite): void {
+  const { kind, session, requester, client, process } = listener;
+  db.run(
+    `INSERT INTO listeners(kind, session, requester, client, pid, pid_start, pid_boot, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT(kind, session) DO UPDATE SET requester = excluded.requester, client = excluded.client,
+       pid = excluded.pid, pid_start = excluded.pid_start, pid_boot = excluded.pid_boot, at = excluded.at`,
+    ...[kind, session, requester, client, process.pid, process.start, process.boot, nowMs],
+  );
+  db.run('DELETE FROM listeners WHERE at < ?', nowMs - KEPT_MS);
+}
+
+/** Who waits for the session, or did last. */
+export function waiterOf(session: string, db: Sqlite): (Listener & { readonly wakes: number }) | undefined {
+  const row = db.get("SELECT * FROM listeners WHERE kind = 'waiter' AND session = ?", session);
+  return row && { ...readListener(row), wakes: Number(row.wakes) };
+}
+
+/** The servers that this client has or had for this requester. */
+export function serversOf(requester: string, client: ClientName, db: Sqlite): Listener[] {
+  return db
+    .all("SELECT * FROM listeners WHERE kind = 'server' AND requester = ? AND client = ?", requester, client)
+    .map(readListener);
+}
+
+/** The session is over: whoever waits for it sees that it need not. */
+export function removeWaiter(session: string, db: Sqlite): void {
+  db.run("DELETE FROM listeners WHERE kind = 'waiter' AND session = ?", session);
+}
+
+/** The session was woken once more. */
+export function countWake(session: string, db: Sqlite): void {
+  db.run("UPDATE listeners SET wakes = wakes + 1 WHERE kind = 'waiter' AND session = ?", session);
+}
+
+/** Its user has typed something: it may be woken again. */
+export function forgetWakes(session: string, db: Sqlite): void {
+  db.run("UPDATE listeners SET wakes = 0 WHERE kind = 'waiter' AND session = ?", session);
+}
+
+/** `isReady`: something can be told to the session now. `isComing`: something will be, without anybody asking for it. */
+export function newsOf(
+  { session, requester }: Pick<Listener, 'session' | 'requester'>,
+  nowMs: number,
+  db: Sqlite,
+): { readonly isReady: boolean; readonly isComing: boolean } {
+  const waiting = db.all(
+    `SELECT ready_at <= ?1 AND (state = 'pending' OR lease_until <= ?1) AS is_ready FROM outbox
+     WHERE requester = ?2 AND requester_session = ?3 AND state IN ('pending', 'leased')`,
+    nowMs,
+    requester,
+    session,
+  );
+  const isAtWork = db.get(
+    `SELECT 1 FROM ${ACTIVE_TURNS} AND runs.requester = ? AND runs.requester_session = ? LIMIT 1`,
+    requester,
+    session,
+  );
+  return {
+    isReady: waiting.some((row) => row.is_ready === 1),
+    isComing: isAtWork !== undefined || waiting.some((row) => row.is_ready !== 1),
+  };
+}
+
+function readListener(row: Row): Listener {
+  return {
+    kind: row.kind === 'server' ? 'server' : 'waiter',
+    session: String(row.session),
+    requester: String(row.requester),
+    client: textIn(row.client) as ClientName | null,
+    process: { pid: Number(row.pid), start: String(row.pid_start), boot: String(row.pid_boot) },
+  };
+}
