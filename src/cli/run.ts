@@ -22,6 +22,9 @@ import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { cutToWidth } from './visible.ts';
 
+/** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
+const CTRL_C_COLUMNS = 3;
+
 const EXAMPLES = `
 Examples:
   $ self-generation install     register the hooks in Claude Code
@@ -86,7 +89,7 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     stderr: (text) =>
       void stderr.write(wantsColour(env, stderr.isTTY === true) ? text : stripVTControlCharacters(text)),
     progress: (text) => {
-      if (stderr.isTTY) stderr.write(`\r\x1b[K${cutToWidth(text, stderr.columns - 1)}`);
+      if (stderr.isTTY) stderr.write(`\r\x1b[K${cutToWidth(text, stderr.columns - CTRL_C_COLUMNS)}`);
     },
     showsProgress: stderr.isTTY === true,
     screen: () => (stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : undefined),

@@ -91,7 +91,7 @@ async function writePatch(worktree: Worktree, { file, index, env }: Target): Pro
   const git = await gitIn(hasTree ? worktree.path : worktree.repository, env);
   const tip = hasTree ? 'HEAD' : `refs/heads/${worktree.branch}`;
   if (!hasTree && (await git(['rev-parse', '--verify', '--quiet', tip])).kind === 'failed')
-    return { kind: 'failed', reason: 'its worktree was removed, as nothing in it would have been lost' };
+    return { kind: 'failed', reason: 'neither its worktree nor its branch is there any more' };
   const main = await (await gitIn(worktree.repository, env))(['rev-parse', '--verify', 'HEAD^{commit}']);
   if (main.kind === 'failed') return main;
   // The run may have taken in what is new in the other tree, and the other tree may have left the first commit.

@@ -133,7 +133,7 @@ describe('readChanges()', () => {
     await here.git('branch', '-D', changed.run.worktree.branch);
     expect(await readChanges(changed.run, changed.world)).toMatchObject({
       kind: 'failed',
-      reason: expect.stringContaining('was removed'),
+      reason: expect.stringContaining('neither its worktree nor its branch'),
     });
   });
 });
