@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { runClient } from '../clients/runs/run-clients.ts';
 import type { Run } from '../core/runs/run.ts';
 import { turnFiles } from '../core/runs/run-files.ts';
-import { isTerminal } from '../core/runs/turn.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { postponeArchive } from '../store/runs/archive.ts';
 import { withRuns } from '../store/runs/runs-db.ts';
-import { turnsOf } from '../store/runs/turns.ts';
 import { findProgram } from '../sys/find-program.ts';
 import type { RunsWorld } from './features.ts';
+import { activeTurn } from './own-run.ts';
 import { bringConfiguration, userOf } from './workplace/agent-login.ts';
 
 /** The client itself, on a terminal, in the session of a run. */
@@ -59,7 +58,7 @@ function refusalOf(run: Run, purpose: 'start' | 'print', { paths }: RunsWorld): 
   const call = (verb: string) => `"self-generation subagents ${verb} ${run.number}"`;
   const isArchived = run.archivedAtMs !== null;
   if (isArchived) return `it is archived, and its session put away: ${call('retry')} runs its task again`;
-  const active = withRuns(paths, (db) => turnsOf(run.id, db)).find(({ state }) => !isTerminal(state));
+  const active = activeTurn(run, paths);
   if (active !== undefined && purpose === 'start') {
     const next = `${call('wait')} waits for its end, "attach ${run.number} --print" shows the command`;
     return `it is ${active.state}, and a session has one writer: ${next}`;

@@ -1,9 +1,11 @@
-import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import type { Requester, Run, RunWithTurn } from '../core/runs/run.ts';
 import { findTarget, type TargetAnswer } from '../core/runs/run-target.ts';
-import { RUN_VARIABLE } from '../core/runs/turn.ts';
+import { isTerminal, RUN_VARIABLE, type Turn } from '../core/runs/turn.ts';
+import type { StatePaths } from '../core/state-paths.ts';
 import { addRunEvent } from '../store/runs/run-events.ts';
 import { getRun, listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
+import { turnsOf } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunsWorld } from './features.ts';
@@ -53,6 +55,11 @@ export function findByIdAnywhere(words: string, world: RunsWorld): TargetAnswer<
   const filter = { includeArchived: true, limit: RUNS_MAX };
   const runs = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
   return findTarget(`id:${prefix[1] ?? prefix[2]}`, runs);
+}
+
+/** A turn of the run that waits or works, its announce step too; undefined when all of it is over. */
+export function activeTurn({ id }: Run, paths: StatePaths): Turn | undefined {
+  return readRuns(paths, (db) => turnsOf(id, db))?.find(({ state }) => !isTerminal(state));
 }
 
 export type OwnRun =

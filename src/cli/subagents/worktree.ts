@@ -1,8 +1,6 @@
 import type { Run } from '../../core/runs/run.ts';
-import { isTerminal } from '../../core/runs/turn.ts';
 import { counted } from '../../setup/check.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
-import { turnsOf } from '../../store/runs/turns.ts';
+import { activeTurn } from '../../subagents/own-run.ts';
 import { discardWorktree, lossOf } from '../../subagents/workplace/worktree.ts';
 import { mergeChanges, readChanges, type TreeRun } from '../../subagents/workplace/worktree-changes.ts';
 import { EXIT_FAILED, PROGRAM } from '../context.ts';
@@ -91,8 +89,7 @@ function runWithTree(target: string | undefined, verb: string, here: RunsHere): 
 
 /** While a run works, what it has changed is not whole. Says so. */
 function isAtWork(what: string, run: Run, here: RunsHere): boolean {
-  const turns = readRuns(here.world.paths, (db) => turnsOf(run.id, db)) ?? [];
-  const active = turns.find(({ state }) => !isTerminal(state));
+  const active = activeTurn(run, here.world.paths);
   if (active === undefined) return false;
   const next = `"${PROGRAM} subagents wait ${run.number}" waits for its end, "stop ${run.number}" ends it`;
   complainOf(what, run, `it is ${active.state}: ${next}`, here);
