@@ -16,7 +16,6 @@ const WORD_LENGTH_MAX = 4096;
 /** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
 const PLAIN_LINES_MAX = 3;
 const PLAIN_LENGTH_MAX = 75;
-const WITHOUT_RESULT = ', without a result';
 
 /** What has been understood of a turn so far. Of bounded size. */
 export type Progress = {
@@ -52,15 +51,18 @@ export function unknownLine<S>(state: S, type: string): Step<S> {
 }
 
 /** A reader of one client: pure steps from one state to the next. `S` has to be of bounded size. */
-export type ReaderRules<S> = {
+type ReaderRules<S> = {
   readonly initial: S;
   /** Takes one line that is a JSON object. Must not throw, whatever is in it. */
-  readonly step: (state: S, line: Json) => Step<S>;
-  readonly conclude: (state: S, exit: Exit | null, stderr: string) => Conclusion;
+  readonly step: (start: ReaderStart, state: S, line: Json) => Step<S>;
+  /** What is known at the end, and what of the standard error is meant for a person. Without it: the state, and all. */
+  readonly atEnd?: (state: S, stderr: string, start: ReaderStart) => Last;
 };
 
+type Last = { readonly progress: Progress; readonly stderr: string };
+
 /** A reader by these rules. Each line is parsed once. */
-export function turnReader<S>(rules: ReaderRules<S>): TurnReader {
+export function turnReader<S extends Progress>(start: ReaderStart, rules: ReaderRules<S>): TurnReader {
   let state = rules.initial;
   let plain: readonly string[] = [];
   return {
@@ -71,21 +73,13 @@ export function turnReader<S>(rules: ReaderRules<S>): TurnReader {
       }
       const record = parseJson(line);
       if (!isRecord(record)) return [];
-      const step = rules.step(state, record);
+      const step = rules.step(start, state, record);
       state = step.state;
       return step.events;
     },
     conclude: (exit, stderr) => {
-      const conclusion = rules.conclude(state, exit, stderr);
-      if (conclusion.error?.endsWith(WITHOUT_RESULT) !== true) return conclusion;
-      const said = plain
-        .map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX))
-        .filter((line) => line !== '');
-      if (said.length === 0) return conclusion;
-      return {
-        ...conclusion,
-        error: firstReason([`${conclusion.error}; its last words: ${said.join(' / ')}`]),
-      };
+      const last = rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr };
+      return conclude({ ...last, plain }, exit, start.session);
     },
   };
 }
@@ -139,16 +133,12 @@ export function wordIn(record: Json, key: string): string {
   return cutWord(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'));
 }
 
-/** What there is to conclude besides `Progress`. */
-export type Ended = {
-  readonly exit: Exit | null;
-  readonly stderr: string;
-  /** The session that was asked for; see `sessionProblem`. */
-  readonly session: ReaderStart['session'];
-};
-
 /** The conclusion that holds for every client: success only with its own word, a good exit, the session, and a text. */
-export function concludeProgress(progress: Progress, { exit, stderr, session }: Ended): Conclusion {
+function conclude(
+  { progress, stderr, plain }: Last & { readonly plain: readonly string[] },
+  exit: Exit | null,
+  session: ReaderStart['session'],
+): Conclusion {
   const { text, usage, sessionId, verdict } = progress;
   const rest = { text: text === null || text.trim() === '' ? null : text, usage, sessionId };
   const failed = (outcome: 'error' | 'unknown', ...words: (string | undefined)[]): Conclusion => {
@@ -160,12 +150,22 @@ export function concludeProgress(progress: Progress, { exit, stderr, session }: 
   if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
   if (verdict === null) {
     const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), endOf(exit) + WITHOUT_RESULT);
+    return failed(
+      outcome,
+      progress.problem ?? undefined,
+      complaintIn(stderr),
+      `${endOf(exit)}, without a result${lastWords(plain)}`,
+    );
   }
   if (exit !== null && exit.code !== 0)
     return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);
   if (rest.text === null) return failed('error', 'the answer is empty');
   return { ...rest, outcome: 'success', error: null, isModelRefused: false };
+}
+
+function lastWords(plain: readonly string[]): string {
+  const said = plain.map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX)).filter(Boolean);
+  return said.length === 0 ? '' : `; its last words: ${said.join(' / ')}`;
 }
 
 /** What is wrong with the session that answered. Undefined while none is known. */

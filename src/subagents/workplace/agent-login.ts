@@ -107,15 +107,12 @@ export function bringLogin(
   user: Pick<ClientUser, 'env' | 'agentDir'>,
   directory: string,
 ): void {
-  if (client === 'gemini') linkFiles(geminiDirectory(user), join(directory, GEMINI_LOGIN.directory));
-}
-
-/** As links: a copy would grow old, because each renewal of a login voids the one before. */
-function linkFiles(source: string, target: string): void {
+  if (client !== 'gemini') return;
+  const [source, target] = [geminiDirectory(user), join(directory, GEMINI_LOGIN.directory)];
   mkdirSync(target, { recursive: true, mode: 0o700 });
   for (const file of GEMINI_LOGIN.files) {
-    if (!has(source, file) || has(target, file)) continue;
-    symlinkSync(join(source, file), join(target, file));
+    // As links: a copy would grow old, because each renewal of a login voids the one before.
+    if (has(source, file) && !has(target, file)) symlinkSync(join(source, file), join(target, file));
   }
 }
 
