@@ -11,8 +11,14 @@ export type CliContext = {
   /** Resolves when all of that is written; false if standard output could not be written. */
   readonly written: () => Promise<boolean>;
   readonly stderr: (text: string) => void;
-  /** Replaces the line of progress on a terminal, nowhere else; an empty text removes it. */
+  /** Replaces the line of progress on a terminal, nowhere else; an empty text removes it. Cut to the terminal's width. */
   readonly progress: (text: string) => void;
+  /** Whether that line is seen: standard error is a terminal. */
+  readonly showsProgress: boolean;
+  /** The size of the terminal that standard output is, by now; undefined for a pipe or a file. */
+  readonly screen: () => { readonly columns: number; readonly rows: number } | undefined;
+  /** Has Ctrl-C do this instead of ending the program, until what is returned is called. */
+  readonly onInterrupt: (act: () => void) => () => void;
   /** The running program: `process.execPath`. */
   readonly executablePath: string;
   /** `Bun.isStandaloneExecutable`: the program is the product, not a runtime that runs its source. */
@@ -42,6 +48,8 @@ export const EXIT_LIMIT = 5;
 export const EXIT_TIMED_OUT = 6;
 export const EXIT_STOPPED = 7;
 export const EXIT_GOES_ON = 8;
+/** As a shell says it of what Ctrl-C has ended. */
+export const EXIT_INTERRUPTED = 130;
 
 /** A failure has to say what failed, why, and what to do. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';

@@ -7,7 +7,7 @@ import type { Refusal, RunsWorld, SpawnAnswer, TurnName } from '../subagents/fea
 import { findOwnRun } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { sendToRun } from '../subagents/send.ts';
-import { spawnRun } from '../subagents/spawn.ts';
+import { seenByGit, spawnRun } from '../subagents/spawn.ts';
 import { waitForRuns } from '../subagents/wait.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
@@ -37,8 +37,9 @@ const RUNS_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
 /** `sessions_spawn`. */
-export function spawnSession(parameters: SpawnParameters, { requester, world }: ToolCall): Answer {
-  return spawnAnswer(spawnRun(parameters, requester, world));
+export async function spawnSession(request: SpawnParameters, call: ToolCall): Promise<Answer> {
+  const { requester, world } = call;
+  return spawnAnswer(spawnRun(await seenByGit(request, requester, world), requester, world));
 }
 
 /** What a spawn has come to; the fields that the seed names come first. */

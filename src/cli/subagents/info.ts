@@ -12,12 +12,13 @@ import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { printJson } from '../visible.ts';
 import {
+  hidesFailure,
   keepsWorktree,
   nameOf,
   runJson,
   safeLine,
   safeText,
-  statusWords,
+  stateWords,
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
@@ -117,7 +118,7 @@ function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: n
   const time = (ms: number | null) =>
     ms === null ? 'n/a' : `${new Date(ms).toISOString()} (${formatAge(nowMs - ms)})`;
   return [
-    ['Status', statusWords(listing, queuePosition)],
+    ['Status', `${stateWords(listing, queuePosition)}${hidesFailure(listing) ? ' (announce skipped)' : ''}`],
     ['Label', nameOf(run)],
     ['Task', safeLine(run.task)],
     ['Run', run.id],

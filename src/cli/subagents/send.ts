@@ -29,14 +29,12 @@ export async function send(here: RunsHere, flags: SendFlags, words: readonly str
   const answer = sendToRun(listing.run.id, message, here.requester, here.world);
   if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
   if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
-  const { runs } = await waitFor(
-    [{ runId: answer.runId, turn: answer.turn }],
-    { timeoutMs: timeout * 1000 },
-    here,
-  );
-  const [run] = runs;
+  const turns = [{ runId: answer.runId, turn: answer.turn }];
+  const waited = await waitFor(turns, { timeoutMs: timeout * 1000 }, here);
+  if (waited === undefined) return;
+  const [run] = waited.runs;
   tell(run ?? listing, here);
-  await takeShown(runs, here);
+  await takeShown(waited.runs, here);
 }
 
 function tell(run: RunWithTurn, here: RunsHere): void {

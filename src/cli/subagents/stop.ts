@@ -28,7 +28,9 @@ export async function stop(here: RunsHere, { project }: StopFlags, target?: stri
       ? ({ kind: project ? 'project' : 'all' } as const)
       : ({ kind: 'run', runId: listing.run.id } as const);
   const by = `${isPerson(here) ? 'a person' : `a session of ${requester.client}`} (subagents stop)`;
-  const answer = await stopRuns(wanted, requester, by, world);
+  // A person may stop what another project has asked for.
+  const key = listing?.run.requester.key ?? requester.key;
+  const answer = await stopRuns(wanted, { ...requester, key }, by, world);
   context.progress('');
   if (answer.status !== 'done') return refuse(answer, '', here);
   if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);

@@ -244,7 +244,7 @@ describe('subagents wait', () => {
     expect(stdout).toMatch(
       /^1\) error · fix tests · [^\n]*\n {3}broken\nAll pass\.\n1\) success · fix tests · message, turn 2 · [^\n]*\nMended\.\n$/,
     );
-    expect((await shelf.call(['list'])).stdout).toContain('1) error · fix tests · ');
+    expect((await shelf.call(['list'])).stdout).toMatch(/^1\)\W+error\W+fix tests\b/m);
     const shown = await shelf.json<{ turns: object[] }>(['info', '1']);
     expect(shown.turns).toMatchObject([
       { kind: 'task', state: 'error', error: 'broken' },

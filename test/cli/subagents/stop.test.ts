@@ -73,7 +73,7 @@ describe('subagents stop', () => {
       stdout: '⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent and 1 waiting message.\n',
       stderr: '',
     });
-    expect((await shelf.call(['list'])).stdout).toContain('1) stopped · busy · ');
+    expect((await shelf.call(['list'])).stdout).toMatch(/^1\)\W+stopped\W+busy\b/m);
   });
 
   test('stops the message that waits for a run that has ended', async () => {
@@ -84,7 +84,7 @@ describe('subagents stop', () => {
     expect((await shelf.call(['stop', 'done'])).stdout).toBe(
       '⚙️ Stop requested for done.\n⚙️ Stopped 1 waiting message.\n',
     );
-    expect((await shelf.call(['list'])).stdout).toContain('1) success · done · ');
+    expect((await shelf.call(['list'])).stdout).toMatch(/^1\)\W+success\W+done\b/m);
     // Of another session's message that session is told.
     expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([
       { turn: 2, requesterSession: 's-1', status: 'error' },
