@@ -1,6 +1,7 @@
 /**
  * Background runs while their processes are killed with -9, as a whole: the built program, a stand-in for the client that
- * ends at once, a requester that takes announcements and is killed too.
+ * ends soon or never, a requester that takes announcements, a hook that waits for them, an MCP server that nobody
+ * calls. Whatever is killed is missed only by those who look after runs by themselves: no command is called but `spawn`.
  *
  *   bun scripts/soak-runs.ts                     1,000 runs, 8 at a time
  *   bun scripts/soak-runs.ts --runs 100
@@ -8,12 +9,21 @@
  *   bun scripts/soak-runs.ts --seed 7            the same choices of whom to kill
  *
  * Exits with 1 unless every accepted run is in one terminal state, every one was announced, none was taken twice without
- * a word, and no process is left.
+ * a word, no time limit was passed by more than five seconds, no slot stood empty for longer, and no process is left.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
@@ -21,17 +31,23 @@ import { isTerminal, type Outcome } from '../src/core/runs/turn.ts';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { listRuns } from '../src/store/runs/runs.ts';
 import { readRuns, withRuns } from '../src/store/runs/runs-db.ts';
+import { activeTurns } from '../src/store/runs/turns.ts';
 import { compile } from './build.ts';
 
 const CONCURRENT = 8;
 const WAITING_MAX = 40;
 const KILL_EACH_MS = 100;
-const KICK_EACH_MS = 1000;
+const LOOK_EACH_MS = 250;
 const SETTLE_MS = 180_000;
-const TAKE_EACH_MS = 150;
+const LIMIT_SECONDS = 3;
+/** How long the death of a process may keep others waiting. */
+const LATE_MS = 5000;
+const TAKE_EACH_MS = 1500;
+const START_AGAIN_MS = 300;
+const SESSION = 'soak';
 const TAKER = join(import.meta.dir, 'soak-requester.ts');
 
-/** Claude's own words for a session, a message and a result; every seventh forks, every fifth fails. */
+/** Claude's own words for a session, a message and a result; some leave a process, never end, or fail. */
 const CLIENT = `#!/bin/sh
 case "$*" in --version) echo "2.1.328 (Claude Code)"; exit 0;; esac
 id=$(printf '%s\\n' "$@" | sed -nE 's/^--(session-id|resume)=//p')
@@ -39,6 +55,7 @@ cat >/dev/null
 n=$(od -An -N1 -tu1 /dev/urandom | tr -d ' ')
 [ $((n % 7)) = 0 ] && (sleep 30 &)
 echo '{"type":"system","subtype":"init","session_id":"'$id'","model":"m","tools":[],"mcp_servers":[]}'
+[ $((n % 9)) = 0 ] && exec sleep 60
 sleep 0.$((n % 10))
 echo '{"type":"assistant","session_id":"'$id'","message":{"id":"m'$n'","model":"m","role":"assistant","content":[{"type":"text","text":"Result: done '$n'"}],"usage":{"input_tokens":10,"output_tokens":2}}}'
 if [ $((n % 5)) = 0 ]; then
@@ -53,7 +70,21 @@ type Place = {
   readonly taken: string;
   readonly paths: StatePaths;
 };
-type Counts = { killedSupervisors: number; killedClients: number; killedRequesters: number };
+type Found = { readonly pid: number; readonly command: string; readonly isMarked: boolean };
+
+/** Who is killed, found by the arguments, and how many times in ten looks. */
+const VICTIMS: readonly { name: string; times: number; isOne: (process: Found) => boolean }[] = [
+  {
+    name: 'supervisors',
+    times: 4,
+    isOne: ({ isMarked, command }) => !isMarked && / supervise \w/.test(command),
+  },
+  { name: 'clients', times: 3, isOne: ({ isMarked }) => isMarked },
+  { name: 'requesters', times: 0.3, isOne: ({ command }) => command.includes(TAKER) },
+  { name: 'waiting hooks', times: 0.6, isOne: ({ command }) => command.endsWith(' hook result-waiter') },
+  { name: 'MCP servers', times: 0.3, isOne: ({ isMarked, command }) => !isMarked && / mcp$/.test(command) },
+];
+type Kill = { readonly name: string; readonly command: string; readonly atMs: number };
 
 function makePlace(): Place {
   const root = mkdtempSync(join(tmpdir(), 'self-generation-soak-'));
@@ -70,13 +101,22 @@ function makePlace(): Place {
   };
   writeFileSync(
     paths.config,
-    JSON.stringify({ agents: { defaults: { subagents } }, announce: { mode: 'turn' } }),
+    JSON.stringify({
+      agents: { defaults: { subagents } },
+      announce: { mode: 'turn', timeoutSeconds: LIMIT_SECONDS, wakesMax: 1000 },
+    }),
   );
   return { root, project: join(root, 'project'), taken: join(root, 'taken'), paths };
 }
 
+/** As of a session of Claude Code on a terminal. */
 function environment({ root }: Place): Record<string, string> {
-  return { HOME: root, PATH: `${join(root, 'bin')}:${process.env.PATH}` };
+  return {
+    HOME: root,
+    PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+    ...{ CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: SESSION, CLAUDE_CODE_ENTRYPOINT: 'cli' },
+    CLAUDE_PID: String(process.pid),
+  };
 }
 
 /** One call of the program; its output, or what it said when it failed. */
@@ -98,7 +138,7 @@ async function call(program: string, words: readonly string[], place: Place): Pr
 }
 
 /** Processes of this place whose command line or environment says so. */
-function processesOf({ root }: Place): { pid: number; command: string; isMarked: boolean }[] {
+function processesOf({ root }: Place): Found[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -128,36 +168,118 @@ function kill(pid: number): boolean {
   }
 }
 
-/** The requester: a process of its own, so that it can be killed between taking and acknowledging. */
-function startRequester(place: Place): ChildProcess {
-  return spawn(process.execPath, [TAKER, place.paths.home, place.taken, String(TAKE_EACH_MS)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { PATH: process.env.PATH ?? '' },
-  });
+/** Keeps processes alive, each started again whenever it was killed, until they are told to end. */
+function keepAlive(starts: readonly (() => ChildProcess)[]): () => Promise<void> {
+  let isOver = false;
+  const living = new Map<number, ChildProcess>();
+  const start = async (index: number): Promise<void> => {
+    while (!isOver) {
+      const child = starts[index]?.();
+      if (child === undefined) return;
+      living.set(index, child);
+      await new Promise((resolve) => child.once('close', resolve));
+      await wait(START_AGAIN_MS);
+    }
+  };
+  const all = starts.map((_start, index) => start(index));
+  return async () => {
+    isOver = true;
+    for (const child of living.values()) child.kill('SIGTERM');
+    await Promise.all(all);
+  };
 }
 
-async function killSome(
-  place: Place,
-  counts: Counts,
-  random: () => number,
-  isOver: () => boolean,
-): Promise<void> {
+/** What lives beside the runs: a requester, to be killed between taking and acknowledging, a hook, a server. */
+function companions(program: string, place: Place): (() => ChildProcess)[] {
+  const taking = [TAKER, place.paths.home, place.taken, String(TAKE_EACH_MS)];
+  const options = { cwd: place.project, env: environment(place) };
+  return [
+    () => spawn(process.execPath, taking, { ...options, stdio: ['ignore', 'ignore', 'inherit'] }),
+    () => spawn(program, ['mcp'], { ...options, stdio: ['pipe', 'ignore', 'inherit'] }),
+    () => startHook(program, place),
+  ];
+}
+
+/** The hook behind a turn. Its session hears what it wrote when it ends with the code that wakes, and not otherwise. */
+function startHook(program: string, place: Place): ChildProcess {
+  const hook = spawn(program, ['hook', 'result-waiter'], {
+    cwd: place.project,
+    env: environment(place),
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  let said = '';
+  hook.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    said += piece;
+  });
+  hook.once('close', (code) => {
+    if (code !== 2) return;
+    for (const [, id, again] of said.matchAll(/^#\d+ .*announceId (\S+)(.* redelivery: true)?/gm))
+      noteTaken(id ?? '', again !== undefined, place);
+  });
+  hook.stdin.on('error', () => {}); // It was killed before it read.
+  hook.stdin.end(
+    JSON.stringify({ hook_event_name: 'Stop', session_id: SESSION, cwd: place.project, transcript_path: '' }),
+  );
+  return hook;
+}
+
+function noteTaken(id: string, isRedelivery: boolean, { paths, taken }: Place): void {
+  const row = readRuns(paths, (db) => db.get('SELECT run_id FROM outbox WHERE id = ?', id));
+  appendFileSync(taken, `${JSON.stringify({ id, runId: row?.run_id, isRedelivery, isByHook: true })}\n`);
+}
+
+async function killSome(place: Place, random: () => number, isOver: () => boolean): Promise<Kill[]> {
+  const kills: Kill[] = [];
   while (!isOver()) {
     await wait(KILL_EACH_MS * (0.5 + random()));
     const all = processesOf(place);
-    const supervisors = all.filter(({ command, isMarked }) => !isMarked && command.includes(' supervise '));
-    const clients = all.filter(({ isMarked }) => isMarked);
-    const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)];
-    const choice = random();
-    if (choice < 0.7) {
-      const victim = pick(supervisors);
-      if (victim && kill(victim.pid)) counts.killedSupervisors++;
-    }
-    if (choice > 0.4) {
-      const victim = pick(clients);
-      if (victim && kill(victim.pid)) counts.killedClients++;
+    for (const { name, times, isOne } of VICTIMS) {
+      if (random() * 10 >= times) continue;
+      const found = all.filter(isOne);
+      const victim = found[Math.floor(random() * found.length)];
+      if (victim === undefined) continue;
+      const atMs = Date.now();
+      if (kill(victim.pid)) kills.push({ name, command: victim.command, atMs });
     }
   }
+  return kills;
+}
+
+/** All at once: nobody lives that could look after the runs but the server. */
+function killSupervisors(place: Place): Kill[] {
+  const { name, isOne } = VICTIMS[0] ?? { name: '', isOne: () => false };
+  const victims = processesOf(place).filter(isOne);
+  return victims.flatMap(({ pid, command }) => (kill(pid) ? [{ name, command, atMs: Date.now() }] : []));
+}
+
+/** For how long at the most a slot stood empty while a turn waited for one. */
+async function watchSlots(place: Place, isOver: () => boolean): Promise<number> {
+  let sinceMs: number | undefined;
+  let longestMs = 0;
+  while (!isOver()) {
+    await wait(LOOK_EACH_MS);
+    const states = readRuns(place.paths, (db) => activeTurns(db).map(({ state }) => state)) ?? [];
+    const waiting = states.filter((state) => state === 'queued').length;
+    const nowMs = performance.now();
+    sinceMs = waiting > 0 && states.length - waiting < CONCURRENT ? (sinceMs ?? nowMs) : undefined;
+    if (sinceMs !== undefined) longestMs = Math.max(longestMs, nowMs - sinceMs);
+  }
+  return longestMs;
+}
+
+/** By how much turns passed their time limits; a kill of its supervisor behind that begins a turn's delay anew. */
+function delaysMs({ paths }: Place, kills: readonly Kill[]): number[] {
+  const rows = withRuns(paths, (db) =>
+    db.all(
+      'SELECT run_id, number, ended_at, COALESCE(deadline_at, launched_at + ?) AS due FROM turns WHERE launched_at > 0',
+      LIMIT_SECONDS * 1000,
+    ),
+  );
+  return rows.flatMap(({ run_id, number, ended_at, due }) => {
+    const words = ` supervise ${run_id} ${number}`;
+    const killed = kills.filter(({ command }) => command.endsWith(words)).map(({ atMs }) => atMs);
+    return [Number(ended_at ?? Date.now()) - Math.max(Number(due), ...killed)];
+  });
 }
 
 type State = { readonly active: number; readonly waiting: number; readonly outcomes: Record<string, number> };
@@ -176,22 +298,28 @@ function stateOf({ paths }: Place): State {
 
 async function soak(program: string, runs: number, random: () => number): Promise<boolean> {
   const place = makePlace();
-  const counts: Counts = { killedSupervisors: 0, killedClients: 0, killedRequesters: 0 };
   const startedMs = performance.now();
-  let isOver = false;
-  let requester = startRequester(place);
-  const killing = killSome(place, counts, random, () => isOver);
-  const kicking = (async () => {
-    while (!isOver) {
-      await wait(KICK_EACH_MS);
-      await call(program, ['subagents', 'list', '--json'], place);
-      if (random() < 0.2) {
-        requester.kill('SIGKILL');
-        counts.killedRequesters++;
-        requester = startRequester(place);
-      }
-    }
-  })();
+  let isSettled = false;
+  let isSpawned = false;
+  const endCompanions = keepAlive(companions(program, place));
+  try {
+    const killing = killSome(place, random, () => isSpawned);
+    const watching = watchSlots(place, () => isSettled);
+    const accepted = await spawnAll(program, runs, place);
+    isSpawned = true;
+    const kills = [...(await killing), ...killSupervisors(place)];
+    const settled = await settle(place, accepted.length);
+    isSettled = true;
+    const emptyMs = await watching;
+    await endCompanions();
+    return report({ place, accepted, kills, settled, emptyMs, tookMs: performance.now() - startedMs });
+  } finally {
+    await endCompanions();
+  }
+}
+
+/** Gives the ids. Now and then nothing is called until all that waited has begun. */
+async function spawnAll(program: string, runs: number, place: Place): Promise<string[]> {
   const accepted: string[] = [];
   while (accepted.length < runs) {
     const answer = JSON.parse(await spawnOne(program, accepted.length, place)) as {
@@ -200,31 +328,28 @@ async function soak(program: string, runs: number, random: () => number): Promis
     };
     if (answer.status !== 'accepted') throw new Error(`Cannot spawn: ${JSON.stringify(answer)}`);
     accepted.push(answer.runId);
-    while (stateOf(place).waiting > WAITING_MAX) await wait(100);
+    const isEnough = accepted.length === runs || stateOf(place).waiting > WAITING_MAX;
+    while (isEnough && stateOf(place).waiting > 0) await wait(100);
   }
-  isOver = true;
-  await Promise.all([killing, kicking]);
-  const settled = await settle(program, place, accepted.length);
-  requester.kill('SIGTERM');
-  return report({ place, accepted, counts, settled, tookMs: performance.now() - startedMs });
+  return accepted;
 }
 
 /** Refused for too much that nobody has taken yet: the requester was just killed, and is asked again. */
 async function spawnOne(program: string, index: number, place: Place): Promise<string> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await call(program, ['subagents', 'spawn', '--json', '--cli', 'claude', `task ${index}`], place);
+      const flags = ['--json', '--cli', 'claude', '--timeout', String(LIMIT_SECONDS)];
+      return await call(program, ['subagents', 'spawn', ...flags, `task ${index}`], place);
     } catch (error) {
-      if (attempt > 100 || !String(error).includes('undelivered')) throw error;
+      if (attempt > 100 || !String(error).includes('not been taken in')) throw error;
       await wait(200);
     }
   }
 }
 
-async function settle(program: string, place: Place, runs: number): Promise<boolean> {
+async function settle(place: Place, runs: number): Promise<boolean> {
   const deadline = Date.now() + SETTLE_MS;
   for (;;) {
-    await call(program, ['subagents', 'list', '--json'], place);
     const { active } = stateOf(place);
     const isAllTaken = new Set(takenIn(place).map(({ runId }) => runId)).size >= runs;
     if (active === 0 && isAllTaken && processesOf(place).every(({ isMarked }) => !isMarked)) return true;
@@ -233,7 +358,12 @@ async function settle(program: string, place: Place, runs: number): Promise<bool
   }
 }
 
-type Taken = { readonly id: string; readonly runId: string; readonly isRedelivery: boolean };
+type Taken = {
+  readonly id: string;
+  readonly runId: string;
+  readonly isRedelivery: boolean;
+  readonly isByHook?: true;
+};
 
 function takenIn({ taken }: Place): Taken[] {
   return readOrEmpty(taken)
@@ -245,12 +375,13 @@ function takenIn({ taken }: Place): Taken[] {
 type Report = {
   readonly place: Place;
   readonly accepted: readonly string[];
-  readonly counts: Counts;
+  readonly kills: readonly Kill[];
   readonly settled: boolean;
+  readonly emptyMs: number;
   readonly tookMs: number;
 };
 
-function report({ place, accepted, counts, settled, tookMs }: Report): boolean {
+function report({ place, accepted, kills, settled, emptyMs, tookMs }: Report): boolean {
   const taken = takenIn(place);
   const firsts = taken.filter(({ isRedelivery }) => !isRedelivery).map(({ id }) => id);
   const { active, outcomes } = stateOf(place);
@@ -262,6 +393,7 @@ function report({ place, accepted, counts, settled, tookMs }: Report): boolean {
   const missing = accepted.filter((id) => !taken.some(({ runId }) => runId === id));
   const ended = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   const left = processesOf(place);
+  const late = delaysMs(place, kills).filter((ms) => ms > LATE_MS);
   const faults = [
     ...(settled ? [] : [`it did not come to rest within ${SETTLE_MS / 1000} s`]),
     ...(active === 0 ? [] : [`${active} runs have not ended`]),
@@ -270,17 +402,23 @@ function report({ place, accepted, counts, settled, tookMs }: Report): boolean {
       ? []
       : [`${missing.length} announcements were lost: ${missing.slice(0, 5).join(' ')}`]),
     ...(new Set(firsts).size === firsts.length ? [] : ['an announcement was given twice without a word']),
+    ...late.map((ms) => `a time limit was passed by ${seconds(ms)} s`),
+    ...(emptyMs > LATE_MS ? [`a slot stood empty for ${seconds(emptyMs)} s while a turn waited`] : []),
     ...left.map(({ command }) => `left over: ${command}`),
   ];
   const table = new Table();
   table.push(
     { runs: accepted.length },
-    { seconds: (tookMs / 1000).toFixed(1) },
-    { 'killed supervisors': counts.killedSupervisors },
-    { 'killed clients': counts.killedClients },
-    { 'killed requesters': counts.killedRequesters },
+    { seconds: seconds(tookMs) },
+    ...VICTIMS.map(({ name }) => ({
+      [`killed ${name}`]: kills.filter((one) => one.name === name).length,
+    })),
+    { 'longest past a time limit, s': seconds(Math.max(0, ...delaysMs(place, kills))) },
+    { '… not counted from a kill, s': seconds(Math.max(0, ...delaysMs(place, []))) },
+    { 'longest empty slot, s': seconds(emptyMs) },
     { outcomes: outcomeWords(outcomes) },
     { announcements: states.join(', ') },
+    { 'told by the waiting hook': taken.filter(({ isByHook }) => isByHook).length },
     { 'given again, and said so': taken.length - firsts.length },
   );
   console.log(table.toString());
@@ -288,6 +426,10 @@ function report({ place, accepted, counts, settled, tookMs }: Report): boolean {
   if (faults.length === 0) rmSync(place.root, { recursive: true, force: true });
   else console.error(`kept: ${place.root}`);
   return faults.length === 0;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
 }
 
 function outcomeWords(outcomes: Record<string, number>): string {
@@ -313,7 +455,7 @@ const { values } = parseArgs({
 const program = values.program ?? 'dist/soak/self-generation';
 if (values.program === undefined) await compile('src/main.ts', program);
 const isSound = await soak(
-  join(process.cwd(), program),
+  resolve(program),
   Number(values.runs ?? 1000),
   randomFrom(Number(values.seed ?? 1)),
 );

@@ -33,7 +33,7 @@ if (hook) {
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
 if (isCalled('supervise', 3))
-  await (await import('./subagents/supervisor/supervise-process.ts')).superviseProcess(words);
+  await (await import('./subagents/supervisor/supervise.ts')).superviseProcess(words);
 else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
   (await import('./learn/import/catch-up-process.ts')).catchUpProcess(words, process.env);
 else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {

@@ -49,7 +49,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'mcp/serve.ts',
     'subagents/deliver-to-hook.ts',
     'subagents/wait-for-result.ts',
-    'subagents/supervisor/supervise-process.ts',
+    'subagents/supervisor/supervise.ts',
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

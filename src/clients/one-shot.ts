@@ -1,5 +1,5 @@
 import { ASKS_FIRST } from '../core/runs/permissions.ts';
-import { NO_POLICY } from '../core/runs/tool-policy.ts';
+import { NO_TOOLS } from '../core/runs/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../core/runs/usage.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './runs/run-client.ts';
 
@@ -33,9 +33,8 @@ export function oneShotCommand(client: RunClient, request: OneShotRequest): Turn
     ...request,
     session: ONCE,
     thinking: null,
-    policy: NO_POLICY,
+    policy: NO_TOOLS,
     permissions: ASKS_FIRST,
-    tools: 'none',
     budgetUsd: client.capabilities.keepsBudget ? request.budgetUsd : null,
     cwd: request.directory,
     mcp: null,

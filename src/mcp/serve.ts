@@ -2,14 +2,12 @@ import type { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
-import { advance } from '../subagents/advance.ts';
+import { startLookingAfter } from '../subagents/advance.ts';
 import { isInsideRun } from '../subagents/requester.ts';
 import { runsWorld, thisProcess } from '../subagents/world.ts';
 import { becomeLongLived } from '../sys/process.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { newServer } from './server.ts';
-
-const KICK_EVERY_MS = 5000;
 
 /**
  * The MCP server on standard input and output. Resolves when standard input has ended and what was begun is done; never
@@ -35,10 +33,9 @@ export async function serveMcp(): Promise<void> {
   const lines = boundedLines((line) => process.stdout.write(line));
   const ended = connectionEnded(lines);
   await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
-  // Only for a main session: what is started from inside a run would be part of it.
-  const timer = isInside ? undefined : setInterval(() => advance(world), KICK_EVERY_MS);
+  const stopLooking = startLookingAfter(world);
   await ended;
-  clearInterval(timer);
+  stopLooking();
   gone.abort();
   await Promise.allSettled(calls);
   await new Promise(setImmediate); // What has been answered has to be written, if somebody still reads.

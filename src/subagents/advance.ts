@@ -17,7 +17,9 @@ import { logRunFailure, orLogged } from './runs-log.ts';
 import { ownProgram } from './world.ts';
 
 /** How long a supervisor may take from the claim of its turn to its first word. */
-const TAKE_OVER_MS = 10_000;
+const TAKE_OVER_MS = 3000;
+/** With the time above, nobody misses a supervisor that died for more than five seconds. */
+const LOOK_EVERY_MS = 2000;
 
 /**
  * Starts what may start, looks after runs that nobody looks after, archives what is due. Quick when there is nothing to
@@ -27,6 +29,16 @@ const TAKE_OVER_MS = 10_000;
 export function advance(world: RunsWorld): void {
   lookAfterRuns(world);
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
+}
+
+/**
+ * Looks after all runs again and again, beside whatever else this process does and not a reason for it to live on; what
+ * is given back ends that. Every process that lives for long does so: a supervisor that died cannot look after its own.
+ */
+export function startLookingAfter(world: RunsWorld): () => void {
+  if (isInsideRun(world)) return () => {}; // It stays so when the processes above have gone.
+  const timer = setInterval(() => lookAfterRuns(world), LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** As advance(), but archives nothing: for those who are waited for. Never throws. */

@@ -37,17 +37,17 @@ const KEPT_MS = 86_400_000;
 export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
   const { env, platform, paths, now } = world;
   const client = runClient(run.client);
-  const path = findProgram(client.program, env, platform);
+  const path = findProgram(client.name, env, platform);
   const reason = refusalOf(run, purpose, world);
   if (reason !== undefined || run.sessionId === null || path === undefined)
-    return { kind: 'refused', reason: reason ?? `${client.program} is not on the PATH: install it first` };
+    return { kind: 'refused', reason: reason ?? `${client.name} is not on the PATH: install it first` };
   const { kept } = turnFiles(paths, run.id, 1);
   const user = userOf(run, env);
   const { args, env: set } = client.attach({ id: run.sessionId, kept, agentDir: run.agentDir });
   bringConfiguration(run.client, user, kept);
   withRuns(paths, (db) => postponeArchive(run.id, now().getTime() + KEPT_MS, db));
   const unset = Object.keys(env).filter((name) => user.env[name] === undefined && env[name] !== undefined);
-  const words = [client.program, ...args] as const;
+  const words = [client.name, ...args] as const;
   return {
     kind: 'ready',
     attachment: { words, path, cwd: run.cwd, env: { ...user.env, ...set }, set, unset },

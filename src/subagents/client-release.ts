@@ -63,7 +63,7 @@ async function ask(
   { version }: RunClient,
   { env, paths }: RunsWorld,
 ): Promise<string | undefined> {
-  const result = await runCommand(path, version.args, {
+  const result = await runCommand(path, ['--version'], {
     env: { ...variablesNamed(env, PASSED_ON), SELF_GENERATION_INTERNAL: '1' },
     cwd: paths.home,
     timeoutMs: ASK_TIMEOUT_MS,
@@ -77,8 +77,8 @@ type ProgramFile = {
   readonly stamp: string;
 };
 
-function programFile({ program }: RunClient, { env, platform }: RunsWorld): ProgramFile | undefined {
-  const path = findProgram(program, env, platform);
+function programFile({ name }: RunClient, { env, platform }: RunsWorld): ProgramFile | undefined {
+  const path = findProgram(name, env, platform);
   const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
   if (path === undefined || stats === undefined) return undefined;
   return { path, stamp: `${path} ${stats.size} ${stats.mtimeMs}` };

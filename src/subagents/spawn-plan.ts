@@ -78,7 +78,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
 
   const agent = settings.agents.find(({ id }) => id === agentId);
   const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];
-  if (!surroundings.isOnPath(client.program)) return refuse('error', notInstalled(client));
+  if (!surroundings.isOnPath(client.name)) return refuse('error', notInstalled(client));
 
   const policy = policyOf(agent, settings);
   const permissions = permissionsOf(client, request, surroundings);
@@ -206,8 +206,8 @@ function uncommittedWarning(files: number): string {
   return `${are} not committed, and so not in its worktree: commit first what it needs`;
 }
 
-function notInstalled({ name, program }: RunClient): string {
-  return `${program} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
+function notInstalled({ name }: RunClient): string {
+  return `${name} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
 }
 
 /** What of the permissions the client cannot keep to. Its own rules hold in it: for a person there are no others. */

@@ -7,15 +7,15 @@ import { dataVersion, openRunsDb, readRuns } from '../store/runs/runs-db.ts';
 import { getTurn } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
-import { advance } from './advance.ts';
+import { advance, startLookingAfter } from './advance.ts';
 import type { RunsWorld, TurnName, WaitAnswer, WaitOptions } from './features.ts';
 
 /** How often it is looked whether anything was written; that alone costs next to nothing. */
 const LOOK_MS = 200;
-const KICK_MS = 5000;
 
 /**
- * Resolves when every one of these turns has ended, or the time is over, or it is called off; kicks meanwhile. A turn
+ * Resolves when every one of these turns has ended, or the time is over, or it is called off; looks after all
+ * runs meanwhile. A turn
  * that there is not counts as ended and is left out.
  */
 export async function waitForRuns(
@@ -26,9 +26,12 @@ export async function waitForRuns(
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
   // One connection for all of it: only one that stays open tells what others have written since it last looked.
   const db = openRunsDb(world.paths);
+  advance(world);
+  const stopLooking = startLookingAfter(world);
   try {
     return await watch(turns, options, { db, world });
   } finally {
+    stopLooking();
     db.close();
   }
 }
@@ -47,7 +50,6 @@ async function watch(
   { db, world }: { readonly db: Sqlite; readonly world: RunsWorld },
 ): Promise<WaitAnswer> {
   const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-  let nextKickMs = performance.now();
   let version: number | undefined;
   let runs: readonly RunWithTurn[] = [];
   for (;;) {
@@ -63,10 +65,6 @@ async function watch(
     if (runs.every(isOver)) return { kind: 'ended', runs };
     const leftMs = endMs - performance.now();
     if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
-    if (performance.now() >= nextKickMs) {
-      nextKickMs = performance.now() + KICK_MS;
-      advance(world);
-    }
     // Ends early, and not with an error, when it is called off.
     await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
   }

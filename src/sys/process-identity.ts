@@ -59,22 +59,24 @@ function isSeenFromHere({ boot }: ProcessIdentity): boolean {
   return thenNamespace === '' || nowNamespace === '' || thenNamespace === nowNamespace;
 }
 
+/** Of this process, once the system has said it: asking takes longer than all else that is looked at of a process. */
+let knownBoot = '';
+
 /**
  * Which start of the system this is and, on Linux, which namespace of process ids: `<boot>/<namespace>`. Empty where the
  * system does not say.
  */
 export function currentBoot(): string {
-  try {
-    if (process.platform === 'linux') {
-      const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-      const namespace = currentNamespace();
-      return namespace === '' ? boot : `${boot}/${namespace}`;
-    }
-    if (process.platform === 'darwin') return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
-  } catch {
-    // A system without these files does not say.
-  }
-  return '';
+  knownBoot ||= seen(bootAsSystemSays, '');
+  return knownBoot;
+}
+
+function bootAsSystemSays(): string {
+  if (process.platform === 'darwin') return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
+  if (process.platform !== 'linux') return '';
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const namespace = currentNamespace();
+  return namespace === '' ? boot : `${boot}/${namespace}`;
 }
 
 /** Whether the process was seen before the system was last started: then nothing of it lives. */

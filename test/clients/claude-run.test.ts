@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { claudeRun } from '../../src/clients/runs/claude-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/core/runs/permissions.ts';
-import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { NO_ROUTE } from './routes/route-of.ts';
 import { testReader } from './runs-properties.ts';
@@ -17,7 +17,6 @@ const REQUEST: TurnRequest = {
   thinking: null,
   policy: NO_POLICY,
   permissions: ASKS_NEVER,
-  tools: 'policy',
   budgetUsd: null,
   cwd: '/home/dev/project',
   directory: '/home/dev/turn',
@@ -139,7 +138,7 @@ describe('command()', () => {
     expect(flagValue('--mcp-config', { mcp: SERVER })).toBe('/home/dev/turn/mcp.json');
     expect(servers({})).toEqual({});
     expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': { type: 'stdio', ...SERVER } });
-    expect(servers({ mcp: SERVER, tools: 'none' })).toEqual({});
+    expect(servers({ mcp: SERVER, policy: NO_TOOLS })).toEqual({});
     expect(command({}).env.CLAUDE_CODE_SAFE_MODE).toBe('1');
     expect(command({ mcp: SERVER }).env.CLAUDE_CODE_SAFE_MODE).toBeUndefined();
     expect(JSON.stringify(command({ mcp: SERVER }).args)).not.toContain('secret');
@@ -202,8 +201,8 @@ describe('the policy', () => {
   });
 
   test('offers nothing at all for the step that only puts into words', () => {
-    expect(flagValue('--tools', { tools: 'none', mcp: SERVER })).toBe('');
-    expect(command({ tools: 'none', mcp: SERVER }).args).not.toContain('--allowedTools');
+    expect(flagValue('--tools', { policy: NO_TOOLS, mcp: SERVER })).toBe('');
+    expect(command({ policy: NO_TOOLS, mcp: SERVER }).args).not.toContain('--allowedTools');
   });
 
   test('lets through what the policy does of our server', () => {

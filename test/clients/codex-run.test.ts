@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { codexRun } from '../../src/clients/runs/codex-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
-import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { NO_ROUTE } from './routes/route-of.ts';
 import { testReader } from './runs-properties.ts';
@@ -17,7 +17,6 @@ const REQUEST: TurnRequest = {
   thinking: null,
   policy: NO_POLICY,
   permissions: ASKS_NEVER,
-  tools: 'policy',
   budgetUsd: null,
   cwd: '/home/dev/project',
   directory: '/home/dev/turn',
@@ -100,7 +99,7 @@ describe('command()', () => {
     expect(env.TOKEN).toBe('secret');
     expect(args.join(' ')).not.toContain('secret');
     expect(args.find((arg) => arg.startsWith('shell_environment_policy.exclude='))).toContain('"TOKEN"');
-    expect(settings({ mcp: SERVER, tools: 'none' }).join(' ')).not.toContain('mcp_servers');
+    expect(settings({ mcp: SERVER, policy: NO_TOOLS }).join(' ')).not.toContain('mcp_servers');
   });
 
   test('shows of our server what the policy lets through', () => {
@@ -194,8 +193,8 @@ describe('the policy', () => {
   });
 
   test('leaves nothing that can act to the step that only puts into words', () => {
-    const words = settings({ tools: 'none', mcp: SERVER });
-    expect(sandbox({ tools: 'none' })).toBe('read-only');
+    const words = settings({ policy: NO_TOOLS, mcp: SERVER });
+    expect(sandbox({ policy: NO_TOOLS })).toBe('read-only');
     for (const feature of ['shell_tool', 'unified_exec', 'view_image', 'code_mode_host'])
       expect(words).toContain(`features.${feature}=false`);
     expect(words).toContain('web_search="disabled"');

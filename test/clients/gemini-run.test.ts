@@ -3,7 +3,7 @@ import { GEMINI_LOGIN } from '../../src/clients/routes/gemini-route.ts';
 import { geminiRun } from '../../src/clients/runs/gemini-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
-import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { NO_ROUTE } from './routes/route-of.ts';
 import { testReader } from './runs-properties.ts';
@@ -18,7 +18,6 @@ const REQUEST: TurnRequest = {
   thinking: null,
   policy: NO_POLICY,
   permissions: ASKS_NEVER,
-  tools: 'policy',
   budgetUsd: null,
   cwd: '/home/dev/project',
   directory: '/home/dev/turn',
@@ -136,7 +135,7 @@ describe('command()', () => {
     expect(command({ mcp: SERVER }).args).toContain('--skip-trust');
     expect(settings({ mcp: SERVER }).mcpServers).toEqual({ 'self-generation': { ...SERVER, trust: true } });
     expect(JSON.stringify(command({ mcp: SERVER }).args)).not.toContain('secret');
-    expect(settings({ mcp: SERVER, tools: 'none' }).mcpServers).toEqual({});
+    expect(settings({ mcp: SERVER, policy: NO_TOOLS }).mcpServers).toEqual({});
   });
 
   test('shows of our server what the policy lets through', () => {
@@ -216,8 +215,8 @@ describe('the policy', () => {
   });
 
   test('offers nothing at all for the step that only puts into words', () => {
-    expect(settings({ tools: 'none', mcp: SERVER }).tools.core).toEqual([]);
-    expect(rules({ tools: 'none' }).filter(({ decision }) => decision === 'allow')).toEqual([]);
+    expect(settings({ policy: NO_TOOLS, mcp: SERVER }).tools.core).toEqual([]);
+    expect(rules({ policy: NO_TOOLS }).filter(({ decision }) => decision === 'allow')).toEqual([]);
   });
 
   test('holds: there is no gap', () => {

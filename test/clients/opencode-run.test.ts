@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { opencodeRun } from '../../src/clients/runs/opencode-run.ts';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/core/runs/permissions.ts';
-import { NO_POLICY, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { NO_ROUTE } from './routes/route-of.ts';
 import { testReader } from './runs-properties.ts';
@@ -17,7 +17,6 @@ const REQUEST: TurnRequest = {
   thinking: null,
   policy: NO_POLICY,
   permissions: ASKS_NEVER,
-  tools: 'policy',
   budgetUsd: null,
   cwd: '/home/dev/project',
   directory: '/home/dev/turn',
@@ -106,7 +105,7 @@ describe('command()', () => {
     };
     expect(servers({})).toEqual({});
     expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': local });
-    expect(servers({ mcp: SERVER, tools: 'none' })).toEqual({});
+    expect(servers({ mcp: SERVER, policy: NO_TOOLS })).toEqual({});
     expect(servers({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } })).toEqual({});
     expect(JSON.stringify([command({ mcp: SERVER }).args, command({ mcp: SERVER }).env])).not.toContain(
       'secret',
@@ -188,8 +187,8 @@ describe('the policy', () => {
   });
 
   test('denies everything for the step that only puts into words', () => {
-    expect(allowed({}, { tools: 'none', mcp: SERVER })).toEqual([]);
-    expect(permissions({ tools: 'none' })).toMatchObject({
+    expect(allowed(NO_TOOLS, { mcp: SERVER })).toEqual([]);
+    expect(permissions({ policy: NO_TOOLS })).toMatchObject({
       bash: 'deny',
       edit: 'deny',
       read: 'deny',

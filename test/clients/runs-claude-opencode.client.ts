@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
-import { SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
+import { NO_TOOLS, SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
@@ -69,7 +69,7 @@ for (const name of NAMES) {
     afterAll(() => workspace.remove());
 
     test('prints its version in the form that is read', async () => {
-      const end = await runCommand(client.program, client.version.args, {
+      const end = await runCommand(client.name, ['--version'], {
         env: workspace.env,
         timeoutMs: 20_000,
       });
@@ -104,7 +104,7 @@ for (const name of NAMES) {
       expect(first.conclusion.usage).toMatchObject({ inputTokens: 300, outputTokens: 60 });
       expect(texts(first.questions[0])).toContain('find-me-nowhere');
       expect(asJson(first.questions)).not.toContain(SECRET);
-      expect(seen.some((line) => line.includes(client.program))).toBe(true);
+      expect(seen.some((line) => line.includes(client.name))).toBe(true);
       expect(seen.filter((line) => line.includes('find-me-nowhere'))).toEqual([]);
       expect(await filesOf(workspace)).toEqual(before);
     });
@@ -162,7 +162,7 @@ for (const name of NAMES) {
       const id = first.conclusion.sessionId ?? '';
       const step = await run({
         session: { kind: 'resume', id },
-        tools: 'none',
+        policy: NO_TOOLS,
         mcp: mcp(),
         prompt: 'Sum it up.',
         script: answers(),

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
 import { runClient } from '../../src/clients/runs/run-clients.ts';
 import { readRecord } from '../../src/core/guards.ts';
-import { SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
+import { NO_TOOLS, SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
 import { runCommand } from '../../src/sys/run-command.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
@@ -162,7 +162,7 @@ for (const name of NAMES) {
     test('prints its version in the form that is read', async () => {
       const { PATH, HOME } = workspace.env; // With the user's NODE_OPTIONS nothing of Node's would start.
       const env = { PATH, HOME };
-      const end = await runCommand(client.program, client.version.args, { env, timeoutMs: 20_000 });
+      const end = await runCommand(client.name, ['--version'], { env, timeoutMs: 20_000 });
       const version = client.version.read(end.kind === 'exited' ? end.stdout : '');
       expect(client.version.measured).toContain(version ?? '');
     });
@@ -192,7 +192,7 @@ for (const name of NAMES) {
       expect(first.conclusion.usage).toMatchObject({ inputTokens: 300, outputTokens: 60 });
       expect(texts(first.questions[0])).toContain(prompt);
       expect(asJson(first.questions)).not.toContain(SECRET);
-      expect(seen.some((line) => line.includes(client.program))).toBe(true);
+      expect(seen.some((line) => line.includes(client.name))).toBe(true);
       expect(seen.filter((line) => line.includes('find-me-nowhere'))).toEqual([]);
       expect(await filesOf(workspace)).toEqual(before);
     });
@@ -231,7 +231,7 @@ for (const name of NAMES) {
       const id = first.conclusion.sessionId ?? '';
       const words = await run({
         session: { kind: 'resume', id },
-        tools: 'none',
+        policy: NO_TOOLS,
         mcp,
         prompt: 'Sum it up.',
         script: answers([command('sleep 0.2; touch done.txt'), write(inProject('done.txt'))]),

@@ -58,7 +58,6 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     thinking: null,
     policy: NO_POLICY,
     permissions: ASKS_NEVER,
-    tools: 'policy',
     budgetUsd: null,
     mcp: null,
     agentDir: null,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { withRuns } from '../../src/store/runs/runs-db.ts';
+import type { Turn } from '../../src/core/runs/turn.ts';
+import { openRunsDb, withRuns } from '../../src/store/runs/runs-db.ts';
 import { activeTurns, changeTurn } from '../../src/store/runs/turns.ts';
 import { advance, lookAfterRuns } from '../../src/subagents/advance.ts';
 import type { RunsWorld } from '../../src/subagents/features.ts';
@@ -10,7 +11,7 @@ import { supervise } from '../../src/subagents/supervisor/supervise.ts';
 import { currentBoot } from '../../src/sys/process-identity.ts';
 import { withMarker } from '../../src/sys/process-tree.ts';
 import { runProgram } from '../support/hook-process.ts';
-import { accepted, runsHome } from './runs-home.ts';
+import { accepted, type RunsHome, runsHome } from './runs-home.ts';
 
 const MAIN = resolve(import.meta.dir, '../../src/main.ts');
 const TIMEOUT_MS = 30_000;
@@ -71,15 +72,15 @@ function unwritable({ runs }: Bench, isSo: boolean): void {
 }
 
 describe('advance()', () => {
-  test('starts a supervisor for each turn once, and once more when it has not come after ten seconds', async () => {
+  test('starts a supervisor for each turn once, and once more when it has not come after three seconds', async () => {
     await using made = await bench();
     const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
     await made.runs.until('it is started', () => made.calls().length === 1);
     expect(made.calls()).toEqual([`supervise ${runId} 1`]);
     advance(made.world);
-    advance(made.later(9000));
+    advance(made.later(2000));
     expect(await made.settled()).toHaveLength(1);
-    advance(made.later(11_000));
+    advance(made.later(4000));
     expect(await made.settled()).toEqual([`supervise ${runId} 1`, `supervise ${runId} 1`]);
   });
 
@@ -98,7 +99,7 @@ describe('advance()', () => {
     await using made = await bench();
     accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
     await made.runs.until('it is started', () => made.calls().length === 1);
-    const inside = made.later(11_000);
+    const inside = made.later(4000);
     advance({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
     expect(await made.settled()).toHaveLength(1);
     lookAfterRuns(inside);
@@ -128,6 +129,107 @@ describe('advance()', () => {
     advance(made.world);
     expect(made.log()).toContain('Cannot read');
   });
+});
+
+describe('startLookingAfter()', () => {
+  const LIMIT_MS = 3000;
+  /** What a supervisor that died may cost whoever waits, and a little for a busy machine. */
+  const LATE_MS = 5000;
+
+  const hanging = (runs: RunsHome) =>
+    runs.spawn({ task: '[[hang]]', runTimeoutSeconds: LIMIT_MS / 1000 }).runId;
+  const turn = (runs: RunsHome, runId: string): Turn | undefined => runs.turns(runId)[0];
+  const killSupervisor = async (runs: RunsHome, runId: string) => {
+    await runs.until('its client runs', () => (turn(runs, runId)?.process ?? null) !== null);
+    process.kill(turn(runs, runId)?.owner?.pid ?? 0, 'SIGKILL');
+  };
+  const expectEndedInTime = async (runs: RunsHome, runId: string) => {
+    const [ended] = await runs.ended(runId);
+    expect(ended).toMatchObject({ state: 'timeout' });
+    expect((ended?.endedAtMs ?? 0) - (ended?.startedAtMs ?? 0)).toBeLessThan(LIMIT_MS + LATE_MS);
+    expect(withMarker({ name: 'SELF_GENERATION_RUN', value: `${runId}/1` })).toEqual([]);
+  };
+
+  test(
+    'in the supervisor of another run ends a client at its time whose own supervisor was killed, and gives its slot on',
+    async () => {
+      await using runs = runsHome({
+        announce: { mode: 'raw' },
+        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
+      });
+      const { runId: other } = runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+      const dead = hanging(runs);
+      const { runId: waiting } = runs.spawn({ task: '[[answer at last]]' });
+      await killSupervisor(runs, dead);
+      await expectEndedInTime(runs, dead);
+      expect(await runs.ended(waiting)).toMatchObject([{ state: 'success', result: 'at last' }]);
+      expect(turn(runs, other)?.state).toBe('running');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'in one that lives gives on the slot of one that was killed before it could',
+    async () => {
+      await using runs = runsHome({
+        announce: { mode: 'raw' },
+        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
+      });
+      runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+      const crashing = {
+        ...runs.world,
+        env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-advance' },
+      };
+      const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
+      const { runId: waiting } = runs.spawn({ task: 'next' });
+      const [ended] = await runs.ended(first);
+      const [started] = await runs.ended(waiting);
+      const lateMs = (started?.claimedAtMs ?? 0) - (ended?.endedAtMs ?? 0);
+      expect(lateMs).toBeGreaterThan(0);
+      expect(lateMs).toBeLessThan(LATE_MS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'does so in an MCP server that nobody calls',
+    async () => {
+      await using runs = runsHome();
+      const server = Bun.spawn([process.execPath, MAIN, 'mcp'], {
+        cwd: runs.project,
+        env: { ...runs.world.env },
+        stdin: 'pipe',
+        stdout: 'ignore',
+      });
+      const dead = hanging(runs);
+      await killSupervisor(runs, dead);
+      await expectEndedInTime(runs, dead);
+      expect(server.exitCode).toBeNull();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'in many processes at once starts one supervisor for each turn that nobody looks after',
+    async () => {
+      await using made = await bench();
+      const runIds = await orphans(made, 3);
+      const world = JSON.stringify(made.world);
+      const looking = Array.from({ length: 6 }, () =>
+        Bun.spawn([process.execPath, `${import.meta.dir}/look-after.main.ts`, world], { stdin: 'ignore' }),
+      );
+      // All of them have seen that nobody looks after these turns before the first of them can claim one.
+      const db = openRunsDb(made.runs.home.paths);
+      db.transaction(() => Bun.sleepSync(3500));
+      db.close();
+      await made.runs.until('each has a supervisor again', () => made.calls().length >= 6);
+      for (const one of looking) one.kill();
+      expect((await made.settled()).slice(3).toSorted()).toEqual(
+        runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
+      );
+    },
+    TIMEOUT_MS,
+  );
 });
 
 describe('the program', () => {

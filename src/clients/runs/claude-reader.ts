@@ -4,12 +4,10 @@ import { cutText } from '../../core/text.ts';
 import { turnUsage, usageOf } from './claude-usage.ts';
 import {
   addUsage,
-  concludeProgress,
   cutWord,
   joinText,
   NO_PROGRESS,
   type Progress,
-  type ReaderRules,
   type Step,
   textLengthMax,
   turnReader,
@@ -41,12 +39,7 @@ const INITIAL: State = {
 
 /** Reads a turn's output. */
 export function claudeReader(start: ReaderStart): TurnReader {
-  const rules: ReaderRules<State> = {
-    initial: INITIAL,
-    step: (state, line) => step(start, state, line),
-    conclude: (state, exit, stderr) => concludeProgress(state, { exit, stderr, session: start.session }),
-  };
-  return turnReader(rules);
+  return turnReader(start, { initial: INITIAL, step });
 }
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {

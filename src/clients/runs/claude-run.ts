@@ -1,13 +1,11 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../core/runs/permissions.ts';
-import type { Thinking } from '../../core/runs/run.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions } from '../permissions/claude-permissions.ts';
 import { claudeRoute } from '../routes/claude-route.ts';
 import { claudeReader } from './claude-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { serverTools } from './server-tools.ts';
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
@@ -27,14 +25,12 @@ import { serverTools } from './server-tools.ts';
  */
 export const claudeRun: RunClient = {
   name: 'claude',
-  program: 'claude',
   capabilities: {
     keepsBudget: true,
     politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
   version: {
-    args: ['--version'],
     read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
@@ -88,8 +84,8 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
-  const server = request.tools === 'none' || serverTools(policy).only?.length === 0 ? null : request.mcp;
-  const tools = request.tools === 'none' ? [] : offeredTools(policy, TOOLS);
+  const server = serverTools(policy).only?.length === 0 ? null : request.mcp;
+  const tools = offeredTools(policy, TOOLS);
   const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
   const settings = {
     disableAllHooks: true,
@@ -97,7 +93,7 @@ function command(request: TurnRequest): TurnCommand {
     permissions: permissionSettings(request.permissions, tools),
   };
   return {
-    program: claudeRun.program,
+    program: claudeRun.name,
     args: [
       '--print',
       ...['--output-format', 'stream-json', '--verbose'],
@@ -109,7 +105,10 @@ function command(request: TurnRequest): TurnCommand {
       '--disable-slash-commands',
       ...toolArgs(tools, server !== null, request),
       ...(model === null ? [] : [`--model=${model}`]),
-      ...effortArgs(thinking),
+      // The least that the client has is `low`; thinking itself is switched off by variables.
+      ...(thinking === null || thinking === 'off'
+        ? []
+        : ['--effort', thinking === 'minimal' ? 'low' : thinking]),
       ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
     ],
     stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
@@ -149,24 +148,23 @@ function toolArgs(
   const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
   return [
     ...['--tools', tools.join(',')],
-    ...['--permission-mode', modeOf(permissions)],
+    ...['--permission-mode', MODES[permissions.mode]],
     ...(hasServer ? ['--allowedTools', own.join(',')] : []),
     ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
   ];
 }
 
-/** In each of them a call that would be asked about is refused. */
-function modeOf(permissions: Permissions): string {
-  if (permissions.mode === 'all') return 'dontAsk'; // With a rule for each tool.
-  if (permissions.mode === 'auto') return 'auto';
-  return permissions.mode === 'edit' ? 'acceptEdits' : 'dontAsk';
-}
+/** In each of them a call that would be asked about is refused. For all that may do everything there is a rule for each tool. */
+const MODES: Readonly<Record<Permissions['mode'], string>> = {
+  ...{ plan: 'dontAsk', default: 'dontAsk', edit: 'acceptEdits', auto: 'auto', all: 'dontAsk' },
+};
 
 /** In a file, as rules may quote what is nobody's business. */
 function permissionSettings(permissions: Permissions, tools: readonly string[]): Json {
   const { mode, allow, deny } = permissions;
   const isPlan = mode === 'plan' && !mayUse('edit', permissions);
   const isWhole = (rule: string) => parseRule(rule)?.calls === null;
+  const isBareEdit = (rule: string) => isWhole(rule) && parseRule(rule)?.tool === 'edit';
   return {
     allow: [
       ...(mode === 'all' ? tools : []),
@@ -178,11 +176,6 @@ function permissionSettings(permissions: Permissions, tools: readonly string[]):
   };
 }
 
-function isBareEdit(text: string): boolean {
-  const rule = parseRule(text);
-  return rule?.tool === 'edit' && rule.calls === null;
-}
-
 /** A rule in the client's names; one of its own stays as it is. */
 function ownRules(text: string): string[] {
   const rule = parseRule(text);
@@ -190,12 +183,6 @@ function ownRules(text: string): string[] {
   if (rule === undefined || names === undefined) return [text];
   if (rule.calls !== null) return names.map((name) => `${name}(${rule.calls})`);
   return rule.tool === 'edit' ? EDITING : [...names];
-}
-
-/** The least that the client has is `low`; thinking itself is switched off by variables. */
-function effortArgs(thinking: Thinking | null): string[] {
-  if (thinking === null || thinking === 'off') return [];
-  return ['--effort', thinking === 'minimal' ? 'low' : thinking];
 }
 
 /** Newer models heed only the first, older releases know only the second. */

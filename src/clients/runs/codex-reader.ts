@@ -2,7 +2,6 @@ import { isRecord, type Json, readRecord, readString } from '../../core/guards.t
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { readAmount } from '../answer.ts';
 import {
-  concludeProgress,
   cutWord,
   joinText,
   NO_PROGRESS,
@@ -31,12 +30,8 @@ const STDERR_LENGTH_MAX = 64 * 1024;
 
 /** Reads a turn's output. Tokens are counted over the thread, also over the turns before: those are taken off. */
 export function codexReader(start: ReaderStart): TurnReader {
-  return turnReader<State>({
-    initial: INITIAL,
-    step: (state, line) => step(start, state, line),
-    conclude: (state, exit, stderr) =>
-      concludeProgress(state, { exit, stderr: withoutLog(stderr), session: start.session }),
-  });
+  const atEnd = (progress: State, stderr: string) => ({ progress, stderr: withoutLog(stderr) });
+  return turnReader(start, { initial: INITIAL, step, atEnd });
 }
 
 /** What the client says to a person, without the log that it writes beside. */

@@ -6,9 +6,8 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { codexPermissions } from '../permissions/codex-permissions.ts';
 import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
 import { codexReader } from './codex-reader.ts';
-import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { type ServerTools, serverTools } from './server-tools.ts';
+import { MCP_SERVER_NAME, type OwnTool, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
+import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
  * Codex as a sub-agent, measured with 0.169.0.
@@ -27,14 +26,12 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  */
 export const codexRun: RunClient = {
   name: 'codex',
-  program: 'codex',
   capabilities: {
     keepsBudget: false,
     politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
     thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   },
   version: {
-    args: ['--version'],
     read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1],
     measured: ['0.169.0'],
   },
@@ -95,9 +92,8 @@ function isAboutCommands(text: string): boolean {
 }
 
 function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, route, thinking, directory, agentDir } = request;
+  const { prompt, session, route, thinking, policy, directory, agentDir } = request;
   const model = request.model ?? route.model;
-  const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
   const writes = mayWrite(policy) && isWritable(request.permissions);
   const shown = serverTools(policy);
   const server = shown.only?.length === 0 ? null : request.mcp;
@@ -112,12 +108,12 @@ function command(request: TurnRequest): TurnCommand {
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
   ];
   return {
-    program: codexRun.program,
+    program: codexRun.name,
     args: [
       'exec',
       ...['--sandbox', writes ? 'workspace-write' : 'read-only'],
       ...['--color', 'never'],
-      ...sessionArgs(session),
+      ...(session.kind === 'once' ? ['--ephemeral'] : session.kind === 'resume' ? ['resume'] : []),
       '--json',
       '--ignore-user-config',
       '--ignore-rules',
@@ -138,17 +134,6 @@ function command(request: TurnRequest): TurnCommand {
     },
     passedOn: [...PASSED_ON, ...CODEX_PLACES, ...route.passedOn],
   };
-}
-
-function sessionArgs(session: TurnSession): string[] {
-  switch (session.kind) {
-    case 'new':
-      return [];
-    case 'once':
-      return ['--ephemeral'];
-    case 'resume':
-      return ['resume'];
-  }
 }
 
 /** Nothing is said of where the client works, and what it may do there. */

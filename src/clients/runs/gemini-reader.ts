@@ -2,7 +2,6 @@ import { type Json, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { readAmount } from '../answer.ts';
 import {
-  concludeProgress,
   cutWord,
   joinText,
   mainModel,
@@ -49,19 +48,15 @@ const INITIAL: State = { ...NO_PROGRESS, isSaying: false, stopped: null };
 
 /** Reads a turn's output. */
 export function geminiReader(start: ReaderStart): TurnReader {
-  return turnReader<State>({
-    initial: INITIAL,
-    step: (state, line) => step(start, state, line),
-    conclude: (state, exit, stderr) => {
-      const problem = state.problem ?? complaintOf(stderr);
-      const isModelRefused =
-        state.isModelRefused || (state.verdict === 'error' && isAboutModel(problem ?? ''));
-      // What the client writes there at every start is no complaint.
-      const ended = { exit, stderr: '', session: start.session };
-      const text = start.session.kind === 'once' ? withoutJoiners(state.text) : state.text;
-      return concludeProgress({ ...state, text, problem, isModelRefused }, ended);
-    },
-  });
+  return turnReader(start, { initial: INITIAL, step, atEnd });
+}
+
+function atEnd(state: State, stderr: string, { session }: ReaderStart) {
+  const problem = state.problem ?? complaintOf(stderr);
+  const isModelRefused = state.isModelRefused || (state.verdict === 'error' && isAboutModel(problem ?? ''));
+  const text = session.kind === 'once' ? withoutJoiners(state.text) : state.text;
+  // What the client writes there at every start is no complaint.
+  return { progress: { ...state, text, problem, isModelRefused }, stderr: '' };
 }
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {

@@ -13,9 +13,8 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { geminiPermissions } from '../permissions/gemini-permissions.ts';
 import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
 import { geminiReader, MESSAGE_COMMAND, withJoiners } from './gemini-reader.ts';
-import { MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { type ServerTools, serverTools } from './server-tools.ts';
+import { MCP_SERVER_NAME, type OwnTool, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
+import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
@@ -33,14 +32,12 @@ import { type ServerTools, serverTools } from './server-tools.ts';
  */
 export const geminiRun: RunClient = {
   name: 'gemini',
-  program: 'gemini',
   capabilities: {
     keepsBudget: false,
     politeSignal: 'SIGTERM',
     thinking: ['low', 'medium', 'high'],
   },
   version: {
-    args: ['--version'],
     read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
     measured: ['0.61.0'],
   },
@@ -88,20 +85,19 @@ const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
 const INSTRUCTIONS_FILE = '.gemini/system.md';
 
 function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, route, directory } = request;
+  const { prompt, session, policy, route, directory } = request;
   if (session.kind === 'once') return question(request, session.instructions);
-  const policy = request.tools === 'none' ? { deny: ['*'], allow: null } : request.policy;
   const shown = serverTools(policy);
   const server = shown.only?.length === 0 ? null : request.mcp;
   const tools = offeredTools(policy, TOOLS);
   return {
-    program: geminiRun.program,
+    program: geminiRun.name,
     args: [
       ...FLAGS,
       // Without trust no server is started. It comes once the settings have been read, which leaves the project's out.
       ...(server === null ? [] : ['--skip-trust']),
       ...['--allowed-mcp-server-names', server === null ? 'none' : MCP_SERVER_NAME],
-      ...sessionArgs(session),
+      session.kind === 'new' ? `--session-id=${session.id}` : `--resume=${session.id}`,
       ...modelArgs(request),
     ],
     stdin: `/${MESSAGE_COMMAND}\n${prompt}`,
@@ -130,7 +126,7 @@ function command(request: TurnRequest): TurnCommand {
 function question(request: TurnRequest, instructions: string): TurnCommand {
   const { prompt, route, directory } = request;
   return {
-    program: geminiRun.program,
+    program: geminiRun.name,
     args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
     // A slash in the very first place would be a command of the user's own.
     stdin: `\n${withJoiners(prompt)}`,
@@ -152,15 +148,6 @@ function question(request: TurnRequest, instructions: string): TurnCommand {
 function modelArgs({ model, route }: TurnRequest): string[] {
   const chosen = model ?? route.model;
   return chosen === null ? [] : [`--model=${chosen}`];
-}
-
-function sessionArgs(session: Exclude<TurnSession, { kind: 'once' }>): string[] {
-  switch (session.kind) {
-    case 'new':
-      return [`--session-id=${session.id}`];
-    case 'resume':
-      return [`--resume=${session.id}`];
-  }
 }
 
 const SETTINGS = {

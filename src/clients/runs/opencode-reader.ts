@@ -3,12 +3,10 @@ import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { readAmount, sum } from '../answer.ts';
 import {
   addUsage,
-  concludeProgress,
   cutWord,
   joinText,
   NO_PROGRESS,
   type Progress,
-  type ReaderRules,
   type Step,
   textLengthMax,
   turnReader,
@@ -31,33 +29,27 @@ const INITIAL: State = { ...NO_PROGRESS, messageId: null, stepId: null, referenc
 
 /** Reads a turn's output. */
 export function opencodeReader(start: ReaderStart): TurnReader {
-  const rules: ReaderRules<State> = {
-    initial: INITIAL,
-    step: (state, line) => {
-      const known = sessionStep(state, line);
-      const next = step(start, known.state, line);
-      return { state: next.state, events: [...known.events, ...next.events] };
-    },
-    conclude: (state, exit, stderr) => {
-      const logged = loggedError(state.reference, stderr);
-      const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');
-      const model = state.stepId === null ? null : (loggedModel(stderr) ?? state.usage.model);
-      const usage = { ...state.usage, model };
-      const said = { ...state, usage, problem: logged ?? state.problem, isModelRefused };
-      return concludeProgress(said, { exit, stderr: withoutLog(stderr), session: start.session });
-    },
-  };
-  return turnReader(rules);
+  return turnReader(start, { initial: INITIAL, step, atEnd });
+}
+
+function atEnd(state: State, stderr: string) {
+  const logged = loggedError(state.reference, stderr);
+  const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');
+  const model = state.stepId === null ? null : (loggedModel(stderr) ?? state.usage.model);
+  const usage = { ...state.usage, model };
+  const progress = { ...state, usage, problem: logged ?? state.problem, isModelRefused };
+  return { progress, stderr: withoutLog(stderr) };
 }
 
 /** Each line names its session; the first of all is the turn's. */
-function sessionStep(state: State, line: Json): Step<State> {
+function step(start: ReaderStart, state: State, line: Json): Step<State> {
   const id = cutWord(readString(line, 'sessionID') ?? '');
-  if (id === '' || state.sessionId !== null) return { state, events: [] };
-  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
+  if (id === '' || state.sessionId !== null) return stepIn(start, state, line);
+  const next = stepIn(start, { ...state, sessionId: id }, line);
+  return { ...next, events: [{ kind: 'session', id, model: null }, ...next.events] };
 }
 
-function step(start: ReaderStart, state: State, line: Json): Step<State> {
+function stepIn(start: ReaderStart, state: State, line: Json): Step<State> {
   const part = readRecord(line, 'part');
   switch (line.type) {
     case 'step_start':

@@ -7,15 +7,13 @@ import {
   parseRules,
   pathRules,
 } from '../../core/runs/permissions.ts';
-import type { Thinking } from '../../core/runs/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../core/runs/tool-policy.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { opencodePermissions } from '../permissions/opencode-permissions.ts';
 import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools } from './own-tools.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
-import { serverTools } from './server-tools.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
+import type { RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.
@@ -34,14 +32,12 @@ import { serverTools } from './server-tools.ts';
  */
 export const opencodeRun: RunClient = {
   name: 'opencode',
-  program: 'opencode',
   capabilities: {
     keepsBudget: false,
     politeSignal: 'SIGTERM',
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
   version: {
-    args: ['--version'],
     read: (stdout) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
     measured: ['1.18.33'],
   },
@@ -85,17 +81,18 @@ function command(request: TurnRequest): TurnCommand {
   const { session, route, thinking, directory, agentDir } = request;
   const model = request.model ?? route.model;
   return {
-    program: opencodeRun.program,
+    program: opencodeRun.name,
     args: [
       'run',
       ...['--format', 'json', '--thinking'],
       '--pure', // Without plugins.
-      ...sessionArgs(session),
+      ...(session.kind === 'resume' ? [`--session=${session.id}`] : []),
       ...['--agent', AGENT],
       ...['--title', TITLE], // Otherwise the model is asked for one.
       ...['--print-logs', '--log-level', 'INFO'], // Which model answers stands nowhere else.
       ...(model === null ? [] : [`--model=${model}`]),
-      ...variantArgs(thinking),
+      // A model's variants are its provider's; one that it does not have changes nothing.
+      ...(thinking === null ? [] : [`--variant=${thinking === 'off' ? 'none' : thinking}`]),
     ],
     stdin: request.prompt,
     files: files(request),
@@ -120,27 +117,9 @@ function databaseIn(directory: string): string {
   return `${directory}/${SESSIONS_DIRECTORY}/opencode.db`;
 }
 
-function sessionArgs(session: TurnSession): string[] {
-  switch (session.kind) {
-    case 'new':
-    case 'once':
-      return [];
-    case 'resume':
-      return [`--session=${session.id}`];
-  }
-}
-
-/** A model's variants are its provider's; one that it does not have changes nothing. */
-function variantArgs(thinking: Thinking | null): string[] {
-  return thinking === null ? [] : [`--variant=${thinking === 'off' ? 'none' : thinking}`];
-}
-
-const NO_TOOL: ToolPolicy = { deny: ['*'], allow: null };
-
 /** What is stronger than every other configuration. */
-function configuration({ policy, permissions, tools, mcp, route, session }: TurnRequest): object {
-  const permission =
-    tools === 'none' ? toolRules(NO_TOOL, permissions, false) : toolRules(policy, permissions, mcp !== null);
+function configuration({ policy, permissions, mcp, route, session }: TurnRequest): object {
+  const permission = toolRules(policy, permissions, mcp !== null);
   const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
   return {
     ...route.settings,
@@ -179,15 +158,12 @@ const OUTSIDE = { ...EVERY_CALL, '*/opencode/tool-output/*': 'allow' };
 
 const READING = ['glob', 'grep', 'list', 'read'];
 
-/** By the client's own rules for the tool; those of other clients are gaps. */
-function keptFromReading(name: string, { deny }: Permissions): string[] {
-  return parseRules(deny).flatMap(({ tool, calls }) => (tool === name ? [calls ?? '?*'] : []));
-}
-
 function keptBack(name: string, permissions: Permissions): [string, unknown][] {
   if (name === 'bash') return [[name, commandPatterns(permissions)]];
   if (READING.includes(name)) {
-    const kept = keptFromReading(name, permissions);
+    // By the client's own rules for the tool; those of other clients are gaps.
+    const rules = parseRules(permissions.deny).filter(({ tool }) => tool === name);
+    const kept = rules.map(({ calls }) => calls ?? '?*');
     return kept.length === 0 ? [] : [[name, { '*': 'allow', ...all(kept, 'deny') }]];
   }
   if (name === 'edit') return mayUse('edit', permissions) ? [] : [[name, EVERY_CALL]];
@@ -236,9 +212,11 @@ function canEdit(policy: ToolPolicy): boolean {
  * server stands in a file, not in the environment that the child's commands see. Those commands get back the
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
-function files({ policy, tools, mcp }: TurnRequest): TurnCommand['files'] {
-  const hasServer = mcp !== null && tools !== 'none' && serverTools(policy).only?.length !== 0;
-  const servers = hasServer ? { [MCP_SERVER_NAME]: local(mcp) } : {};
+function files({ policy, mcp }: TurnRequest): TurnCommand['files'] {
+  const hasServer = mcp !== null && serverTools(policy).only?.length !== 0;
+  const command = hasServer ? [mcp.command, ...mcp.args] : [];
+  const server = { type: 'local', command, environment: mcp?.env, enabled: true };
+  const servers = hasServer ? { [MCP_SERVER_NAME]: server } : {};
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
@@ -257,10 +235,6 @@ const GIT_CONFIGURATION = [
   '[include]',
   '\tpath = ~/.config/git/config\n',
 ].join('\n');
-
-function local({ command, args, env }: McpServer): object {
-  return { type: 'local', command: [command, ...args], environment: env, enabled: true };
-}
 
 const ENV: TurnCommand['env'] = {
   OPENCODE_DISABLE_PROJECT_CONFIG: '1',

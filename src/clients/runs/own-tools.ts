@@ -2,6 +2,9 @@ import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../.
 
 /** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */
 export const MCP_SERVER_NAME = 'self-generation';
+const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
+/** A tool that nobody has named: what means this one means all. */
+const ANY_TOOL = `${PREFIX}\0`;
 
 /** A client's own tool, by its name there and by that of a policy. */
 export type OwnTool = { readonly name: string; readonly policyName: ToolName };
@@ -21,6 +24,34 @@ export function offeredTools(policy: ToolPolicy, tools: readonly OwnTool[]): str
 
 /** The tools of our server that the policy names one by one as denied; `*` may be in them. */
 export function deniedServerTools(policy: ToolPolicy): string[] {
-  const prefix = `mcp__${MCP_SERVER_NAME}__`;
-  return expandNames(policy.deny).filter((name) => name.startsWith(prefix));
+  return expandNames(policy.deny).filter((name) => name.startsWith(PREFIX));
+}
+
+/** Which tools of our own server a child is let to see, by their names there. */
+export type ServerTools = {
+  /** Null: all that are not denied. */
+  readonly only: readonly string[] | null;
+  readonly except: readonly string[];
+};
+
+const NONE: ServerTools = { only: [], except: [] };
+
+/** For a client that takes names. One that is denied some of the tools by a pattern, which it cannot be told, sees none. */
+export function serverTools({ deny, allow }: ToolPolicy): ServerTools {
+  if (expandNames(deny).some(mayMeanOurs)) return NONE;
+  if (!isToolAllowed({ deny, allow: null }, ANY_TOOL)) return NONE;
+  const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
+  return { only: isOpen ? null : named(allow), except: named(deny) };
+}
+
+function named(names: readonly string[]): string[] {
+  const ours = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
+  return ours.map((name) => name.slice(PREFIX.length));
+}
+
+function mayMeanOurs(pattern: string): boolean {
+  const at = pattern.indexOf('*');
+  if (at < 0) return false;
+  const start = pattern.slice(0, at);
+  return PREFIX.startsWith(start) || start.startsWith(PREFIX);
 }

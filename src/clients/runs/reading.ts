@@ -46,26 +46,30 @@ export function unknownLine<S>(state: S, type: string): Step<S> {
 }
 
 /** A reader of one client: pure steps from one state to the next. `S` has to be of bounded size. */
-export type ReaderRules<S> = {
+type ReaderRules<S> = {
   readonly initial: S;
   /** Takes one line that is a JSON object. Must not throw, whatever is in it. */
-  readonly step: (state: S, line: Json) => Step<S>;
-  readonly conclude: (state: S, exit: Exit | null, stderr: string) => Conclusion;
+  readonly step: (start: ReaderStart, state: S, line: Json) => Step<S>;
+  /** What is known at the end, and what of the standard error is meant for a person. Without it: the state, and all. */
+  readonly atEnd?: (state: S, stderr: string, start: ReaderStart) => Last;
 };
 
+type Last = { readonly progress: Progress; readonly stderr: string };
+
 /** A reader by these rules. Each line is parsed once. */
-export function turnReader<S>(rules: ReaderRules<S>): TurnReader {
+export function turnReader<S extends Progress>(start: ReaderStart, rules: ReaderRules<S>): TurnReader {
   let state = rules.initial;
   return {
     read: (line) => {
       if (line.charCodeAt(0) !== 0x7b) return [];
       const record = parseJson(line);
       if (!isRecord(record)) return [];
-      const step = rules.step(state, record);
+      const step = rules.step(start, state, record);
       state = step.state;
       return step.events;
     },
-    conclude: (exit, stderr) => rules.conclude(state, exit, stderr),
+    conclude: (exit, stderr) =>
+      conclude(rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr }, exit, start.session),
   };
 }
 
@@ -118,16 +122,12 @@ export function wordIn(record: Json, key: string): string {
   return cutWord(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'));
 }
 
-/** What there is to conclude besides `Progress`. */
-export type Ended = {
-  readonly exit: Exit | null;
-  readonly stderr: string;
-  /** The session that was asked for; see `sessionProblem`. */
-  readonly session: ReaderStart['session'];
-};
-
 /** The conclusion that holds for every client: success only with its own word, a good exit, the session, and a text. */
-export function concludeProgress(progress: Progress, { exit, stderr, session }: Ended): Conclusion {
+function conclude(
+  { progress, stderr }: Last,
+  exit: Exit | null,
+  session: ReaderStart['session'],
+): Conclusion {
   const { text, usage, sessionId, verdict } = progress;
   const rest = { text: text === null || text.trim() === '' ? null : text, usage, sessionId };
   const failed = (outcome: 'error' | 'unknown', ...words: (string | undefined)[]): Conclusion => {

@@ -12,13 +12,11 @@ import type { ClientUser, Route, Routed } from '../routes/route.ts';
  * and lines come in from outside. What a client cannot switch off stands in its own file.
  */
 export type RunClient = {
+  /** Also that of its program. */
   readonly name: ClientName;
-  /** The name under which the client is found on the PATH. */
-  readonly program: string;
   readonly capabilities: Capabilities;
-  /** The arguments that print the version, and how it is read. */
   readonly version: {
-    readonly args: readonly string[];
+    /** What it prints when it is asked for it. */
     readonly read: (stdout: string) => string | undefined;
     /** Releases that this adapter was measured with; others work with a warning. */
     readonly measured: readonly string[];
@@ -63,11 +61,10 @@ export type TurnRequest = {
   readonly model: string | null;
   readonly route: Route;
   readonly thinking: Thinking | null;
+  /** `NO_TOOLS` for a question and the announce step, which only put into words. */
   readonly policy: ToolPolicy;
   /** Which calls of those tools are let through. */
   readonly permissions: Permissions;
-  /** `none`: a question and the announce step, which only put into words. */
-  readonly tools: 'policy' | 'none';
   readonly budgetUsd: number | null;
   /** The child's working directory. */
   readonly cwd: string;

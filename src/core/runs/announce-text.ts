@@ -3,26 +3,20 @@ import { redactSecrets } from '../redact.ts';
 import { cleanText, cutText, oneLine } from '../text.ts';
 import { ANNOUNCE_SKIP } from './announce-prompt.ts';
 import type { Announcement, AnnounceStatus, NewAnnouncement } from './announcement.ts';
-import { priced } from './price.ts';
 import type { Run } from './run.ts';
-import type { ModelPrice } from './settings.ts';
 import { plain, statsLine } from './stats-line.ts';
 import type { Ending, Outcome, Turn } from './turn.ts';
 
 /** What a requester is told of a turn that has ended: the seed's template, byte for byte. */
 
-const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
+/** The word of the template for how a turn ended. It comes from nothing else. */
+export const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
   success: 'success',
   error: 'error',
   timeout: 'timeout',
   stopped: 'error',
   lost: 'unknown',
 };
-
-/** The word of the template for how a turn ended. It comes from nothing else. */
-export function statusWord(outcome: Outcome): AnnounceStatus {
-  return STATUS_WORDS[outcome];
-}
 
 /** The parts of the template; all of them clean, without secrets, of bounded length. */
 export type AnnouncementWords = Pick<NewAnnouncement, 'status' | 'result' | 'notes' | 'stats'>;
@@ -32,11 +26,8 @@ export type EndedTurn = {
   readonly run: Run;
   readonly turn: Turn;
   readonly ending: Ending;
-  readonly prices: readonly ModelPrice[];
   /** The file with all that the client said. */
   readonly transcript: string;
-  /** Null: the client was never started. */
-  readonly startedAtMs: number | null;
 };
 
 const NOT_AVAILABLE = '(not available)';
@@ -50,14 +41,14 @@ const NOTES_MAX = 20;
 
 /** The announcement as it is without an announce step: with the last message of the client. */
 export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
-  const { run, ending, prices, transcript, startedAtMs } = ended;
+  const { run, turn, ending, transcript } = ended;
   const { sessionId, childKey: sessionKey } = run;
-  const usage = priced(ending.usage, prices);
+  const { startedAtMs } = turn;
   const runtimeMs = startedAtMs === null ? null : ending.endedAtMs - startedAtMs;
   return {
-    status: statusWord(ending.outcome),
+    status: STATUS_WORDS[ending.outcome],
     ...words(ended, parseLastMessage(ending.result ?? '')),
-    stats: statsLine({ runtimeMs, usage, sessionKey, sessionId, transcript }),
+    stats: statsLine({ runtimeMs, usage: ending.usage, sessionKey, sessionId, transcript }),
   };
 }
 

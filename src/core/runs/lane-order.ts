@@ -22,64 +22,32 @@ export type Lane = {
   readonly lastStarts: ReadonlyMap<string, number>;
 };
 
-/** What waits of one requester. What may not start now may not in all of this choice: slots are only taken. */
-type Queue = { readonly requester: string; readonly turns: readonly LaneTurn[]; next: number };
-
 /** Which turns start now, in this order. */
 export function chooseTurns({ queued, busy, lastStarts }: Lane, { maxConcurrent }: LaneLimits): LaneTurn[] {
-  const runs = new Set(busy.map(({ runId }) => runId));
-  const starts = new Map(lastStarts);
-  let start = Math.max(0, ...starts.values());
-  const queues = queuesOf(queued);
-  const chosen: LaneTurn[] = [];
-  while (busy.length + chosen.length < maxConcurrent) {
-    const turn = takeNext(queues, starts, runs);
-    if (turn === undefined) break;
-    chosen.push(turn);
-    runs.add(turn.runId);
-    start += 1;
-    starts.set(turn.requester, start);
-  }
-  return chosen;
+  const atWork = new Set(busy.map(({ runId }) => runId));
+  const free = queued.filter(({ runId }) => !atWork.has(runId));
+  return startOrder({ queued: free, lastStarts }).slice(0, Math.max(0, maxConcurrent - busy.length));
 }
 
-/** The order in which all that waits would start if nothing else came: the place in the queue. */
-export function startOrder(lane: Lane): LaneTurn[] {
-  return chooseTurns({ ...lane, busy: [] }, { maxConcurrent: Number.POSITIVE_INFINITY });
-}
-
-function takeNext(
-  queues: readonly Queue[],
-  starts: ReadonlyMap<string, number>,
-  runs: ReadonlySet<string>,
-): LaneTurn | undefined {
-  let best: { readonly queue: Queue; readonly turn: LaneTurn; readonly start: number } | undefined;
-  for (const queue of queues) {
-    const turn = headOf(queue, runs);
-    if (turn === undefined) continue;
-    const start = starts.get(queue.requester) ?? 0;
-    const isEarlier = best !== undefined && start === best.start && turn.position < best.turn.position;
-    if (best === undefined || start < best.start || isEarlier) best = { queue, turn, start };
-  }
-  if (best === undefined) return undefined;
-  best.queue.next += 1;
-  return best.turn;
-}
-
-function headOf(queue: Queue, runs: ReadonlySet<string>): LaneTurn | undefined {
-  for (; queue.next < queue.turns.length; queue.next++) {
-    const turn = queue.turns[queue.next];
-    if (turn !== undefined && !runs.has(turn.runId)) return turn;
-  }
-  return undefined;
-}
-
-function queuesOf(queued: readonly LaneTurn[]): Queue[] {
+/** The order in which all that waits would start, of each run the first, if nothing else came: the place in the queue. */
+export function startOrder({ queued, lastStarts }: Omit<Lane, 'busy'>): LaneTurn[] {
+  const runs = new Set<string>();
   const queues = new Map<string, LaneTurn[]>();
   for (const turn of queued) {
-    const turns = queues.get(turn.requester);
-    if (turns === undefined) queues.set(turn.requester, [turn]);
-    else turns.push(turn);
+    if (runs.has(turn.runId)) continue;
+    runs.add(turn.runId);
+    const queue = queues.get(turn.requester) ?? [];
+    queue.push(turn);
+    queues.set(turn.requester, queue);
   }
-  return [...queues].map(([requester, turns]) => ({ requester, turns, next: 0 }));
+  // Whoever has started one is behind all others, so that they take turns from then on.
+  const lastStart = ([one]: readonly LaneTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
+  const position = ([one]: readonly LaneTurn[]) => one?.position ?? 0;
+  const takingTurns = [...queues.values()].sort(
+    (one, other) => lastStart(one) - lastStart(other) || position(one) - position(other),
+  );
+  const rounds = Math.max(0, ...takingTurns.map(({ length }) => length));
+  return Array.from({ length: rounds }, (_none, round) =>
+    takingTurns.flatMap((queue) => queue[round] ?? []),
+  ).flat();
 }

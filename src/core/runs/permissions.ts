@@ -65,15 +65,8 @@ export function mayUse(tool: ToolName | typeof NETWORK, permissions: Permissions
   return parseRules(permissions.allow).some((rule) => rule.calls === null && covers(rule.tool, name));
 }
 
-/** How commands are judged: by the last rule that fits, or as all others. */
-export type CommandRules = {
-  readonly others: boolean;
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
-};
-
-/** For clients that have rules of their own for commands. */
-export function commandRules(permissions: Permissions): CommandRules {
+/** How commands are judged by clients that have rules of their own for them: by the last one that fits, or as all others. */
+export function commandRules(permissions: Permissions) {
   const about = (texts: readonly string[]) =>
     parseRules(texts).filter(({ tool, calls }) => calls !== null && covers(tool, 'exec'));
   const calls = (texts: readonly string[]) => about(texts).map((rule) => rule.calls as string);
@@ -161,7 +154,7 @@ function grantOf(text: string): string {
 export function grantProblem(text: string): string | undefined {
   const rule = parseRule(grantOf(text));
   if (grantOf(text) === 'all' || rule?.tool === NETWORK) return undefined;
-  const isKnown = rule !== undefined && policyName(rule.tool) === rule.tool && isKnownTool(rule.tool);
+  const isKnown = rule !== undefined && policyName(rule.tool) === rule.tool && KNOWN.includes(rule.tool);
   return isKnown
     ? undefined
     : `"${inAscii(text)}" is no permission: it may be edit, all, or rules like "${EXAMPLE}"`;
@@ -169,10 +162,6 @@ export function grantProblem(text: string): string | undefined {
 
 const EXAMPLE = 'exec(npm test:*)';
 const KNOWN: readonly string[] = ['read', 'edit', 'exec', 'web_search', 'web_fetch', 'todo'];
-
-function isKnownTool(tool: string): boolean {
-  return KNOWN.includes(tool);
-}
 
 /** The grants in a list with commas, which may stand in brackets too. Every other letter stays, so that none is lost. */
 export function splitGrants(text: string): string[] {

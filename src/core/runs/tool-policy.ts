@@ -10,30 +10,31 @@ export type ToolPolicy = {
   readonly allow: readonly string[] | null;
 };
 
+const OF_SESSIONS = [
+  ...['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn', 'agents_list', 'subagents'],
+] as const;
+
 /** What the clients' own tools are called here, and the tools of our MCP server. Other names are tools of MCP servers. */
 export const TOOL_NAMES = [
   ...['read', 'write', 'edit', 'apply_patch', 'exec', 'process', 'web_search', 'web_fetch'],
   ...['task', 'todo', 'skill', 'mcp'],
-  ...['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn', 'agents_list', 'subagents'],
+  ...OF_SESSIONS,
 ] as const;
 
 export type ToolName = (typeof TOOL_NAMES)[number];
 
 /** No nested fan-out: neither by our tools (R43) nor by the client's own (R7). */
-export const SUBAGENT_DENY: readonly string[] = [
-  ...['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn', 'agents_list', 'subagents'],
-  'task',
-];
+export const SUBAGENT_DENY: readonly string[] = [...OF_SESSIONS, 'task'];
 
 export const NO_POLICY: ToolPolicy = { deny: [], allow: null };
+/** For who only answers. */
+export const NO_TOOLS: ToolPolicy = { deny: ['*'], allow: null };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'group:fs': ['read', 'write', 'edit', 'apply_patch'],
   'group:runtime': ['exec', 'process'],
   'group:web': ['web_search', 'web_fetch'],
-  'group:sessions': [
-    ...['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn', 'agents_list', 'subagents'],
-  ],
+  'group:sessions': OF_SESSIONS,
 };
 
 /** As the clients call tools, so that who denies one as he knows it is understood in every client. */
@@ -103,11 +104,13 @@ export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
 export function entryProblem(entry: string): string | undefined {
   const word = entry.trim().toLowerCase();
   const isKnown =
-    Object.hasOwn(GROUPS, word) || MCP_TOOL.test(word) || KNOWN.some((name) => matches(word, name));
+    [...Object.keys(GROUPS), ...NOT_HERE].includes(word) ||
+    MCP_TOOL.test(word) ||
+    KNOWN.some((name) => matches(word, name));
   return isKnown ? undefined : `"${inAscii(entry)}" is no tool: it may be ${ENTRIES}`;
 }
 
-const KNOWN: readonly string[] = [...TOOL_NAMES, ...PARTS, ...ALIASES.keys(), ...NOT_HERE];
+const KNOWN: readonly string[] = [...TOOL_NAMES, ...PARTS, ...ALIASES.keys()];
 const MCP_TOOL = /^mcp__[a-z0-9_.*-]+$/;
 const ENTRIES = [
   ...TOOL_NAMES,

@@ -110,8 +110,8 @@ async function runClient(client: RunClient, prompt: string, asking: Asking): Pro
   );
   if (end.kind === 'exited') return readAnswer(client, end);
   return end.kind === 'timed-out'
-    ? `${client.program} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
-    : `${client.program} gave no answer: ${end.reason}`;
+    ? `${client.name} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
+    : `${client.name} gave no answer: ${end.reason}`;
 }
 
 /** A message may have been cut within a secret, of which the rest has no known shape: then its last word goes. */

@@ -1,8 +1,11 @@
 import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../core/runs/settings.ts';
-import type { Row, Sqlite, Value } from '../sqlite.ts';
+import type { Sqlite, Value } from '../sqlite.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './run-rows.ts';
 
 /** What runs have taken, announce steps included, and whether one more may begin. */
+
+const UNITS = ['tokens', 'usd'] as const;
+export type Unit = (typeof UNITS)[number];
 
 export type Spent = {
   readonly tokens: number;
@@ -17,7 +20,7 @@ export type SpentScope =
   | { readonly requester: string }
   | { readonly sinceMs: number };
 
-export const MS_PER_DAY = 86_400_000;
+const MS_PER_DAY = 86_400_000;
 
 const SUMS = `COALESCE(SUM(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0)), 0) AS tokens,
   COALESCE(SUM(cost_usd), 0) AS usd,
@@ -25,18 +28,47 @@ const SUMS = `COALESCE(SUM(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0)), 0)
 
 /** What the turns of a run or a requester have taken, or all that ended since then or has not ended yet. */
 export function spent(scope: SpentScope, db: Sqlite): Spent {
-  const sum = (rows: string, ...values: Value[]) =>
-    readSpent(db.get(`SELECT ${SUMS} FROM ${rows}`, ...values));
+  const sum = (rows: string, ...values: Value[]) => {
+    const row = db.get(`SELECT ${SUMS} FROM ${rows}`, ...values);
+    return { tokens: Number(row?.tokens), usd: Number(row?.usd), unknownUsd: Number(row?.unknown_usd) };
+  };
   if ('runId' in scope) return sum('turns WHERE run_id = ?', scope.runId);
   if ('requester' in scope)
     return sum('runs JOIN turns ON turns.run_id = runs.id WHERE runs.requester = ?', scope.requester);
-  const ended = sum('turns WHERE ended_at >= ?', scope.sinceMs);
-  const active = sum(`turns WHERE ${IS_ACTIVE}`);
-  return {
-    tokens: ended.tokens + active.tokens,
-    usd: ended.usd + active.usd,
-    unknownUsd: ended.unknownUsd + active.unknownUsd,
-  };
+  const [ended, active] = [sum('turns WHERE ended_at >= ?', scope.sinceMs), sum(`turns WHERE ${IS_ACTIVE}`)];
+  const both = (key: keyof Spent) => ended[key] + active[key];
+  return { tokens: both('tokens'), usd: both('usd'), unknownUsd: both('unknownUsd') };
+}
+
+export type BudgetUse = {
+  readonly name: keyof RunSettings['budget'];
+  readonly limit: BudgetLimit;
+  readonly taken: Spent;
+};
+
+/** The limits that are set, with what was taken of each: by a run if one is named, its requester, and all of a day. */
+export function budgetUses(
+  { runId, requester, nowMs }: { runId?: string; requester: string; nowMs: number },
+  budget: RunSettings['budget'],
+  db: Sqlite,
+): BudgetUse[] {
+  const scopes: readonly (readonly [BudgetUse['name'], SpentScope])[] = [
+    ...(runId === undefined ? [] : [['run', { runId }] as const]),
+    ['requester', { requester }],
+    ['day', { sinceMs: nowMs - MS_PER_DAY }],
+  ];
+  return scopes.flatMap(([name, scope]) => {
+    const limit = budget[name];
+    return limit.tokens === null && limit.usd === null ? [] : [{ name, limit, taken: spent(scope, db) }];
+  });
+}
+
+/** Each unit that is limited, with what counts as taken of it. */
+export function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
+  return UNITS.flatMap((unit) => {
+    const max = limit[unit];
+    return max === null ? [] : [{ unit, max, taken: takenOf(unit) }];
+  });
 }
 
 export type BudgetAnswer =
@@ -48,23 +80,15 @@ export type BudgetAnswer =
  * when they end. A cost that nobody knows counts as nothing, since a guess would be no better; the tokens do count.
  */
 export function checkBudget(
-  { requester, nowMs }: { requester: string; nowMs: number },
+  asker: { requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
 ): BudgetAnswer {
   const warnings: string[] = [];
-  const scopes = [
-    { name: 'requester', limit: budget.requester, scope: { requester } },
-    { name: 'day', limit: budget.day, scope: { sinceMs: nowMs - MS_PER_DAY } },
-  ] as const;
-  for (const { name, limit, scope } of scopes) {
-    if (limit.tokens === null && limit.usd === null) continue;
-    const taken = spent(scope, db);
-    const reserved = reservedFor('requester' in scope ? scope.requester : null, budget.run, db);
-    for (const unit of ['tokens', 'usd'] as const) {
-      const max = limit[unit];
-      if (max === null) continue;
-      const used = taken[unit] + reserved[unit];
+  for (const { name, limit, taken } of budgetUses(asker, budget, db)) {
+    const requester = name === 'day' ? null : asker.requester;
+    const reserved = (unit: Unit) => reservedOf(unit, budget.run[unit], requester, db);
+    for (const { unit, max, taken: used } of amountsOf(limit, (unit) => taken[unit] + reserved(unit))) {
       const words = `the budget of the ${name}: ${show(used, unit)} of ${show(max, unit)}`;
       if (used >= max) return { kind: 'refused', words: `This would exceed ${words} are taken or reserved` };
       if (unit === 'usd' && taken.unknownUsd > 0) {
@@ -76,36 +100,16 @@ export function checkBudget(
   return { kind: 'granted', warnings };
 }
 
-function reservedFor(
-  requester: string | null,
-  limit: BudgetLimit,
-  db: Sqlite,
-): Pick<Spent, 'tokens' | 'usd'> {
-  if (limit.tokens === null && limit.usd === null) return { tokens: 0, usd: 0 };
-  const values: Value[] = requester === null ? [] : [requester];
-  const rows = db.all(
-    `SELECT DISTINCT turns.run_id FROM ${ACTIVE_TURNS} ${requester === null ? '' : 'AND runs.requester = ?'}`,
-    ...values,
-  );
-  let tokens = 0;
-  let usd = 0;
-  for (const row of rows) {
-    const taken = spent({ runId: String(row.run_id) }, db);
-    tokens += Math.max(0, (limit.tokens ?? 0) - taken.tokens);
-    usd += Math.max(0, (limit.usd ?? 0) - taken.usd);
-  }
-  return { tokens, usd };
+/** What active runs may still take: of one requester, or of all. */
+function reservedOf(unit: Unit, max: number | null, requester: string | null, db: Sqlite): number {
+  if (max === null) return 0;
+  const rows = db.all(`SELECT DISTINCT turns.run_id, runs.requester FROM ${ACTIVE_TURNS}`);
+  const runs = rows.filter((row) => requester === null || row.requester === requester);
+  const left = runs.map((row) => Math.max(0, max - spent({ runId: String(row.run_id) }, db)[unit]));
+  return left.reduce((sum, one) => sum + one, 0);
 }
 
 /** An amount of a budget in words. */
-export function show(amount: number, unit: 'tokens' | 'usd'): string {
+export function show(amount: number, unit: Unit): string {
   return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
-}
-
-function readSpent(row: Row | undefined): Spent {
-  return {
-    tokens: Number(row?.tokens ?? 0),
-    usd: Number(row?.usd ?? 0),
-    unknownUsd: Number(row?.unknown_usd ?? 0),
-  };
 }

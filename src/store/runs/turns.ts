@@ -223,7 +223,7 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
 function announceUnstarted(turn: Turn, ending: Ending, db: Sqlite): void {
   const row = db.get('SELECT * FROM runs WHERE id = ?', turn.runId);
   if (row === undefined) return;
-  const ended = { run: readRun(row), turn, ending, prices: [], transcript: 'n/a', startedAtMs: null };
+  const ended = { run: readRun(row), turn, ending, transcript: 'n/a' };
   const words = rawAnnouncement(ended);
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
 }

@@ -31,7 +31,7 @@ export type Announcing =
 
 /** What is told of a turn that ends so. `wasWatched`: a client that was only found ended is asked nothing more. */
 export function announcingOf(
-  ended: Omit<EndedTurn, 'prices' | 'transcript' | 'startedAtMs'>,
+  ended: Omit<EndedTurn, 'transcript'>,
   wasWatched: boolean,
   supervision: Supervision,
 ): Announcing {
@@ -109,9 +109,8 @@ function worktreeNotes({ worktree }: Run): string[] {
   return [`its worktree, if anything in it is new: ${worktree.path} (branch ${worktree.branch})`];
 }
 
-function endedTurn(run: Run, turn: Turn, ending: Ending, { world, settings }: Supervision): EndedTurn {
-  const transcript = turnFiles(world.paths, run.id, turn.number).output;
-  return { run, turn, ending, prices: settings.prices, transcript, startedAtMs: turn.startedAtMs };
+function endedTurn(run: Run, turn: Turn, ending: Ending, { world }: Supervision): EndedTurn {
+  return { run, turn, ending, transcript: turnFiles(world.paths, run.id, turn.number).output };
 }
 
 /** How a turn ended, as its row says it. */

@@ -4,10 +4,10 @@ import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
 import type { TurnSession } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
-import { reasonOf } from '../../core/guards.ts';
 import { turnPermissions } from '../../core/runs/permissions.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { TurnFiles } from '../../core/runs/run-files.ts';
+import { NO_TOOLS } from '../../core/runs/tool-policy.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { changeRun, runsIn } from '../../store/runs/runs.ts';
@@ -20,49 +20,34 @@ import { noteEvent, type Supervision } from './supervision.ts';
 import { sharesOf, usdLeft } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 
-export type Launched =
-  | { readonly kind: 'launched'; readonly client: LiveClient; readonly run: Run }
-  /** A stop came before. */
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'failed'; readonly reason: string };
-
-/** Everything from a turn with a slot to its running client. What cannot be had is the reason of a failure. */
+/**
+ * Everything from a turn with a slot to its running client, and the run with the place where it works; undefined when a
+ * stop came before. @throws Error that says what cannot be had, NotOurs
+ */
 export async function launchTurn(
   row: TurnRow,
-  run: Run,
+  accepted: Run,
   files: TurnFiles,
   supervision: Supervision,
-): Promise<Launched> {
-  const { world } = supervision;
-  try {
-    const place = await preparePlace(run, supervision);
-    if (place.kind === 'failed') return place;
-    checkpoint('after-place', world.env);
-    return await start(row, place.run, files, supervision);
-  } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) };
-  }
-}
-
-async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supervision): Promise<Launched> {
+): Promise<{ readonly client: LiveClient; readonly run: Run } | undefined> {
   const { world, settings } = supervision;
   const { turn } = row;
+  const run = await withPlace(accepted, supervision);
+  checkpoint('after-place', world.env);
   const session = sessionOf(turn, run);
-  if (session === undefined)
-    return { kind: 'failed', reason: 'there is no session of the client to go on with' };
+  if (session === undefined) throw new Error('there is no session of the client to go on with');
   const client = runClient(run.client);
   const user = userOf(run, world.env);
   const routed = client.route(user, run.model.resolved);
-  if (routed.kind === 'refused') return { kind: 'failed', reason: routed.reason };
+  if (routed.kind === 'refused') throw new Error(routed.reason);
   const command = client.command({
     prompt: turn.kind === 'task' ? await firstPrompt(run, settings, world) : turn.message,
     session,
     model: run.model.resolved,
     route: routed.route,
     thinking: run.thinking,
-    policy: run.policy,
+    policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    tools: turn.kind === 'announce' ? 'none' : 'policy',
     budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
@@ -75,7 +60,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
   const atMs = world.now().getTime();
   // The last look: whoever wrote a stop before this has prevented the start.
   const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
-  if (marked.stop !== null) return { kind: 'stopped' };
+  if (marked.stop !== null) return undefined;
   checkpoint('after-launch-mark', world.env);
   let started: LiveClient;
   try {
@@ -87,7 +72,7 @@ async function start(row: TurnRow, run: Run, files: TurnFiles, supervision: Supe
   checkpoint('after-start', world.env);
   enterStart(row, run, started, supervision);
   checkpoint('after-process-stored', world.env);
-  return { kind: 'launched', client: started, run };
+  return { client: started, run };
 }
 
 /**
@@ -128,20 +113,16 @@ export function usageBefore(turn: Turn, { db }: Supervision): Usage {
   return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 }
 
-type Place =
-  | { readonly kind: 'ready'; readonly run: Run }
-  | { readonly kind: 'failed'; readonly reason: string };
-
-/** Where the turn works: the run with its working tree, when it is to have one. Never throws for git. */
-async function preparePlace(run: Run, supervision: Supervision): Promise<Place> {
+/** The run with its working tree, when it is to have one. @throws Error with what git says */
+async function withPlace(run: Run, supervision: Supervision): Promise<Run> {
   const { world, db } = supervision;
   const isSharedHere = run.worktree === null && run.worktreeMode === 'auto' && isShared(run, supervision);
   const prepared = await prepareWorktree(run, world.paths, { env: world.env, isShared: isSharedHere });
-  if (prepared.kind === 'failed') return prepared;
-  if (prepared.kind === 'none') return { kind: 'ready', run };
+  if (prepared.kind === 'failed') throw new Error(prepared.reason);
+  if (prepared.kind === 'none') return run;
   const { worktree, cwd } = prepared;
   if (worktree !== run.worktree) changeRun(run.id, { worktree, cwd }, db);
-  return { kind: 'ready', run: { ...run, worktree, cwd } };
+  return { ...run, worktree, cwd };
 }
 
 /** Whether another run is at work in the same directory. */

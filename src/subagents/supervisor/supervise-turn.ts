@@ -2,6 +2,7 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import type { Conclusion, TurnReader } from '../../clients/runs/run-client.ts';
 import { runClient } from '../../clients/runs/run-clients.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { type TurnFiles, turnFiles } from '../../core/runs/run-files.ts';
@@ -30,6 +31,8 @@ export type TurnEnd = {
   readonly run: Run;
   /** Whether somebody looked after the client to its end; a turn that was only found ended starts nothing more. */
   readonly wasWatched: boolean;
+  /** Its model was, and nothing was done. */
+  readonly isModelRefused: boolean;
 };
 
 /** One turn from where it stands to how it ended. What is written down of that end is the caller's. @throws NotOurs */
@@ -39,16 +42,17 @@ export async function superviseTurn(row: TurnRow, before: Turn, supervision: Sup
     const run = runOf(row.turn, supervision);
     const end = await new TurnSupervisor(row, run, supervision).comeToEnd(found);
     found = undefined;
-    if (tries >= TRIES_MAX || !isRetried(end, row, supervision)) return end.end;
+    if (tries >= TRIES_MAX || !isRetried(end, row, supervision)) return end;
   }
 }
 
-type Try = { readonly end: TurnEnd; readonly isModelRefused: boolean };
-
 /** A refused model has done nothing: once, and written down before it is, the client's own is tried. */
-function isRetried({ end, isModelRefused }: Try, row: TurnRow, supervision: Supervision): boolean {
+function isRetried(
+  { run, ending, isModelRefused }: TurnEnd,
+  row: TurnRow,
+  supervision: Supervision,
+): boolean {
   const { db } = supervision;
-  const { run, ending } = end;
   const model = run.model.resolved;
   if (!isModelRefused || model === null || row.refresh().stop !== null) return false;
   const words = `the model "${model}" was refused, so ${run.client} used its own: ${ending.error}`;
@@ -78,18 +82,16 @@ class TurnSupervisor {
   readonly #files: TurnFiles;
   readonly #notes: string[] = [];
   readonly #effects: TurnEffects;
-  #run: Run;
 
   constructor(row: TurnRow, run: Run, supervision: Supervision) {
     this.#row = row;
-    this.#run = run;
     this.#supervision = supervision;
     this.#files = turnFiles(supervision.world.paths, run.id, row.turn.number);
     this.#effects = new TurnEffects(row, run, supervision);
   }
 
   /** The client's end, and ours. `found`: the turn as the supervisor before left it, when it had launched the client. */
-  async comeToEnd(found: Turn | undefined): Promise<Try> {
+  async comeToEnd(found: Turn | undefined): Promise<TurnEnd> {
     const ending = found === undefined ? this.#begin() : this.#goOn(found);
     const end = await ending.finally(() => this.#effects.end());
     // Not when this throws: of a client that still runs, for another supervisor, it would be taken away.
@@ -97,34 +99,38 @@ class TurnSupervisor {
     return end;
   }
 
-  async #begin(): Promise<Try> {
+  async #begin(): Promise<TurnEnd> {
     if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
-    const launched = await launchTurn(this.#row, this.#run, this.#files, this.#supervision);
-    if (launched.kind !== 'launched')
-      return this.#without(launched.kind === 'failed' ? launched.reason : 'stopped before it started');
-    this.#run = launched.run;
-    this.#effects.moveTo(launched.run);
+    let launched: Awaited<ReturnType<typeof launchTurn>>;
+    try {
+      launched = await launchTurn(this.#row, this.#effects.run, this.#files, this.#supervision);
+    } catch (error) {
+      if (error instanceof NotOurs) throw error;
+      return this.#without(reasonOf(error));
+    }
+    if (launched === undefined) return this.#without('stopped before it started');
+    this.#effects.run = launched.run;
     return this.#watch(launched.client);
   }
 
-  async #goOn(before: Turn): Promise<Try> {
+  async #goOn(before: Turn): Promise<TurnEnd> {
     const found = findClient(before, this.#files);
     noteEvent(before, 'taken over', found.kind, this.#supervision);
     checkpoint('after-find', this.#supervision.world.env);
     if (found.kind === 'alive') {
-      enterStart(this.#row, this.#run, found.client, this.#supervision);
+      enterStart(this.#row, this.#effects.run, found.client, this.#supervision);
       return this.#watch(found.client);
     }
     if (found.kind === 'gone') await this.#sweep(null);
     return this.#concludeUnseen(found.kind);
   }
 
-  async #watch(client: LiveClient): Promise<Try> {
+  async #watch(client: LiveClient): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     const { turn } = this.#row;
     const { settings } = this.#supervision;
     const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
-    const limits = { runMs: timeoutOf(turn, this.#run, this.#supervision), idleMs };
+    const limits = { runMs: timeoutOf(turn, this.#effects.run, this.#supervision), idleMs };
     const watch = new TurnWatch({
       ...{ client, reader, output, errors: this.#files.errors, limits, turn },
       effects: this.#effects,
@@ -154,13 +160,18 @@ class TurnSupervisor {
       return change();
     } catch (error) {
       if (error instanceof NotOurs) throw error;
-      logRunFailure(this.#run.id, error, this.#supervision.world.paths, this.#supervision.world.now());
+      logRunFailure(
+        this.#effects.run.id,
+        error,
+        this.#supervision.world.paths,
+        this.#supervision.world.now(),
+      );
       return this.#row.turn.stop ?? own;
     }
   }
 
   /** What can be said of a client whose end nobody saw: what it wrote. */
-  async #concludeUnseen(found: 'gone' | 'other boot'): Promise<Try> {
+  async #concludeUnseen(found: 'gone' | 'other boot'): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     try {
       const take = (line: string) => {
@@ -181,34 +192,29 @@ class TurnSupervisor {
   #conclude(reader: TurnReader, exit: Exit | null): Conclusion {
     const conclusion = reader.conclude(exit, readTail(this.#files.errors, STDERR_BYTES_MAX));
     this.#effects.enterConclusion(conclusion);
-    this.#run = this.#effects.run;
     return conclusion;
   }
 
-  #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): Try {
+  #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): TurnEnd {
     const end = { ...seen, notes: [...this.#notes, ...this.#effects.notes()], endedAtMs: this.#nowMs() };
-    return {
-      end: { ending: endingOf(end, this.#supervision.settings.prices), run: this.#run, wasWatched },
-      isModelRefused: seen.stop === null && seen.conclusion.isModelRefused,
-    };
+    const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
+    const ending = endingOf(end, this.#supervision.settings.prices);
+    return { ending, run: this.#effects.run, wasWatched, isModelRefused };
   }
 
-  #without(error: string): Try {
-    const { turn } = this.#row;
-    const ending = endingWithout(
-      { outcome: 'error', error, stop: turn.stop, endedAtMs: this.#nowMs() },
-      { ...NO_USAGE },
-    );
-    return { end: { ending, run: this.#run, wasWatched: true }, isModelRefused: false };
+  #without(error: string): TurnEnd {
+    const turn = { stop: this.#row.turn.stop, usage: NO_USAGE };
+    const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: this.#nowMs() });
+    return { ending, run: this.#effects.run, wasWatched: true, isModelRefused: false };
   }
 
   #openOutput() {
     const { turn } = this.#row;
-    const session = sessionOf(turn, this.#run) ?? { kind: 'new' as const, id: '' };
-    const reader: TurnReader = runClient(this.#run.client).reader({
+    const session = sessionOf(turn, this.#effects.run) ?? { kind: 'new' as const, id: '' };
+    const reader: TurnReader = runClient(this.#effects.run.client).reader({
       session,
       before: usageBefore(turn, this.#supervision),
-      model: this.#run.model.resolved,
+      model: this.#effects.run.model.resolved,
     });
     closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.
     return { reader, output: new GrowingFile(this.#files.output) };
@@ -216,7 +222,7 @@ class TurnSupervisor {
 
   async #sweep(client: LiveClient | null): Promise<void> {
     const { turn } = this.#row;
-    const { politeSignal } = runClient(this.#run.client).capabilities;
+    const { politeSignal } = runClient(this.#effects.run.client).capabilities;
     const { survivors } = await endClient(client, this.#files, politeSignal);
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;

@@ -8,14 +8,17 @@ import { reword } from '../../store/runs/outbox.ts';
 import { openRunsDb } from '../../store/runs/runs-db.ts';
 import { endTurn } from '../../store/runs/turns.ts';
 import { sqliteErrorCode } from '../../store/sqlite.ts';
+import { becomeLongLived } from '../../sys/process.ts';
 import { identityNow } from '../../sys/process-identity.ts';
-import { advance } from '../advance.ts';
+import { advance, startLookingAfter } from '../advance.ts';
 import { checkpoint } from '../checkpoint.ts';
+import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../deliver.ts';
 import type { RunsWorld } from '../features.ts';
 import { notifyOfResult } from '../notify.ts';
 import { logRunFailure } from '../runs-log.ts';
 import { leaveWorktree } from '../workplace/worktree.ts';
+import { runsWorld, thisProcess } from '../world.ts';
 import { addAnnounceTurn, announcingOf, rewordingOf } from './supervise-announce.ts';
 import { runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { noteEvent, type Supervision } from './supervision.ts';
@@ -25,6 +28,16 @@ import { NotOurs, TurnRow } from './turn-row.ts';
 /** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
+
+/** A supervisor's whole process, called as `supervise RUN TURN`. Never comes back. */
+export async function superviseProcess([, runId = '', turn]: readonly string[]): Promise<never> {
+  becomeLongLived();
+  const world = runsWorld(thisProcess());
+  if (world !== undefined) {
+    await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
+  }
+  process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
+}
 
 /**
  * The whole life of a supervisor: takes one turn of a run, starts its client or takes over one that runs, follows it to
@@ -47,7 +60,8 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
       const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
       if (taken !== undefined) {
         hasTaken = true;
-        await lookAfter(taken.row, taken.before, supervision);
+        const stopLooking = startLookingAfter(world);
+        await lookAfter(taken.row, taken.before, supervision).finally(stopLooking);
       }
     } finally {
       db.close();
@@ -70,11 +84,10 @@ async function lookAfter(row: TurnRow, before: Turn, supervision: Supervision): 
   checkpoint('after-take', world.env);
   if (before.kind === 'announce') {
     // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
-    return announce(
-      row,
-      before.launchedAtMs === null ? leftStep(row, supervision) : await endOf(row, before, supervision),
-      supervision,
-    );
+    const error = 'its supervisor died before the client was asked';
+    const isBegun = before.launchedAtMs !== null;
+    const end = isBegun ? endOf(row, before, supervision) : unwatchedEnd(row, 'lost', error, supervision);
+    return announce(row, await end, supervision);
   }
   const end = await endOf(row, before, supervision);
   const step = await finish(row, end, supervision);
@@ -95,12 +108,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
     logRunFailure(row.turn.runId, error, world.paths, world.now());
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
     const words = `the supervisor failed: ${reasonOf(error)}`;
-    const { stop, usage } = row.turn;
-    const ending = endingWithout(
-      { outcome: 'error', error: words, stop, endedAtMs: world.now().getTime() },
-      usage,
-    );
-    return { ending, run: runOf(row.turn, supervision), wasWatched: false };
+    return unwatchedEnd(row, 'error', words, supervision);
   }
 }
 
@@ -159,12 +167,14 @@ async function announce(row: TurnRow, end: TurnEnd, supervision: Supervision): P
   markInbox(end.run.requester.key, world.paths);
 }
 
-function leftStep(row: TurnRow, supervision: Supervision): TurnEnd {
-  const { stop, usage } = row.turn;
-  const error = 'its supervisor died before the client was asked';
-  const endedAtMs = supervision.world.now().getTime();
-  const ending = endingWithout({ outcome: 'lost', error, stop, endedAtMs }, usage);
-  return { ending, run: runOf(row.turn, supervision), wasWatched: false };
+function unwatchedEnd(
+  { turn }: TurnRow,
+  outcome: 'error' | 'lost',
+  error: string,
+  supervision: Supervision,
+): TurnEnd {
+  const ending = endingWithout(turn, { outcome, error, endedAtMs: supervision.world.now().getTime() });
+  return { ending, run: runOf(turn, supervision), wasWatched: false, isModelRefused: false };
 }
 
 /** An end has to be written, also when that is impossible just now. @throws the last failure */

@@ -19,22 +19,20 @@ export type Supervision = {
 const ACTOR = 'supervisor';
 
 /** Notes what happened to a run. A note that cannot be written is missed by nobody but the log. */
-export function noteEvent(turn: TurnName, type: string, detail: string, supervision: Supervision): void {
-  note(addRunEvent, { turn, type, detail }, supervision);
-}
-
-/** Notes what is said of a turn, once, whichever of its supervisors comes across it. */
-export function noteWarning(turn: TurnName, detail: string, supervision: Supervision): void {
-  note(addRunEventOnce, { turn, type: 'warning', detail }, supervision);
-}
-
-type TurnName = Pick<Turn, 'runId' | 'number'>;
-
-function note(
-  add: typeof addRunEvent,
-  { turn: { runId, number }, type, detail }: { turn: TurnName; type: string; detail: string },
+export function noteEvent(
+  { runId, number }: TurnName,
+  type: string,
+  detail: string,
   { db, world }: Supervision,
+  add: typeof addRunEvent = addRunEvent,
 ): void {
   const event = { runId, turn: number, atMs: world.now().getTime(), actor: ACTOR, type };
   orLogged(runId, world.paths, world.now(), () => add({ ...event, detail: redactSecrets(detail) }, db));
 }
+
+/** Notes what is said of a turn, once, whichever of its supervisors comes across it. */
+export function noteWarning(turn: TurnName, detail: string, supervision: Supervision): void {
+  noteEvent(turn, 'warning', detail, supervision, addRunEventOnce);
+}
+
+type TurnName = Pick<Turn, 'runId' | 'number'>;

@@ -1,39 +1,33 @@
 import type { Run } from '../../core/runs/run.ts';
-import { type BudgetLimit, WARNING_SHARE } from '../../core/runs/settings.ts';
+import { WARNING_SHARE } from '../../core/runs/settings.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
-import { MS_PER_DAY, type SpentScope, show, spent } from '../../store/runs/budget.ts';
+import { amountsOf, type BudgetUse, budgetUses, show, type Unit } from '../../store/runs/budget.ts';
 import type { Supervision } from './supervision.ts';
 
-type Unit = 'tokens' | 'usd';
-
 /** What others have taken of a limit: the turn itself comes on top. */
-export type BudgetShare = {
-  readonly name: 'run' | 'requester' | 'day';
-  readonly limit: BudgetLimit;
+export type BudgetShare = Pick<BudgetUse, 'name' | 'limit'> & {
   readonly others: Readonly<Record<Unit, number>>;
 };
 
 export type BudgetVerdict =
   | { readonly kind: 'within' }
-  | { readonly kind: 'near'; readonly words: string }
-  | { readonly kind: 'exceeded'; readonly words: string };
+  | { readonly kind: 'near' | 'exceeded'; readonly words: string };
 
 /** How the limits stand for a turn that has taken this, as far as it is known. */
 export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): BudgetVerdict {
-  let near: BudgetVerdict = { kind: 'within' };
-  for (const { name, limit, others } of shares) {
-    for (const unit of ['tokens', 'usd'] as const) {
-      const max = limit[unit];
-      if (max === null) continue;
-      const taken = others[unit] + takenBy(usage, unit);
-      const limited = `${show(max, unit)} for the ${name}`;
-      if (taken >= max)
-        return { kind: 'exceeded', words: `budget exceeded: ${show(taken, unit)} of ${limited}` };
-      if (taken >= max * WARNING_SHARE) near = { kind: 'near', words: `near the budget of ${limited}` };
-    }
-  }
-  return near;
+  const amounts = shares.flatMap(({ name, limit, others }) =>
+    amountsOf(limit, (unit) => others[unit] + takenBy(usage, unit)).map(({ unit, max, taken }) => ({
+      ...{ max, taken, shown: show(taken, unit), limited: `${show(max, unit)} for the ${name}` },
+    })),
+  );
+  const over = amounts.find(({ taken, max }) => taken >= max);
+  if (over !== undefined)
+    return { kind: 'exceeded', words: `budget exceeded: ${over.shown} of ${over.limited}` };
+  const near = amounts.findLast(({ taken, max }) => taken >= max * WARNING_SHARE);
+  return near === undefined
+    ? { kind: 'within' }
+    : { kind: 'near', words: `near the budget of ${near.limited}` };
 }
 
 /** What may still be spent in USD; null: there is no such limit. */
@@ -46,17 +40,10 @@ export function usdLeft(shares: readonly BudgetShare[], usage: Usage): number | 
 
 /** The limits that are set, with what all turns but this one have taken. */
 export function sharesOf(run: Run, turn: Turn, { settings, db, world }: Supervision): BudgetShare[] {
-  const scopes: readonly (readonly [BudgetShare['name'], SpentScope])[] = [
-    ['run', { runId: run.id }],
-    ['requester', { requester: run.requester.key }],
-    ['day', { sinceMs: world.now().getTime() - MS_PER_DAY }],
-  ];
-  return scopes.flatMap(([name, scope]) => {
-    const limit = settings.budget[name];
-    if (limit.tokens === null && limit.usd === null) return [];
-    const all = spent(scope, db);
-    const others = (unit: Unit) => Math.max(0, all[unit] - takenBy(turn.usage, unit));
-    return [{ name, limit, others: { tokens: others('tokens'), usd: others('usd') } }];
+  const asker = { runId: run.id, requester: run.requester.key, nowMs: world.now().getTime() };
+  return budgetUses(asker, settings.budget, db).map(({ name, limit, taken }) => {
+    const others = (unit: Unit) => Math.max(0, taken[unit] - takenBy(turn.usage, unit));
+    return { name, limit, others: { tokens: others('tokens'), usd: others('usd') } };
   });
 }
 

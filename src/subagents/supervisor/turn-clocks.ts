@@ -13,23 +13,14 @@ export type ClockTimes = {
 /** The time for which a client has been running, as far as both clocks agree on it. */
 export type RunningTime = { readonly spentMs: number; readonly at: ClockTimes };
 
-/** The running time at this moment, with what had been spent before. */
-export function startTime(at: ClockTimes, spentMs = 0): RunningTime {
-  return { spentMs, at };
-}
-
 /**
  * The running time a moment later. A wall clock that was set forward adds nothing that did not pass, and one that was
  * set back takes nothing away; what a sleeping machine does not count is not counted.
  */
-export function passTime(time: RunningTime, at: ClockTimes): RunningTime {
-  return { spentMs: time.spentMs + agreed(time.at, at), at };
-}
-
-function agreed(before: ClockTimes, now: ClockTimes): number {
-  const steadyMs = Math.max(0, now.steadyMs - before.steadyMs);
-  const wallMs = now.wallMs - before.wallMs;
-  return wallMs < 0 ? steadyMs : Math.min(wallMs, steadyMs);
+export function passTime({ spentMs, at: before }: RunningTime, at: ClockTimes): RunningTime {
+  const steadyMs = Math.max(0, at.steadyMs - before.steadyMs);
+  const wallMs = at.wallMs - before.wallMs;
+  return { spentMs: spentMs + (wallMs < 0 ? steadyMs : Math.min(wallMs, steadyMs)), at };
 }
 
 /** 0: no limit. */

@@ -9,11 +9,10 @@ import { dataVersion } from '../../store/runs/runs-db.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { logRunFailure, orLogged } from '../runs-log.ts';
 import { RefusedCalls } from '../workplace/refused-calls.ts';
-import { newFailureRecorder } from '../workplace/tool-failures.ts';
+import { FailureRecorder } from '../workplace/tool-failures.ts';
 import { noteWarning, type Supervision } from './supervision.ts';
 import { type BudgetShare, judgeBudget, sharesOf } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
-import type { WatchEffects } from './turn-watch.ts';
 
 /** Of what the client warns of in one turn. */
 const WARNINGS_MAX = 10;
@@ -22,12 +21,13 @@ const WARNINGS_MAX = 10;
  * What becomes of what a client says: rows, events, the knowledge of failed tools. A full disk stops none of it. All of
  * it may come again, to a supervisor that goes on with a turn: then what is there already stays as it is.
  */
-export class TurnEffects implements WatchEffects {
+export class TurnEffects {
   readonly #row: TurnRow;
   readonly #supervision: Supervision;
-  readonly #failures: ReturnType<typeof newFailureRecorder>;
+  readonly #failures: FailureRecorder;
   readonly #refused: RefusedCalls;
-  #run: Run;
+  /** With what became known of it. */
+  run: Run;
   #dataVersion: number | undefined;
   #shares: readonly BudgetShare[] | undefined;
   #isNearBudget = false;
@@ -36,20 +36,10 @@ export class TurnEffects implements WatchEffects {
 
   constructor(row: TurnRow, run: Run, supervision: Supervision) {
     this.#row = row;
-    this.#run = run;
+    this.run = run;
     this.#supervision = supervision;
-    this.#failures = newFailureRecorder(run, supervision.world.paths);
+    this.#failures = new FailureRecorder(run, supervision.world.paths);
     this.#refused = new RefusedCalls({ ...run, permissions: turnPermissions(run, row.turn) });
-  }
-
-  /** The run with what became known of it. */
-  get run(): Run {
-    return this.#run;
-  }
-
-  /** The run has another directory now. */
-  moveTo(run: Run): void {
-    this.#run = run;
   }
 
   /** Writes what is still held back. */
@@ -57,29 +47,32 @@ export class TurnEffects implements WatchEffects {
     this.#failures.flush();
   }
 
-  now = (): Date => this.#supervision.world.now();
+  now(): Date {
+    return this.#supervision.world.now();
+  }
 
   /** What has to be said with the result. */
   notes(): string[] {
     return this.#refused.notes(this.#supervision.settings.tools.permitted);
   }
 
-  onEvent = (event: AgentEvent): void => {
+  onEvent(event: AgentEvent): void {
     this.#refused.observe(event);
     if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
     else if (event.kind === 'session') this.#enterSession(event.id, event.model);
     else if (event.kind === 'warning') this.#enterWarning(event.text);
     else if (event.kind === 'result') checkpoint('after-result', this.#supervision.world.env);
-  };
+  }
 
   /** What is known only at the end. */
   enterConclusion({ sessionId, usage }: Conclusion): void {
-    const known = this.#run.sessionId ?? sessionId;
-    if (known !== null) this.#enterSession(known, this.#run.model.observed ?? usage.model);
+    const known = this.run.sessionId ?? sessionId;
+    if (known !== null) this.#enterSession(known, this.run.model.observed ?? usage.model);
   }
 
-  overBudget = (usage: Usage): string | undefined => {
-    this.#shares ??= this.#orLogged(() => sharesOf(this.#run, this.#row.turn, this.#supervision)) ?? [];
+  /** Whether what was used so far ends the turn: in words why, or undefined. */
+  overBudget(usage: Usage): string | undefined {
+    this.#shares ??= this.#orLogged(() => sharesOf(this.run, this.#row.turn, this.#supervision)) ?? [];
     const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
     if (verdict.kind === 'exceeded') return verdict.words;
     if (verdict.kind === 'near' && !this.#isNearBudget) {
@@ -87,9 +80,10 @@ export class TurnEffects implements WatchEffects {
       this.onWarning(verdict.words);
     }
     return undefined;
-  };
+  }
 
-  turnIfChanged = (): Turn | undefined => {
+  /** The turn as it stands in the database, or undefined when nothing has been written there. */
+  turnIfChanged(): Turn | undefined {
     const { db, isShuttingDown } = this.#supervision;
     if (isShuttingDown() && this.#row.turn.stop === null) {
       const stop = {
@@ -103,9 +97,10 @@ export class TurnEffects implements WatchEffects {
     if (version === this.#dataVersion) return undefined;
     this.#dataVersion = version;
     return this.#row.refresh();
-  };
+  }
 
-  store = (said: Usage): boolean => {
+  /** Stores what was used. False: that is impossible just now. */
+  store(said: Usage): boolean {
     const usage = priced(said, this.#supervision.settings.prices);
     let isStored = true;
     this.#row.changeSoon({ usage }, (error) => {
@@ -115,9 +110,11 @@ export class TurnEffects implements WatchEffects {
     this.#shares = undefined; // What others take is looked at again.
     checkpoint('after-progress', this.#supervision.world.env);
     return isStored;
-  };
+  }
 
-  onWarning = (words: string): void => noteWarning(this.#row.turn, words, this.#supervision);
+  onWarning(words: string): void {
+    noteWarning(this.#row.turn, words, this.#supervision);
+  }
 
   #enterWarning(words: string): void {
     if (this.#warnings.has(words) || this.#warnings.size >= WARNINGS_MAX) return;
@@ -127,24 +124,24 @@ export class TurnEffects implements WatchEffects {
 
   /** Of the first turn the session is the run's; later ones go on in it. */
   #enterSession(id: string, model: string | null): void {
-    const sessionId = this.#row.turn.kind === 'task' ? id : this.#run.sessionId;
-    const observed = model ?? this.#run.model.observed;
-    if (sessionId === this.#run.sessionId && observed === this.#run.model.observed) return;
-    this.#run = { ...this.#run, sessionId, model: { ...this.#run.model, observed } };
+    const sessionId = this.#row.turn.kind === 'task' ? id : this.run.sessionId;
+    const observed = model ?? this.run.model.observed;
+    if (sessionId === this.run.sessionId && observed === this.run.model.observed) return;
+    this.run = { ...this.run, sessionId, model: { ...this.run.model, observed } };
     const changes = {
       ...(sessionId === null ? {} : { sessionId }),
       ...(observed === null ? {} : { modelObserved: observed }),
     };
-    this.#orLogged(() => changeRun(this.#run.id, changes, this.#supervision.db));
+    this.#orLogged(() => changeRun(this.run.id, changes, this.#supervision.db));
   }
 
   /** It is tried again each second. */
   #sayUnstored(error: unknown): void {
-    if (!this.#isUnstoredSaid) logRunFailure(this.#run.id, error, this.#supervision.world.paths, this.now());
+    if (!this.#isUnstoredSaid) logRunFailure(this.run.id, error, this.#supervision.world.paths, this.now());
     this.#isUnstoredSaid = true;
   }
 
   #orLogged<T>(work: () => T): T | undefined {
-    return orLogged(this.#run.id, this.#supervision.world.paths, this.now(), work);
+    return orLogged(this.run.id, this.#supervision.world.paths, this.now(), work);
   }
 }

@@ -2,7 +2,7 @@ import type { Conclusion } from '../../clients/runs/run-client.ts';
 import { unreachable } from '../../core/guards.ts';
 import { priced } from '../../core/runs/price.ts';
 import type { ModelPrice } from '../../core/runs/settings.ts';
-import type { Ending, Exit, Outcome, Stop } from '../../core/runs/turn.ts';
+import type { Ending, Exit, Outcome, Stop, Turn } from '../../core/runs/turn.ts';
 
 /** How the end of a client came to be seen. */
 export type ClientEnd = {
@@ -29,15 +29,10 @@ export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending 
   };
 }
 
-type Unconcluded = Pick<Ending, 'outcome' | 'endedAtMs'> & {
-  readonly error: string;
-  readonly stop: Stop | null;
-};
-
 /** A turn that never came to its client, or of which nothing is left. */
 export function endingWithout(
-  { outcome, error, stop, endedAtMs }: Unconcluded,
-  usage: Ending['usage'],
+  { stop, usage }: Pick<Turn, 'stop' | 'usage'>,
+  { outcome, error, endedAtMs }: Pick<Ending, 'outcome' | 'error' | 'endedAtMs'>,
 ): Ending {
   const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
   if (stop === null) return { ...nothing, outcome, error };

@@ -6,21 +6,8 @@ import type { Exit, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
 import type { GrowingFile } from '../../sys/growing-file.ts';
 import { isSameProcess } from '../../sys/process-identity.ts';
-import { judgeTime, passTime, type RunningTime, startTime, type TimeLimits } from './turn-clocks.ts';
-
-/** What is done about what a client says and does. */
-export type WatchEffects = {
-  /** Told of each event, in its order. */
-  readonly onEvent: (event: AgentEvent) => void;
-  /** Whether what was used so far ends the turn: in words why, or undefined. */
-  readonly overBudget: (usage: Usage) => string | undefined;
-  /** The turn as it stands in the database, or undefined when nothing has been written there. */
-  readonly turnIfChanged: () => Turn | undefined;
-  /** Stores what was used. False: that is impossible just now. */
-  readonly store: (usage: Usage) => boolean;
-  readonly onWarning: (words: string) => void;
-  readonly now: () => Date;
-};
+import { judgeTime, passTime, type RunningTime, type TimeLimits } from './turn-clocks.ts';
+import type { TurnEffects } from './turn-effects.ts';
 
 export type Watching = {
   readonly client: LiveClient;
@@ -31,7 +18,7 @@ export type Watching = {
   readonly limits: TimeLimits;
   /** The turn as it is when watching begins. */
   readonly turn: Turn;
-  readonly effects: WatchEffects;
+  readonly effects: TurnEffects;
 };
 
 /** Why watching ended. The client is still there unless it is `gone`. */
@@ -77,7 +64,7 @@ export class TurnWatch {
     const wallMs = watching.effects.now().getTime();
     const spentMs = Math.max(0, wallMs - (turn.startedAtMs ?? wallMs));
     this.#usage = turn.usage;
-    this.#time = startTime({ wallMs, steadyMs: performance.now() }, spentMs);
+    this.#time = { spentMs, at: { wallMs, steadyMs: performance.now() } };
     this.#silentSinceMs = this.#time.at.steadyMs;
     void client.exited?.then((exit) => {
       this.#exit = exit;

@@ -38,23 +38,6 @@ const OPEN_CALLS_MAX = 256;
 /** More of a command, a path or an error is never looked at; see hooks/tool-call.ts. */
 const TEXT_LENGTH_MAX = 16 * 1024;
 
-export type FailureRecorder = {
-  /** Looks at one event of the client. Never throws. */
-  readonly observe: (event: AgentEvent) => void;
-  /** Writes what has been collected; to be called at the end of the turn. Never throws. */
-  readonly flush: () => void;
-};
-
-/** A recorder for one turn of a run. */
-export function newFailureRecorder(run: Run, paths: StatePaths): FailureRecorder {
-  const recorder = new Recorder(run, paths);
-  const guarded = (work: () => void) => orLogged(run.id, paths, new Date(), work);
-  return {
-    observe: (event) => guarded(() => recorder.observe(event)),
-    flush: () => guarded(() => recorder.flush()),
-  };
-}
-
 type OpenCall = { readonly tool: string; readonly input: Json };
 
 /** Calls that have not ended, without what is too long of them, by their ids. */
@@ -83,7 +66,8 @@ type EndedCall = OpenCall & {
   readonly at: Date;
 };
 
-class Recorder {
+/** For one turn of a run. Nothing of it throws. */
+export class FailureRecorder {
   readonly #run: Run;
   readonly #paths: StatePaths;
   readonly #open = new OpenCalls();
@@ -97,7 +81,21 @@ class Recorder {
     this.#paths = paths;
   }
 
+  /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
+    this.#guarded(() => this.#observe(event));
+  }
+
+  /** Writes what has been collected; to be called at the end of the turn. */
+  flush(): void {
+    this.#guarded(() => this.#take(this.#pending.length, this.#exits()));
+  }
+
+  #guarded(work: () => void): void {
+    orLogged(this.#run.id, this.#paths, new Date(), work);
+  }
+
+  #observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
       this.#open.add(event);
     } else if (event.kind === 'tool-result') {
@@ -109,10 +107,6 @@ class Recorder {
       const isLongAgo = Date.now() - this.#writtenMs > WRITE_EVERY_MS;
       if (isLongAgo || this.#pending.length % PENDING_MAX === 0) this.#flushKnown();
     }
-  }
-
-  flush(): void {
-    this.#take(this.#pending.length, this.#exits());
   }
 
   /** What is known by now: a conversation may be a moment behind the stream, and what happened stays in its order. */
@@ -185,38 +179,28 @@ function hookEvents(ended: EndedCall, run: Run, exits: GeminiExits | undefined):
   const id = `${run.id}:${ended.id}:${fingerprint(JSON.stringify(ended.input))}`;
   return hookCalls(run.client, ended).flatMap((call) => {
     const tool = { tool_name: call.tool, tool_input: call.input, tool_use_id: id };
-    return eventOf(endOf(ended, call, exits), common, tool) ?? [];
+    const [name, said] = endOf(ended, call, exits);
+    const told = { ...tool, ...said };
+    return (
+      parseHookEvent({ ...common, ...(name === 'PostToolBatch' ? { tool_calls: [told] } : told) }, name) ?? []
+    );
   });
 }
 
-function eventOf(end: End, common: Json, tool: Json): HookEvent | undefined {
-  switch (end.kind) {
-    case 'succeeded':
-      return parseHookEvent({ ...common, ...tool }, 'PostToolUse');
-    case 'unknown':
-      return parseHookEvent({ ...common, ...tool, tool_response: { interrupted: true } }, 'PostToolUse');
-    case 'failed':
-      return parseHookEvent({ ...common, ...tool, error: end.error }, 'PostToolUseFailure');
-    case 'rejected': {
-      const calls = [{ ...tool, tool_response: end.response }];
-      return parseHookEvent({ ...common, tool_calls: calls }, 'PostToolBatch');
-    }
-  }
-}
-
-/** `unknown`: it returned, which does not mean that it worked. `rejected`: by the client, before it was done. */
-type End =
-  | { readonly kind: 'failed'; readonly error: string }
-  | { readonly kind: 'rejected'; readonly response: string }
-  | { readonly kind: 'succeeded' | 'unknown' };
-
-function endOf({ id, isError, text }: EndedCall, { tool }: HookCall, exits: GeminiExits | undefined): End {
-  if (isError && text.startsWith('<tool_use_error>')) return { kind: 'rejected', response: text };
-  if (isError) return { kind: 'failed', error: errorIn(text, tool) };
-  if (exits === undefined || tool !== 'Bash') return { kind: 'succeeded' };
-  const code = exits(id);
-  if (code === undefined) return { kind: 'unknown' };
-  return code === 0 ? { kind: 'succeeded' } : { kind: 'failed', error: `Exit code ${code}\n${text}`.trim() };
+/** Which hook tells of such an end, and what it is told. */
+function endOf(
+  { id, isError, text }: EndedCall,
+  { tool }: HookCall,
+  exits: GeminiExits | undefined,
+): readonly [HookEvent['name'], Json] {
+  // Rejected by the client, before it was done.
+  if (isError && text.startsWith('<tool_use_error>')) return ['PostToolBatch', { tool_response: text }];
+  if (isError) return ['PostToolUseFailure', { error: errorIn(text, tool) }];
+  const code = exits === undefined || tool !== 'Bash' ? 0 : exits(id);
+  if (code === 0) return ['PostToolUse', {}];
+  // It returned, which does not mean that it worked.
+  if (code === undefined) return ['PostToolUse', { tool_response: { interrupted: true } }];
+  return ['PostToolUseFailure', { error: `Exit code ${code}\n${text}`.trim() }];
 }
 
 /** As the hooks are told it. A failure without a word is one that nobody can recognise again. */

@@ -7,8 +7,9 @@ import {
   type EndedTurn,
   parseAnnounceReply,
   rawAnnouncement,
-  statusWord,
+  STATUS_WORDS,
 } from '../../../src/core/runs/announce-text.ts';
+import { priced } from '../../../src/core/runs/price.ts';
 import type { Ending, Outcome, Turn } from '../../../src/core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../../src/core/runs/usage.ts';
 import { madeEnding, madeRun, madeTurn } from '../../support/made-run.ts';
@@ -28,11 +29,9 @@ type Given = Partial<Omit<EndedTurn, 'ending' | 'turn' | 'run'>> & {
 function ended({ ending, turn, run, ...rest }: Given = {}): EndedTurn {
   return {
     run: madeRun(run),
-    turn: madeTurn(turn),
+    turn: madeTurn({ startedAtMs: STARTED_AT_MS, ...turn }),
     ending: madeEnding(ending),
-    prices: [],
     transcript: TRANSCRIPT,
-    startedAtMs: STARTED_AT_MS,
     ...rest,
   };
 }
@@ -41,8 +40,8 @@ const BARE = { run: { sessionId: null } };
 
 /** Every way in which the parts of the template can be there or not, as a requester sees it. */
 const GOLDEN: Record<string, EndedTurn> = {
-  success: ended({ ending: { result: 'All 12 tests pass.', usage: USAGE }, prices: PRICES }),
-  'success-bare': ended({ ...BARE, startedAtMs: null }),
+  success: ended({ ending: { result: 'All 12 tests pass.', usage: priced(USAGE, PRICES) } }),
+  'success-bare': ended({ ...BARE, turn: { startedAtMs: null } }),
   'success-sections': ended({
     ending: {
       result:
@@ -57,9 +56,8 @@ const GOLDEN: Record<string, EndedTurn> = {
       result: 'I got as far as the second file.',
       notes: ['exit code 1'],
       error: 'the API answered 529',
-      usage: { ...USAGE, inputTokens: 840, outputTokens: 60 },
+      usage: priced({ ...USAGE, inputTokens: 840, outputTokens: 60 }, PRICES),
     },
-    prices: PRICES,
   }),
   'error-bare': ended({
     ...BARE,
@@ -88,7 +86,7 @@ const GOLDEN: Record<string, EndedTurn> = {
       usage: { ...NO_USAGE, inputTokens: 1_234_567, outputTokens: 0 },
     },
   }),
-  'unknown-bare': ended({ ...BARE, ending: { outcome: 'lost' }, startedAtMs: null }),
+  'unknown-bare': ended({ ...BARE, ending: { outcome: 'lost' }, turn: { startedAtMs: null } }),
 };
 
 describe('the template, byte for byte', () => {
@@ -119,9 +117,8 @@ describe('the template, byte for byte', () => {
                 result: reply ? 'Two words.' : null,
                 notes: notes ? ['noticed'] : [],
                 error: error ? 'broken' : null,
-                usage: tokens ? USAGE : NO_USAGE,
+                usage: tokens ? priced(USAGE, price ? PRICES : []) : NO_USAGE,
               },
-              prices: price ? PRICES : [],
             }),
           ),
         );
@@ -141,9 +138,15 @@ describe('the template, byte for byte', () => {
 });
 
 describe('the status', () => {
-  test('statusWord() knows the four words of the template only', () => {
+  test('STATUS_WORDS has the four words of the template only', () => {
     const all: Outcome[] = ['success', 'error', 'timeout', 'stopped', 'lost'];
-    expect(all.map(statusWord)).toEqual(['success', 'error', 'timeout', 'error', 'unknown']);
+    expect(all.map((outcome) => STATUS_WORDS[outcome])).toEqual([
+      'success',
+      'error',
+      'timeout',
+      'error',
+      'unknown',
+    ]);
   });
 
   const claims = ['Status: success', '**Status:** Success', '- status : success.', '* **STATUS**: success\t'];

@@ -41,7 +41,8 @@ test('chooseTurns() starts one turn of a run at a time, and none beside one that
 
 test('startOrder() is the place in the queue, whatever is busy', () => {
   const queued = [turn('a'), turn('a'), turn('b')];
-  const lane = { queued, busy: [turn('a'), turn('c')], lastStarts: new Map([['a', 1]]) };
+  const busy = [turn('a', { runId: queued[0]?.runId ?? '' }), turn('c')];
+  const lane = { queued, busy, lastStarts: new Map([['a', 1]]) };
   expect(startOrder(lane)).toEqual([queued[2], queued[0], queued[1]] as LaneTurn[]);
 });
 

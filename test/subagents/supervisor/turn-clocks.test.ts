@@ -5,7 +5,6 @@ import {
   type ClockTimes,
   judgeTime,
   passTime,
-  startTime,
 } from '../../../src/subagents/supervisor/turn-clocks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,7 +32,7 @@ describe('passTime()', () => {
     fc.assert(
       fc.property(steps, (all) => {
         let at = START;
-        let time = startTime(at);
+        let time = { spentMs: 0, at };
         for (const step of all) {
           at = later(at, step);
           const before = time.spentMs;
@@ -50,7 +49,7 @@ describe('passTime()', () => {
     fc.assert(
       fc.property(steps, (all) => {
         let at = START;
-        let time = startTime(at);
+        let time = { spentMs: 0, at };
         let mayLoseMs = 0;
         for (const step of all) {
           at = later(at, step);
@@ -64,10 +63,13 @@ describe('passTime()', () => {
   });
 
   test('counts all of it when both clocks agree, also when nobody looked for long', () => {
-    const time = passTime(startTime(START), {
-      wallMs: START.wallMs + HOUR_MS,
-      steadyMs: START.steadyMs + HOUR_MS,
-    });
+    const time = passTime(
+      { spentMs: 0, at: START },
+      {
+        wallMs: START.wallMs + HOUR_MS,
+        steadyMs: START.steadyMs + HOUR_MS,
+      },
+    );
     expect(time.spentMs).toBe(HOUR_MS);
   });
 });

@@ -90,13 +90,13 @@ describe('endingOf()', () => {
 
 describe('endingWithout()', () => {
   test('is what it is said to be, unless it was stopped', () => {
-    const what = { outcome: 'error', error: 'no program', stop: null, endedAtMs: 1 } as const;
-    expect(endingWithout(what, NO_USAGE)).toMatchObject({
+    const what = { outcome: 'error', error: 'no program', endedAtMs: 1 } as const;
+    expect(endingWithout({ stop: null, usage: NO_USAGE }, what)).toMatchObject({
       outcome: 'error',
       error: 'no program',
       result: null,
     });
-    const stopped = { ...what, stop: { reason: 'requested', by: 'x', atMs: 1 } } as const;
-    expect(endingWithout(stopped, NO_USAGE)).toMatchObject({ outcome: 'stopped', error: null });
+    const stopped = { stop: { reason: 'requested', by: 'x', atMs: 1 }, usage: NO_USAGE } as const;
+    expect(endingWithout(stopped, what)).toMatchObject({ outcome: 'stopped', error: null });
   });
 });

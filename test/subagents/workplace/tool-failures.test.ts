@@ -7,7 +7,7 @@ import { turnFiles } from '../../../src/core/runs/run-files.ts';
 import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { learnProject } from '../../../src/learn/learn.ts';
 import { writeDatabase } from '../../../src/store/use-database.ts';
-import { type FailureRecorder, newFailureRecorder } from '../../../src/subagents/workplace/tool-failures.ts';
+import { FailureRecorder } from '../../../src/subagents/workplace/tool-failures.ts';
 import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../../support/home.ts';
 import { madeRun } from '../../support/made-run.ts';
 import { SECRETS } from '../../support/made-up.ts';
@@ -25,7 +25,7 @@ function place(client: ClientName, changes: Partial<Run> = {}, config: Record<st
   const requester = { key: 'agent:main:app-1', session: 'session-of-main', client: null, cwd: project };
   const run = madeRun({ client, cwd: project, agentId: 'fixer', requester, ...changes });
   const reader = runClient(client).reader({ session: { kind: 'new', id: 's' }, before: NO_USAGE });
-  const recorder = newFailureRecorder(run, home.paths);
+  const recorder = new FailureRecorder(run, home.paths);
   const say = (...lines: readonly unknown[]) =>
     tell(
       recorder,
@@ -254,7 +254,7 @@ describe('a command of Gemini CLI, whose exit code the stream does not say,', ()
   });
 });
 
-describe('newFailureRecorder()', () => {
+describe('FailureRecorder', () => {
   const failed = CALLS.claude.say({ id: 't1', command: 'npm test', output: ERROR, code: 1 });
 
   test('uses the key of the child when there is no session of the requester', () => {
@@ -268,7 +268,7 @@ describe('newFailureRecorder()', () => {
     using here = place('claude');
     here.say(...failed);
     here.recorder.flush();
-    const other = newFailureRecorder({ ...here.run, id: 'another' }, here.home.paths);
+    const other = new FailureRecorder({ ...here.run, id: 'another' }, here.home.paths);
     tell(other, [
       { kind: 'tool-call', id: 't1', tool: 'Bash', input: { command: 'npm test' } },
       { kind: 'tool-result', id: 't1', tool: null, isError: false, text: 'ok' },
