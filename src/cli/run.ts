@@ -15,6 +15,7 @@ import { errorsCommand } from './errors.ts';
 import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
+import { answerPrompt } from './prompt-command.ts';
 import { statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
@@ -24,6 +25,8 @@ import { cutToWidth } from './visible.ts';
 
 /** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
 const CTRL_C_COLUMNS = 3;
+
+export { answerPrompt };
 
 const EXAMPLES = `
 Examples:
