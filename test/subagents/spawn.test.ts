@@ -182,8 +182,10 @@ describe('spawnRun()', () => {
     await using made = await bench();
     const file = `${made.runs.home.path}/file`;
     writeFileSync(file, '');
-    const error = `cwd is no directory: "${file}"; make it, or start from another one`;
-    expect(made.spawn({ cwd: file })).toEqual({ status: 'error', error });
+    expect(made.spawn({ cwd: file })).toEqual({
+      status: 'error',
+      error: `cwd is no directory: "${file}"; make it, or start from another one`,
+    });
     expect(made.spawn({ client: 'opencode' })).toMatchObject({ status: 'error' });
     expect(existsSync(made.runs.home.paths.runsDatabase)).toBe(false);
   });

@@ -56,6 +56,35 @@ describe('a run that is named', () => {
     });
   }
 
+  for (const [words, error] of [
+    [['--limit', 'x', '--json'], "option '--limit <N>' argument 'x' is invalid"],
+    [['spawn', '--json', '--thinking', 'hard', 'x'], "option '--thinking <T>' argument 'hard' is invalid"],
+    [['info', '--lable', '--json'], "unknown option '--lable'"],
+    [['kill', '3', '--json'], "unknown command 'subagents kill'"],
+    [['list', '--limit', '--json'], "option '--limit <N>' argument '--json' is invalid"],
+  ] as const) {
+    test(`is refused as JSON also when the call is wrong: ${words.join(' ')}`, async () => {
+      using shelf = threeRuns();
+      const { code, stdout, stderr } = await shelf.call(words);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual({ status: 'error', error: expect.stringContaining(error) });
+      const plain = await shelf.call(words.filter((word) => word !== '--json'));
+      expect(plain).toMatchObject({ code: 2, stdout: '' });
+      expect(plain.stderr).toStartWith('error: ');
+    });
+  }
+
+  test('is refused as JSON also when nothing can be looked up', async () => {
+    using shelf = threeRuns();
+    const homeless = await shelf.call(['list', '--json'], { env: {} });
+    expect(homeless).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(homeless.stdout).error).toStartWith('Cannot list the sub-agents: HOME is not set');
+    writeFileSync(shelf.home.paths.runsDatabase, 'no database '.repeat(100));
+    const broken = await shelf.call(['list', '--json']);
+    expect(broken).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(broken.stdout).error).toStartWith('Cannot list the sub-agents: ');
+  });
+
   test('is one of any project for a person who gives its id, as the list of all projects shows it', async () => {
     using shelf = threeRuns();
     const { stdout } = await shelf.call(['list', '--all-projects']);
@@ -91,37 +120,8 @@ describe('a run that is named', () => {
       for (const name of ['info', 'log', 'stop', 'attach', 'diff'])
         expect(await shelf.call([name, 'id:eeee3333'], changes)).toMatchObject({
           code: 3,
-          stderr: expect.stringMatching(startOf('⚠️ Unknown subagent id: id:eeee3333')),
+          stderr: expect.stringContaining('Unknown subagent id: id:eeee3333'),
         });
-  });
-
-  for (const [words, error] of [
-    [['--limit', 'x', '--json'], "option '--limit <N>' argument 'x' is invalid"],
-    [['spawn', '--json', '--thinking', 'hard', 'x'], "option '--thinking <T>' argument 'hard' is invalid"],
-    [['info', '--lable', '--json'], "unknown option '--lable'"],
-    [['kill', '3', '--json'], "unknown command 'subagents kill'"],
-    [['list', '--limit', '--json'], "option '--limit <N>' argument '--json' is invalid"],
-  ] as const) {
-    test(`is refused as JSON also when the call is wrong: ${words.join(' ')}`, async () => {
-      using shelf = threeRuns();
-      const { code, stdout, stderr } = await shelf.call(words);
-      expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
-      expect(JSON.parse(stdout)).toEqual({ status: 'error', error: expect.stringContaining(error) });
-      const plain = await shelf.call(words.filter((word) => word !== '--json'));
-      expect(plain).toMatchObject({ code: 2, stdout: '' });
-      expect(plain.stderr).toStartWith('error: ');
-    });
-  }
-
-  test('is refused as JSON also when nothing can be looked up', async () => {
-    using shelf = threeRuns();
-    const homeless = await shelf.call(['list', '--json'], { env: {} });
-    expect(homeless).toMatchObject({ code: 1, stderr: '' });
-    expect(JSON.parse(homeless.stdout).error).toStartWith('Cannot list the sub-agents: HOME is not set');
-    writeFileSync(shelf.home.paths.runsDatabase, 'no database '.repeat(100));
-    const broken = await shelf.call(['list', '--json']);
-    expect(broken).toMatchObject({ code: 1, stderr: '' });
-    expect(JSON.parse(broken.stdout).error).toStartWith('Cannot list the sub-agents: ');
   });
 
   test('is refused as JSON where that is asked for', async () => {
