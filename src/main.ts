@@ -13,12 +13,14 @@ function requestedHook(calledAs: string, words: readonly string[]): Request | un
   const ownName = hookByName(calledAs.slice(calledAs.lastIndexOf(separator) + 1));
   if (ownName) return { name: ownName.name, isSure: true };
   if (words[0] === 'hook' && words.length <= 2) {
-    const named = words[1] === undefined ? undefined : hookByName(words[1]);
+    const named = hookByName(words[1] ?? '');
     return words[1] === undefined || named ? { name: named?.name, isSure: true } : undefined;
   }
   return words.length === 0 && !process.stdin.isTTY ? { name: undefined, isSure: false } : undefined;
 }
 
+/** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
+const loadCommands = () => import('./cli/run.ts');
 const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
 if (hook) {
@@ -27,6 +29,7 @@ if (hook) {
     failures: () => import('./hooks/error-logger.ts'),
     catchUps: () => import('./learn/import/catch-up.ts'),
     deliveries: () => import('./subagents/deliver-to-hook.ts'),
+    commands: loadCommands,
     waiter: () => import('./subagents/wait-for-result.ts'),
   });
   if (hadInput || hook.isSure) process.exit();
@@ -40,4 +43,4 @@ else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script'
   await (await import('./learn/apply/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
 } else if (isCalled('mcp', 1)) await (await import('./mcp/serve.ts')).serveMcp();
-else process.exitCode = await (await import('./cli/run.ts')).runCli(words);
+else process.exitCode = await (await loadCommands()).runCli(words);

@@ -9,6 +9,7 @@ import {
 } from '../core/config-fields.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import { parseSettings } from '../store/config.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';
 import { readPlainFile } from '../sys/plain-file.ts';
 import {
@@ -25,7 +26,8 @@ import { newTable } from './table.ts';
 
 type Flags = { readonly json?: true };
 type Call = Flags & { readonly words: readonly string[] };
-type ConfigFile = { readonly paths: StatePaths; readonly values: Json };
+/** `isJson`: nothing in it is lost when it is written anew. */
+type ConfigFile = { readonly paths: StatePaths; readonly values: Json; readonly isJson: boolean };
 type Act = (file: ConfigFile, call: Call, context: CliContext) => void;
 
 const EXAMPLES = `
@@ -83,13 +85,18 @@ function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
     fail(context, EXIT_FAILED, `read the settings: ${NO_HOME}`);
     return;
   }
-  const values = parseJson(readText(paths.config) ?? '{}');
+  const text = readText(paths.config) ?? '{}';
+  const values = parseSettings(text);
   if (!isRecord(values)) {
     const advice = 'Correct or remove the file; it was not changed';
-    fail(context, EXIT_FAILED, `read the settings: "${paths.config}" is not a JSON object. ${advice}`);
+    fail(
+      context,
+      EXIT_FAILED,
+      `read the settings: "${paths.config}" is no object of JSON or JSON5. ${advice}`,
+    );
     return;
   }
-  act({ paths, values });
+  act({ paths, values, isJson: isRecord(parseJson(text)) });
 }
 
 /** The file's text, or undefined when there is none. @throws Error naming the file when it cannot be read. */
@@ -137,6 +144,7 @@ function set(file: ConfigFile, call: Call, context: CliContext): void {
     return;
   }
   if (isKeptFromAgent(`set ${key}`, `config set ${key} …`, context)) return;
+  if (!isWritable(file, `set ${key} to ${text}`, context)) return;
   writePath(file.values, key, value);
   save(file);
   print(file.values, key, call, context);
@@ -148,10 +156,18 @@ function unset(file: ConfigFile, call: Call, context: CliContext): void {
   const at = key.lastIndexOf('.');
   const holder = at < 0 ? file.values : readPath(file.values, key.slice(0, at));
   if (isRecord(holder) && Object.hasOwn(holder, key.slice(at + 1))) {
+    if (!isWritable(file, `unset ${key}`, context)) return;
     delete holder[key.slice(at + 1)];
     save(file);
   }
   print(file.values, key, call, context);
+}
+
+/** Whether the file may be written anew; says so when its comments would be lost. */
+function isWritable({ paths, isJson }: ConfigFile, action: string, context: CliContext): boolean {
+  const reason = `"${paths.config}" is JSON5, whose comments would be lost; change it there by hand`;
+  if (!isJson) fail(context, EXIT_FAILED, `${action}: ${reason}`);
+  return isJson;
 }
 
 /** A bad value in the file is its default. */

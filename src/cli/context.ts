@@ -19,6 +19,8 @@ export type CliContext = {
   readonly colour: boolean;
   /** Whether somebody sits at a terminal who can be asked. */
   readonly isInteractive: boolean;
+  /** A person typed it as a prompt of a client, and alone sees the answer: what the client's marks say of an agent does not count. */
+  readonly isPrompt?: true;
   /** Asks a question that is answered with yes or no. */
   readonly confirm: (question: string) => Promise<boolean>;
   /** What shows that an agent runs this and not a person; undefined when nothing does. */

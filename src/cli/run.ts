@@ -15,11 +15,14 @@ import { errorsCommand } from './errors.ts';
 import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
+import { answerPrompt } from './prompt-command.ts';
 import { statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
+
+export { answerPrompt };
 
 const EXAMPLES = `
 Examples:

@@ -8,7 +8,7 @@ import { dismiss, inbox } from './subagents/inbox.ts';
 import { info } from './subagents/info.ts';
 import { type ListFlags, list } from './subagents/list.ts';
 import { log } from './subagents/log.ts';
-import { type JsonFlag, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
+import { complainInJson, type JsonFlag, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
 import { send } from './subagents/send.ts';
 import { retry, spawn } from './subagents/spawn.ts';
 import { stop } from './subagents/stop.ts';
@@ -100,6 +100,7 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
     '[target]',
     'the run, the announceId, or "all"',
   );
+  for (const command of [group, ...group.commands]) complainInJson(command, context);
   return group;
 }
 

@@ -35,6 +35,8 @@ export type Chunks = {
   readonly catchUps?: () => Promise<CatchUps>;
   /** Background runs: what they have to tell. Not under Node, where all of a hook is one file and it is too much for one. */
   readonly deliveries?: () => Promise<Deliveries>;
+  /** The commands that a person types as a prompt. Not under Node, for the same reason. */
+  readonly commands?: () => Promise<Commands>;
   /** Waiting for what background runs have to tell, in the process of the hook that does nothing else. */
   readonly waiter?: () => Promise<Waiter>;
 };
@@ -104,6 +106,12 @@ export type HookNews = { readonly text: string; readonly settle: (isSaid: boolea
 export type Deliveries = {
   /** What the session is told now, in at most so many UTF-16 units. */
   deliverToHook(errand: Errand, lengthMax: number, run: HookRun): HookNews | undefined;
+};
+
+/** What cli/prompt-command.ts offers. */
+export type Commands = {
+  /** What there is to say to this prompt; undefined when it is no command of ours. */
+  answerPrompt(prompt: string, run: HookRun): Promise<string | undefined>;
 };
 
 /** What wait-for-result.ts offers. */

@@ -1,4 +1,4 @@
-import { pathExists, readTextFile } from '#runtime';
+import { pathExists, readTextFile, writeStdout } from '#runtime';
 import { getProjectPath } from '../core/project.ts';
 import type { Recording } from '../core/recording.ts';
 import { inboxMark, requesterKey } from '../core/runs/requester-key.ts';
@@ -50,6 +50,7 @@ const CONTEXT_LENGTH_MAX = 9_900;
 
 /** Decides, records, and says what is to be said, with what background runs have to tell behind it. */
 export async function serve(context: Unread, run: HookRun, { decide, answer }: Deed): Promise<void> {
+  if (await isCommandAnswered(run)) return;
   if (run.name === 'result-waiter') return wait(context, run);
   const forWriting = writingOnce(run, LOCK_TIMEOUT_MS);
   const remark = await readNews(run, forWriting);
@@ -66,6 +67,29 @@ export async function serve(context: Unread, run: HookRun, { decide, answer }: D
   }
   const isSaid = await answer({ event: run.event.name, context: own + news.text });
   attempt(run, () => news.settle(isSaid));
+}
+
+const COMMAND = /^\/(?:subagents|stop)(?!\S)/;
+
+/**
+ * A command of ours that the user typed is carried out here, and the prompt goes no further: no model is asked, nothing is
+ * recorded as a wish, and what waits for the session is left to its next hook, because a blocked prompt takes no context.
+ */
+async function isCommandAnswered(run: HookRun): Promise<boolean> {
+  const { event } = run;
+  if (event.name !== 'UserPromptSubmit' || event.agentId !== null || !COMMAND.test(event.prompt))
+    return false;
+  try {
+    const commands = await run.chunks.commands?.();
+    const reason = await commands?.answerPrompt(event.prompt, run);
+    if (reason === undefined) return false;
+    const hookSpecificOutput = { hookEventName: event.name, suppressOriginalPrompt: true };
+    await writeStdout(JSON.stringify({ decision: 'block', reason, hookSpecificOutput }));
+    return true;
+  } catch (error) {
+    logHookFailure(event.name, messageOf(error), run.paths, run.now);
+    return false;
+  }
 }
 
 /**

@@ -80,21 +80,21 @@ async function decideContext(
   const others = await run.chunks.others();
   if (first.shortcoming === 'foreign') return others.decideOnForeignData(event, context, run);
   await others.catchUp(run);
-  return lookAndDecide(event, context, run, () => undefined).decision;
+  return lookAndDecide(event, context, run).decision;
 }
 
 function lookAndDecide(
   event: HookEventOf<'SubagentStart'>,
   context: Unread,
   run: HookRun,
-  judge: (db: Db) => Shortcoming | undefined,
+  judge?: (db: Db) => Shortcoming | undefined,
 ): { decision: Decision | undefined; shortcoming: Shortcoming | undefined } {
   let shortcoming: Shortcoming | undefined;
   const decision = attempt(run, () =>
     decideOnData((open) => {
       const knowledge = () => {
         const db = open();
-        shortcoming = db && judge(db);
+        shortcoming = db && judge?.(db);
         return shortcoming === undefined ? db : undefined;
       };
       return decideSubagentStart(event, { ...context, knowledge, taskOf: taskOf(run) });

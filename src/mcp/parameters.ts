@@ -21,37 +21,30 @@ export type SubagentAction = (typeof SUBAGENT_ACTIONS)[number];
 const word = (description: string) => z.string().describe(description);
 const count = (max: number, description: string) => z.int().min(1).max(max).describe(description);
 const flag = (description: string) => z.boolean().describe(description);
-const message = z.string().describe('What to say to the sub-agent, as its next turn.');
 const seconds = z
   .number()
   .min(0)
   .max(WAIT_SECONDS_MAX)
-  .describe(`How long to wait for the answer; 0 does not wait. Default ${WAIT_SECONDS_DEFAULT}.`);
-const TARGET = 'A number (#), the beginning of a run id, a session key, a label, or "last".';
+  .describe(`How long to wait; default ${WAIT_SECONDS_DEFAULT}, 0: not.`);
+const TARGET = 'Its number, run id, session key or label, or "last".';
 
-/** Ids that are not allowed are refused by what spawns, in its own words; here they are only advertised. */
-const among = (values: readonly string[], description: string) => {
-  const advertised = values.length === 0 ? { description } : { description, enum: [...values] };
-  return z.string().meta(advertised);
-};
+/** What is not among them is refused by what spawns, in its own words; here they are only advertised. */
+const among = (values: readonly string[]) => z.string().meta({ enum: [...values] });
 
-/** Of `sessions_spawn`. `agentIds`: what it accepts now; empty: anything. */
+/** Of `sessions_spawn`. `agentIds`: what it accepts now. */
 export function spawnParameters(agentIds: readonly string[]) {
   return z.strictObject({
-    task: z.string().describe('What to do, complete: the sub-agent knows nothing of this conversation.'),
-    label: word('A short name for lists.').optional(),
-    agentId: among(agentIds, 'The agent to run as.').optional(),
-    client: z.enum(CLIENT_NAMES).describe('The coding agent that does it.').optional(),
-    model: word('As that client names its models.').optional(),
-    thinking: among(THINKING_LEVELS, 'How hard to think.').optional(),
-    runTimeoutSeconds: z.number().min(0).describe('Ends the run after this time; 0: no limit.').optional(),
-    cleanup: z
-      .enum(['delete', 'keep'])
-      .describe('delete: archive as soon as the result is delivered. Default keep.')
-      .optional(),
+    task: word('All of it: the sub-agent knows nothing of this conversation.'),
+    label: word('A short name.').optional(),
+    agentId: among(agentIds).optional(),
+    client: z.enum(CLIENT_NAMES).optional(),
+    model: word('As the client names it.').optional(),
+    thinking: among(THINKING_LEVELS).optional(),
+    runTimeoutSeconds: z.number().min(0).describe('0: no limit.').optional(),
+    cleanup: z.enum(['delete', 'keep']).describe('delete: archive once the result is delivered.').optional(),
     worktree: z
       .enum(['auto', 'always', 'never'])
-      .describe('Whether it works in a git worktree of its own.')
+      .describe('To work in a git worktree of its own.')
       .optional(),
     idempotencyKey: word('The same key again is the same run.').optional(),
   });
@@ -78,7 +71,7 @@ export const HISTORY_PARAMETERS = z.strictObject({
 export const SEND_PARAMETERS = z.strictObject({
   sessionKey: word(TARGET).optional(),
   label: word('Instead of sessionKey.').optional(),
-  message,
+  message: z.string(),
   timeoutSeconds: seconds.optional(),
 });
 
@@ -86,10 +79,10 @@ export const NO_PARAMETERS = z.strictObject({});
 
 export const SUBAGENTS_PARAMETERS = z.strictObject({
   action: z.enum(SUBAGENT_ACTIONS).describe('Default list.').optional(),
-  target: word(`${TARGET} For stop and wait also "all"; wait without it: all of this session.`).optional(),
-  message: message.optional(),
-  limit: count(LIST_MAX, 'Of list: how many runs. Of log: how many messages.').optional(),
-  includeTools: flag('Of log: also calls and results of tools.').optional(),
+  target: word(`${TARGET} stop, wait: also "all"; wait without it: all of this session.`).optional(),
+  message: word('Of send.').optional(),
+  limit: count(LIST_MAX, 'Of list: runs. Of log: messages.').optional(),
+  includeTools: flag('Of log: also calls of tools.').optional(),
   timeoutSeconds: seconds.optional(),
 });
 

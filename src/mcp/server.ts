@@ -93,8 +93,7 @@ function callersWorld(world: RunsWorld, meta: unknown): RunsWorld {
 }
 
 function agentIdsFor({ requester, world }: Connection): string[] {
-  const { agents, allowAny } = agentsFor(agentOfKey(requester.key), world);
-  return allowAny ? [] : agents.map(({ id }) => id);
+  return agentsFor(agentOfKey(requester.key), world).agents.map(({ id }) => id);
 }
 
 type Asked = Pick<ToolCall, 'signal' | 'progress'> & {

@@ -35,7 +35,11 @@ type Definition = {
   readonly isReadOnly: boolean;
 };
 
-/** The tools of a main session. `agentIds`: what `sessions_spawn` accepts; empty: anything. */
+/** Claude Code keeps tools of servers out of its requests until they are searched for, but for those that ask for this. */
+const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true };
+const OFFERED_AT_ONCE: readonly Tool[] = ['sessions_spawn', 'sessions_send', 'subagents'];
+
+/** The tools of a main session. `agentIds`: what `sessions_spawn` accepts. */
 export function listTools(agentIds: readonly string[]) {
   const definitions = definitionsFor(agentIds);
   return TOOLS.map((name) => {
@@ -53,6 +57,7 @@ export function listTools(agentIds: readonly string[]) {
       description,
       inputSchema: { ...inputSchema, type: 'object' as const },
       annotations,
+      ...(OFFERED_AT_ONCE.includes(name) && { _meta: ALWAYS_LOADED }),
     };
   });
 }
@@ -67,7 +72,7 @@ function definitionsFor(agentIds: readonly string[]): Readonly<Record<Tool, Defi
     sessions_spawn: {
       title: 'Start a sub-agent',
       description:
-        'Start a sub-agent in the background. Answers { status: "accepted", runId, childSessionKey } at once; the result comes by itself later.',
+        'Start a sub-agent in the background. Answers at once with its runId and childSessionKey; the result comes by itself later.',
       schema: spawnParameters(agentIds),
       isReadOnly: false,
     },
@@ -85,8 +90,7 @@ function definitionsFor(agentIds: readonly string[]): Readonly<Record<Tool, Defi
     },
     sessions_send: {
       title: 'Send to a session',
-      description:
-        'Send a message to a sub-agent, as one more turn of its session, and wait a while for the reply.',
+      description: 'Send a message to a sub-agent, as its next turn, and wait for the reply.',
       schema: SEND_PARAMETERS,
       isReadOnly: false,
     },
@@ -99,7 +103,7 @@ function definitionsFor(agentIds: readonly string[]): Readonly<Record<Tool, Defi
     subagents: {
       title: 'Manage sub-agents',
       description:
-        'Sub-agents of this project: list, info, log, send, stop, wait (until they have ended), retry (the same task in a new run).',
+        'Sub-agents of this project: list, info, log, send, stop, wait (for their end), retry (in a new run).',
       schema: SUBAGENTS_PARAMETERS,
       isReadOnly: false,
     },

@@ -5,7 +5,7 @@ import { knownManifest, type McpRecord } from './manifest.ts';
 import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
 import { locate } from './place.ts';
-import { COMMAND_TEXT } from './slash-command.ts';
+import { COMMANDS, commandText, isCommand } from './slash-command.ts';
 
 const NAME = 'MCP server';
 const ANSWER_WITHIN_MS = 10_000;
@@ -32,15 +32,17 @@ export async function checkMcp(world: CheckWorld): Promise<Check[]> {
   const answer = await checkAnswer(world);
   if (answer !== undefined) return [...checks, answer];
   if (checks.length > 0) return checks;
-  const clients = records.flatMap(({ client }) => (client === 'command' ? [] : [client]));
+  const clients = records.flatMap(({ client }) => (isCommand(client) ? [] : [client]));
   return [ok(NAME, `answers, and is registered with ${titlesOf(clients)}`)];
 }
 
 function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Check[] {
   const text = readText(path);
-  if (client === 'command') {
+  if (isCommand(client)) {
     const detail = text === undefined ? `${path} is gone` : `${path} is not as this version would write it`;
-    return text === COMMAND_TEXT ? [] : [warning(NAME, detail, `Run: ${install} --mcp claude`)];
+    return text === commandText(COMMANDS[client])
+      ? []
+      : [warning(NAME, detail, `Run: ${install} --mcp claude`)];
   }
   const remedy = `Run: ${install} --mcp ${client}`;
   const title = CLIENT_TITLES[client];

@@ -4,7 +4,7 @@ import { parseConfig } from '../core/config-fields.ts';
 import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
-import { loadConfig } from '../store/config.ts';
+import { loadConfig, parseSettings } from '../store/config.ts';
 import type { HookLogEntry } from '../store/hook-log.ts';
 import { inspectDatabase, listWithheld } from '../store/inspect.ts';
 import { pruneOldEvents } from '../store/retention.ts';
@@ -88,14 +88,18 @@ export function checkPermissions(paths: StatePaths, platform: string): Check {
 /** Whether every setting is taken as it stands in config.json, and the hooks are switched on. */
 export function checkConfig(paths: StatePaths): Check {
   if (!existsSync(paths.config)) return ok('config', 'no config.json: every setting has its default');
-  const value = parseJson(
+  const value = parseSettings(
     readPlainFile(paths.config)
       .toString()
       .replace(/^\ufeff/, ''),
   );
   if (value === undefined) {
     const remedy = 'Correct or remove the file';
-    return failed('config', `${paths.config} is not JSON, so every setting has its default`, remedy);
+    return failed(
+      'config',
+      `${paths.config} is neither JSON nor JSON5, so every setting has its default`,
+      remedy,
+    );
   }
   const { config, problems } = parseConfig(value);
   const found = problems.map(({ key, message }) => `${key || paths.config}: ${message}`);

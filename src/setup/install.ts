@@ -2,10 +2,11 @@ import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { readPath } from '../core/config-fields.ts';
-import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
+import { isRecord, reasonOf } from '../core/guards.ts';
 import type { HookEventName, HookMode } from '../core/hook-names.ts';
 import type { RunSettings } from '../core/runs/settings.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { parseSettings } from '../store/config.ts';
 import { loadRunSettings } from '../store/run-config.ts';
 import {
   copyFileAtomic,
@@ -242,7 +243,7 @@ function keptNote({ analysisOnSessionEnd, lessonsModel, wake }: InstallOptions):
 }
 
 function namesAgents(configPath: string): boolean {
-  const value = parseJson(readPlainFile(configPath).toString());
+  const value = parseSettings(readPlainFile(configPath).toString());
   return isRecord(value) && readPath(value, 'subagentContext.agents') !== undefined;
 }
 

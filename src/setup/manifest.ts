@@ -19,8 +19,8 @@ const SETTINGS_RECORD = z.object({
   writtenSha256: z.string(),
 });
 
-/** What a client is told of the MCP server, or the command of Claude Code. */
-const MCP_RECORD = SETTINGS_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command']) });
+/** What a client is told of the MCP server, or a command of Claude Code. */
+const MCP_RECORD = SETTINGS_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) });
 
 /** What install did, so that uninstall can undo exactly that: `~/.self-generation/install.json`. */
 const MANIFEST = z.object({
@@ -39,7 +39,7 @@ const MANIFEST = z.object({
   settings: z.array(SETTINGS_RECORD).readonly(),
   /** The text of config.json when install wrote it; undefined when the file was there already. */
   configWritten: z.string().optional().catch(undefined),
-  /** One for each file with our MCP server in it, and the command /subagents; none without `install --mcp`. */
+  /** One for each file with our MCP server in it, and the commands /subagents and /stop; none without `install --mcp`. */
   mcp: z.array(MCP_RECORD).readonly().optional(),
   /** How the hooks are registered, where it is not the usual way. */
   hooks: z.literal('per-call').optional().catch(undefined),

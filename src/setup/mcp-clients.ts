@@ -8,7 +8,7 @@ import { readText, type TextEdit, type TextRemoval } from './file-plan.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-entry.ts';
 import { ownerOf, type Place } from './place.ts';
 import { nameOf, type ServerEntry } from './server-entry.ts';
-import { COMMAND_TEXT, removeCommand, setCommand } from './slash-command.ts';
+import { COMMANDS, type CommandClient, commandEdits, commandText, isCommand } from './slash-command.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** Where each client has its MCP servers, and what has to stand there for ours. */
@@ -23,8 +23,8 @@ export const CLIENT_TITLES: Readonly<Record<ClientName, string>> = {
   opencode: 'OpenCode',
 };
 
-/** Who is told of our server: a client in its settings, or Claude Code's user by the command /subagents. */
-export type McpClient = ClientName | 'command';
+/** Who is told of our server: a client in its settings, or Claude Code's user by the commands /subagents and /stop. */
+export type McpClient = ClientName | CommandClient;
 
 /** A file of a client, as far as our server goes. */
 export type McpFile = {
@@ -68,20 +68,11 @@ const CODEX_SYSTEM_FILE = '/etc/codex/config.toml';
 
 /** The file of this client, for this user. `known`: where an earlier install found it. */
 export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
-  if (client === 'command') {
+  if (isCommand(client)) {
     const { claudeDirectory: directory } = owner.place;
-    const isOurs = (text: unknown) => text === COMMAND_TEXT;
-    const path = known ?? join(directory, 'commands', 'subagents.md');
-    const heldBack = () => [];
-    return {
-      path,
-      directory,
-      isOurs,
-      heldBack,
-      set: setCommand,
-      remove: removeCommand,
-      read: (text) => text,
-    };
+    const name = COMMANDS[client];
+    const path = known ?? join(directory, 'commands', `${name}.md`);
+    return { path, directory, heldBack: () => [], read: (text) => text, ...commandEdits(commandText(name)) };
   }
   const configured = HOLDS_BACK.includes(client) ? configuredVariables(owner) : [];
   const { directory, path, holder, wanted } = habitsOf(client, owner, configured);

@@ -13,6 +13,7 @@ import {
 } from './file-plan.ts';
 import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
 import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { COMMAND_CLIENTS, isCommand } from './slash-command.ts';
 import type { SetupStep, Work } from './steps.ts';
 
 /** With which clients: these, or all that are there. */
@@ -38,7 +39,7 @@ type Registering = {
 };
 
 /**
- * Registers the MCP server with clients, and the command /subagents with Claude Code. A file that cannot be changed
+ * Registers the MCP server with clients, and the commands /subagents and /stop with Claude Code. A file that cannot be changed
  * keeps its client out, and no other. What an earlier install registered is brought up to date.
  */
 export function registerMcp(registering: Registering): McpOutcome {
@@ -48,7 +49,7 @@ export function registerMcp(registering: Registering): McpOutcome {
   const directories: string[] = [];
   const refuse = (client: McpClient, reason: string) =>
     refused.push({ path: mcpFile(client, registering.owner).path, reason });
-  for (const client of [...clients, ...(clients.includes('claude') ? (['command'] as const) : [])]) {
+  for (const client of [...clients, ...(clients.includes('claude') ? COMMAND_CLIENTS : [])]) {
     try {
       const outcome = registerWith(client, registering);
       if (outcome.kind === 'refused') refuse(client, outcome.reason);
@@ -92,7 +93,7 @@ function registerWith(client: McpClient, { owner, earlier, work, now }: Register
     known,
   } as const satisfies FileEdit;
   const outcome = editFile(edit, { backups: owner.place.paths.backups, now, work });
-  if (outcome.kind === 'refused' || client !== 'command') return outcome;
+  if (outcome.kind === 'refused' || !isCommand(client)) return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
 
@@ -107,7 +108,11 @@ export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined):
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const here: Known[] = [
     ...CLIENT_NAMES.map((client) => ({ client, path: mcpFile(client, owner).path })),
-    { client: 'command', path: mcpFile('command', owner).path, before: { kind: 'absent' } },
+    ...COMMAND_CLIENTS.map((client) => ({
+      client,
+      path: mcpFile(client, owner).path,
+      before: { kind: 'absent' } as const,
+    })),
   ];
   const isRecorded = ({ path }: Known) => recorded.some((one) => realPath(one.path) === realPath(path));
   const others = here.filter((one) => !isRecorded(one));
@@ -126,7 +131,7 @@ function orNothing(plan: () => PlannedRestore): PlannedRestore[] {
 
 /** Commands that the user has made their own: they stay. */
 export function changedCommands(files: readonly FileChange[], manifest: Manifest | undefined): SetupStep[] {
-  const commands = (manifest?.mcp ?? []).filter(({ client }) => client === 'command');
+  const commands = (manifest?.mcp ?? []).filter(({ client }) => isCommand(client));
   const paths = commands.map(({ path }) => resolveLinks(path));
   return files
     .filter(({ path, before, after }) => paths.includes(path) && before !== undefined && before === after)

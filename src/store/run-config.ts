@@ -1,10 +1,11 @@
 import { pathExists, readTextFile } from '#runtime';
 import { type ConfigProblem, parseConfig } from '../core/config-fields.ts';
-import { isRecord, parseJson } from '../core/guards.ts';
+import { isRecord } from '../core/guards.ts';
 import { type RunSettings, readRunSettings } from '../core/runs/settings.ts';
 import { inAscii } from '../core/runs/tool-policy.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { NO_SUCH_SETTING } from '../core/take-section.ts';
+import { parseSettings } from './config.ts';
 
 /** The settings as far as a new run may rely on them. `warnings`: what is wrong and does not matter that much. */
 export type RunConfig =
@@ -28,16 +29,19 @@ const ADVICE = 'Correct it: "self-generation doctor" and "self-generation config
 /** The settings of background runs. A file of its own: what hooks load knows nothing of them. */
 export function loadRunSettings(paths: StatePaths): RunSettings {
   const text = readTextFile(paths.config);
-  return readRunSettings(parseJson(text ?? '{}'));
+  return readRunSettings(parseSettings(text ?? '{}'));
 }
 
 /** As loadRunSettings(), for what is to be started: refused when it is not known what it may do, or what it may cost. */
 export function loadRunConfig(paths: StatePaths): RunConfig {
   const text = readTextFile(paths.config);
   if (text === undefined && !pathExists(paths.config)) return usable({}, []);
-  const document = parseJson(text ?? '');
+  const document = parseSettings(text ?? '');
   if (!isRecord(document)) {
-    return { kind: 'refused', error: `the settings "${paths.config}" are not a JSON object. ${ADVICE}` };
+    return {
+      kind: 'refused',
+      error: `the settings "${paths.config}" are no object of JSON or JSON5. ${ADVICE}`,
+    };
   }
   const { isStrict } = readRunSettings(document).tools;
   const problems = parseConfig(document).problems.filter((one) => isIn(one.key, SECTIONS) || mayBeBound(one));

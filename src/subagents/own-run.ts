@@ -20,7 +20,10 @@ export function refusalInside(action: string, world: RunsWorld): Refusal | undef
 /** Refuses what a sub-agent asked for; it stays refused where that cannot be written down. `actor`: who refuses. */
 export function refuseInside(action: string, actor: string, world: RunsWorld): Refusal {
   if (pathExists(world.paths.runsDatabase)) noteRefusal(action, actor, world); // Without one there is no run.
-  return { status: 'forbidden', error: `${action} is not allowed from sub-agent sessions` };
+  return {
+    status: 'forbidden',
+    error: `${action} is not allowed from sub-agent sessions: say in your result what is to be done`,
+  };
 }
 
 function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWorld): void {
@@ -41,9 +44,16 @@ export function runsOf({ requester, world }: Asker): readonly RunListing[] {
   return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
 }
 
-/** The run of this requester that is meant by these words. */
+/** The run of this requester that is meant by these words, or why it is none and what to do. */
 export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswer<RunListing> {
-  return findTarget(words, runsOf(asker));
+  const runs = runsOf(asker);
+  const answer = findTarget(words, runs);
+  if (answer.kind === 'found' || answer.kind === 'ambiguous') return answer;
+  const next =
+    runs.length === 0
+      ? 'no sub-agent of this project was ever started'
+      : '"subagents list" shows which there are';
+  return { ...answer, error: `${answer.error.replace(/\.$/, '')}; ${next}` };
 }
 
 export type OwnRun =

@@ -37,7 +37,8 @@ export function sendToRun(
   const text = message.trim();
   if (text === '') return error('message is required');
   if (text.length > MESSAGE_LENGTH_MAX) {
-    return error(`message is too long: ${text.length} characters, the most is ${MESSAGE_LENGTH_MAX}`);
+    const length = `${text.length} characters, the most is ${MESSAGE_LENGTH_MAX}`;
+    return error(`message is too long: ${length}; put it into a file and name that`);
   }
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return error(config.error);
@@ -80,12 +81,20 @@ function sendRefusal({ run, turn }: RunWithTurn, settings: RunSettings, db: Sqli
   }
   const waiting = turnsOf(run.id, db).filter(({ state }) => state === 'queued').length;
   if (waiting >= WAITING_MAX) {
-    return { ...error(`${waiting} messages to subagent ${name} wait already`), limit: true };
+    return {
+      ...error(`${waiting} messages to subagent ${name} wait already: wait for an answer first, or stop it`),
+      limit: true,
+    };
   }
   const { tokens, usd } = settings.budget.run;
   const taken = spent({ runId: run.id }, db);
   if ((tokens !== null && taken.tokens >= tokens) || (usd !== null && taken.usd >= usd)) {
-    return { ...error(`budget exceeded: subagent ${name} has taken all that a run may take`), limit: true };
+    const most = [...(tokens === null ? [] : [`${tokens} tokens`]), ...(usd === null ? [] : [`$${usd}`])];
+    const words = `subagent ${name} has taken all that a run may take (${most.join(', ')})`;
+    return {
+      ...error(`budget exceeded: ${words}; raise budget.run in the settings, or use retry`),
+      limit: true,
+    };
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { RunClient } from '../clients/runs/run-client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { fingerprint } from '../core/fingerprint.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { agentRefusal, allowlistOf, normalizeAgentId } from '../core/runs/agent-ids.ts';
+import { chooseAgent } from '../core/runs/agent-ids.ts';
 import { chooseModel } from '../core/runs/model-choice.ts';
 import { grantProblem, type Permissions } from '../core/runs/permissions.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
@@ -69,10 +69,9 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const wrong = requestProblem(request, surroundings);
   if (wrong !== undefined) return refuse('error', wrong);
 
-  const ownAgentId = agentOfKey(requester.key);
-  const agentId = request.agentId?.trim() ? normalizeAgentId(request.agentId) : ownAgentId;
-  const refusal = agentRefusal(agentId, ownAgentId, allowlistOf(ownAgentId, settings));
-  if (refusal !== undefined) return refuse('forbidden', refusal);
+  const chosen = chooseAgent(request.agentId, agentOfKey(requester.key), settings);
+  if (chosen.kind === 'refused') return refuse(chosen.status, chosen.error);
+  const agentId = chosen.id;
 
   const agent = settings.agents.find(({ id }) => id === agentId);
   const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];
@@ -139,19 +138,19 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   const { task, thinking, runTimeoutSeconds, permissions } = request;
   if (task.trim() === '') return 'task is required';
   if (task.length > TASK_LENGTH_MAX) {
-    return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}`;
+    return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
   }
   if (thinking !== undefined && readThinking(thinking) === undefined) {
     return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING.join(', ')}.`;
   }
   if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
-    return 'runTimeoutSeconds has to be a number of seconds';
+    return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
   }
   const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
   if (wrongGrant !== undefined) return wrongGrant;
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
-  if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"`;
+  if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
   return undefined;
 }
 

@@ -49,6 +49,14 @@ export function readTextPart(path: string, from: number, until: number): string 
   }
 }
 
+export function parseJson5(text: string): unknown {
+  try {
+    return Bun.JSON5.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function pathExists(path: string): boolean {
   return fileStamp(path).modifiedMs !== ABSENT_LAST_MODIFIED;
 }
@@ -79,6 +87,7 @@ export function writeMark(path: string, text: string): void {
   writeStdout,
   readTextFile,
   readTextPart,
+  parseJson5,
   pathExists,
   fileStamp,
   writeMark,

@@ -45,6 +45,14 @@ export function readTextPart(path: string, from: number, until: number): string 
   }
 }
 
+export function parseJson5(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function pathExists(path: string): boolean {
   return existsSync(path);
 }
@@ -76,6 +84,7 @@ export function writeMark(path: string, text: string): void {
   writeStdout,
   readTextFile,
   readTextPart,
+  parseJson5,
   pathExists,
   fileStamp,
   writeMark,

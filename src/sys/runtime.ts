@@ -16,6 +16,8 @@ export interface Runtime {
   readTextFile(path: string): string | undefined;
   /** The text between two places of a file, at most 256 KiB; undefined when it cannot be read here. Never throws. */
   readTextPart(path: string, from: number, until: number): string | undefined;
+  /** A document of JSON5; undefined when it is none. Under Node only JSON is one. Never throws. */
+  parseJson5(text: string): unknown;
   /** Whether anything stands at this path. Never throws. */
   pathExists(path: string): boolean;
   /** Size and modification time of a file; 0 bytes when there is none. Never throws. */

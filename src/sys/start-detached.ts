@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync, statSync } from 'node:fs';
 import type { Exit } from '../core/runs/turn.ts';
 import type { Environment } from '../core/state-paths.ts';
@@ -33,15 +33,11 @@ export function startDetached(file: string, args: readonly string[], options: De
     return handle;
   };
   try {
-    const child = spawn(file, args, {
-      env: options.env,
-      cwd: options.cwd,
-      stdio: [open(options.stdin, 'r'), open(options.stdout, 'w'), open(options.stderr, 'w')],
-      detached: true,
-      windowsHide: true,
-    });
+    const { env, cwd } = options;
+    const stdio = [open(options.stdin, 'r'), open(options.stdout, 'w'), open(options.stderr, 'w')];
+    const child = spawned(file, args, { env, cwd, stdio, detached: true, windowsHide: true });
     const exited = exitOf(child);
-    if (child.pid === undefined) throw new Error(`Cannot start "${file}": ${whyNot(options.cwd)}`);
+    if (child.pid === undefined) throw new Error(`Cannot start "${file}": ${whyNot(file, cwd)}`);
     child.unref();
     return { pid: child.pid, exited };
   } finally {
@@ -56,8 +52,21 @@ function exitOf(child: ChildProcess): Promise<Exit> {
   });
 }
 
-/** The system gives one code for both. */
-function whyNot(cwd: string): string {
-  const isThere = statSync(cwd, { throwIfNoEntry: false })?.isDirectory() === true;
-  return isThere ? 'there is no such program on the PATH' : `there is no directory "${cwd}"`;
+/** What is no program is refused by the system at once. */
+function spawned(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(file, args, options);
+  } catch (cause) {
+    const reason = 'it is no program that this machine can run; install it again, for this system';
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOEXEC') throw cause;
+    throw new Error(`Cannot start "${file}": ${reason}`, { cause });
+  }
+}
+
+/** The system gives one code for all of these. */
+function whyNot(file: string, cwd: string): string {
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
+    return `there is no directory "${cwd}"`;
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return 'there is no such program on the PATH';
+  return 'the program that its first line names is not there; install that, or install it again';
 }

@@ -278,7 +278,7 @@ describe('config', () => {
     ['set', 'language', 'en'],
     ['unset', 'language'],
   ];
-  for (const text of ['{"language": "en",}', '[]', 'null', '']) {
+  for (const text of ['{"language": "en"', '[]', 'null', '']) {
     for (const words of calls) {
       test(`refuses the file ${JSON.stringify(text)} and leaves it: config ${words.join(' ')}`, async () => {
         using home = temporaryHome();
@@ -286,13 +286,26 @@ describe('config', () => {
         const { stdout, stderr, code } = await config(home, ...words);
         expect({ stdout, code }).toEqual({ stdout: '', code: 1 });
         expect(stderr).toBe(
-          `error: Cannot read the settings: "${home.paths.config}" is not a JSON object. ` +
+          `error: Cannot read the settings: "${home.paths.config}" is no object of JSON or JSON5. ` +
             'Correct or remove the file; it was not changed.\n',
         );
         expect(fileOf(home)).toBe(text);
       });
     }
   }
+
+  test('takes JSON5, and leaves its comments where they are', async () => {
+    using home = temporaryHome();
+    const text = `{\n  // spoken\n  language: 'en',\n}\n`;
+    home.put('.self-generation/config.json', text);
+    expect(await config(home, 'get', 'language')).toEqual({ stdout: '"en"\n', stderr: '', code: 0 });
+    const reason = `"${home.paths.config}" is JSON5, whose comments would be lost; change it there by hand.`;
+    const set = await config(home, 'set', 'language', 'ko');
+    expect(set).toEqual({ stdout: '', stderr: `error: Cannot set language to ko: ${reason}\n`, code: 1 });
+    const unset = await config(home, 'unset', 'language');
+    expect(unset).toEqual({ stdout: '', stderr: `error: Cannot unset language: ${reason}\n`, code: 1 });
+    expect(fileOf(home)).toBe(text);
+  });
 
   test('gives 1 and the reason when the file cannot be read', async () => {
     using home = temporaryHome();

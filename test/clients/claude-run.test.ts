@@ -492,6 +492,22 @@ describe('reader()', () => {
     expect(reader.conclude(null, '').outcome).toBe('unknown');
   });
 
+  test('keeps the last plain words of a client that fails without any other, without secrets', () => {
+    const said = (lines: readonly string[], stderr = '') => {
+      const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+      for (const line of lines) reader.read(line);
+      return reader.conclude({ code: 7, signal: null }, stderr).error;
+    };
+    const token = `ghp_${'a1B2'.repeat(9)}`;
+    const lines = ['one', 'two', '', `Cannot log in with ${token}`, 'Segmentation fault'];
+    const error = 'ended with exit code 7, without a result; its last words: two / Cannot log in with ';
+    expect(said(lines)).toStartWith(error);
+    expect(said(lines)).toEndWith(' / Segmentation fault');
+    expect(said(lines)).not.toContain(token);
+    expect(said(lines, 'what it complained of')).toBe('what it complained of');
+    expect(said([])).toBe('ended with exit code 7, without a result');
+  });
+
   test('keeps of a text of megabytes no more than its beginning', () => {
     const text = '긴 답 👍 '.repeat(100_000);
     const message = (id: string) => ({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CLIENT_NAMES } from '../../src/core/client-name.ts';
-import { type Json, parseJson } from '../../src/core/guards.ts';
+import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
 import { requesterKey } from '../../src/core/runs/requester-key.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { withRuns } from '../../src/store/runs/runs-db.ts';
@@ -40,6 +40,8 @@ const TOOLS = [
 
 const asText = (request: ModelRequest | undefined) =>
   textsOf(request?.body).join('\n') + JSON.stringify(request?.body ?? {});
+const toolsIn = ({ body }: ModelRequest = { body: {} } as ModelRequest) =>
+  Array.isArray(body.tools) ? body.tools.filter(isRecord) : [];
 /** A session's title is asked for without tools, by some clients before anything else. */
 const isTalk = (request: ModelRequest) => toolNames(request).length > 0;
 
@@ -118,6 +120,15 @@ for (const name of CLIENT_NAMES) {
       const run = await talk('hello', calls(['agents_list', {}], ['sessions_list', { limit: 5 }]));
       expect(run.talk).toHaveLength(3);
       const [first, second, third] = run.talk.map(asText);
+      if (name === 'claude') {
+        // The others are found by its tool search.
+        const offered = toolsIn(run.talk[0]).filter(({ name }) => String(name).startsWith('mcp__'));
+        const names = ['sessions_spawn', 'sessions_send', 'subagents'].map(usage.nameOf);
+        expect(offered.map((tool) => tool.name).toSorted()).toEqual(names.toSorted());
+        expect(offered.find((tool) => tool.name === names[0])).toMatchObject({
+          input_schema: { type: 'object', required: ['task'], properties: { task: { type: 'string' } } },
+        });
+      }
       if (name === 'codex') expect(first).toContain('mcp__self_generation');
       else for (const tool of TOOLS) expect(first).toContain(usage.nameOf(tool));
       expect(second?.replaceAll('\\', '')).toContain('"requester":"main","allowAny":false');
@@ -156,7 +167,27 @@ for (const name of CLIENT_NAMES) {
     });
 
     if (name === 'claude') {
-      test('/subagents hands what is typed to the tool, without asking, and nothing of it to a shell', async () => {
+      for (const [prompt, answer] of [
+        ['/subagents list', 'Active: 0 · Done: 1'],
+        ['/stop', 'Stopped 0 subagents.'],
+      ] as const) {
+        test(`${prompt} is answered without a request to a model`, async () => {
+          await rm(join(workspace.root, 'no-hooks'), { force: true });
+          const before = workspace.board.model.requests.length;
+          const run = await talk(prompt, () => ({ kind: 'text', text: 'asked' }), [
+            ...['-p', '--output-format', 'json'],
+          ]);
+          expect(workspace.board.model.requests.slice(before).filter(({ api }) => api !== 'other')).toEqual(
+            [],
+          );
+          const { result, num_turns: turns } = JSON.parse(run.stdout);
+          expect(result).toContain(answer);
+          expect(turns).toBe(0);
+          await writeFile(join(workspace.root, 'no-hooks'), '');
+        });
+      }
+
+      test('/subagents hands what is typed to the tool where no hook answers, and nothing of it to a shell', async () => {
         const touch = (mark: string) => `touch '${join(workspace.marks, mark)}'`;
         const words = `list !\`${touch('bang')}\` $(${touch('substituted')}); ${touch('next')} \`${touch('ticks')}\``;
         const args = ['-p', '--output-format', 'json'];

@@ -40,7 +40,10 @@ async function checkRefused(home: Home, options: ConnectOptions, runId: string |
     expect(told).toMatchObject({
       isError: true,
       news: undefined,
-      value: { status: 'forbidden', error: `${tool} is not allowed from sub-agent sessions` },
+      value: {
+        status: 'forbidden',
+        error: `${tool} is not allowed from sub-agent sessions: say in your result what is to be done`,
+      },
     });
   }
   withRuns(home.paths, (db) => {

@@ -43,8 +43,17 @@ describe('the list of tools', () => {
     ]);
     expect(tools[0]?.inputSchema.required).toEqual(['task']);
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
-    expect(JSON.stringify(tools).length).toBeLessThan(6500);
+    expect(JSON.stringify(tools).length).toBeLessThan(6000);
     expect(connected.client.getInstructions()).toContain('sessions_spawn');
+  });
+
+  test('asks the client to offer three of them at once, and these are short', async () => {
+    using home = temporaryHome();
+    await using connected = await connect(home);
+    const atOnce = (await listed(connected)).filter(({ _meta }) => _meta?.['anthropic/alwaysLoad'] === true);
+    expect(atOnce.map(({ name }) => name)).toEqual(['sessions_spawn', 'sessions_send', 'subagents']);
+    const offered = atOnce.map(({ name, description, inputSchema }) => [name, description, inputSchema]);
+    expect(JSON.stringify(offered).length).toBeLessThan(2600);
   });
 
   test('names the allowed agents and the clients, and is the same everywhere but for these', async () => {
@@ -70,7 +79,7 @@ describe('the list of tools', () => {
     expect(property(await listed(second), 'agentId')?.enum).toEqual(['main']);
   });
 
-  test('with any agent allowed, no id is left out', async () => {
+  test('with any agent allowed, every configured one is named', async () => {
     using home = temporaryHome();
     home.writeConfig({
       agents: { list: [{ id: 'main', subagents: { allowAgents: ['*'] } }, { id: 'reviewer' }] },
@@ -78,7 +87,7 @@ describe('the list of tools', () => {
     await using connected = await connect(home);
     const [spawnTool] = await listed(connected);
     const properties = (spawnTool?.inputSchema.properties ?? {}) as Record<string, object>;
-    expect(properties.agentId).toEqual({ description: 'The agent to run as.', type: 'string' });
+    expect(properties.agentId).toEqual({ type: 'string', enum: ['main', 'reviewer'] });
   });
 });
 
@@ -100,7 +109,7 @@ describe('parameters', () => {
     ['sessions_send', { message: 'x' }, 'sessions_send needs "sessionKey" or "label"'],
     ['agents_list', { all: true }, 'agents_list does not know "all"; it takes nothing'],
     ['subagents', { action: 'kill' }, 'subagents cannot use "action"'],
-    ['subagents', { action: 'stop' }, 'Missing subagent id.'],
+    ['subagents', { action: 'stop' }, 'Missing subagent id; no sub-agent of this project was ever started'],
     [
       'subagents',
       { action: 'stop', target: '7', message: 'x' },
@@ -135,13 +144,19 @@ describe('sessions_spawn', () => {
     const own = await connected.call('sessions_spawn', { task: 'x', agentId: 'nobody' });
     expect(own.value).toEqual({
       status: 'forbidden',
-      error: 'agentId is not allowed for sessions_spawn (allowed: none)',
+      error:
+        'agentId is not allowed for sessions_spawn (allowed: none): to spawn "nobody", add it to allowAgents in the settings',
     });
     home.writeConfig({
       agents: { list: [{ id: 'main', subagents: { allowAgents: ['reviewer'] } }, { id: 'reviewer' }] },
     });
     const listedOnly = await connected.call('sessions_spawn', { task: 'x', agentId: 'nobody' });
-    expect(listedOnly.value.error).toBe('agentId is not allowed for sessions_spawn (allowed: reviewer)');
+    expect(listedOnly.value.error).toStartWith(
+      'agentId is not allowed for sessions_spawn (allowed: reviewer): ',
+    );
+    const path = await connected.call('sessions_spawn', { task: 'x', agentId: '../..' });
+    expect(path).toMatchObject({ isError: true, value: { status: 'error' } });
+    expect(path.value.error).toStartWith('Invalid agentId "../..": ');
     expect(runsIn(home)).toEqual([]);
   });
 

@@ -164,7 +164,7 @@ const rows: Row[] = [
     name: 'a config.json that is no JSON',
     plant: () => put(paths.config, '{"language": en}'),
     found: ['failed config'],
-    says: 'config.json is not JSON, so every setting has its default',
+    says: 'config.json is neither JSON nor JSON5, so every setting has its default',
     remedy: 'Correct or remove the file',
   },
   {

@@ -7,7 +7,7 @@ import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { checkMcp } from '../../src/setup/check-mcp.ts';
 import { type InstallReport, install } from '../../src/setup/install.ts';
-import { COMMAND_TEXT } from '../../src/setup/slash-command.ts';
+import { commandText } from '../../src/setup/slash-command.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/sys/atomic-file.ts';
 import type { RunCommand } from '../../src/sys/run-command.ts';
@@ -219,7 +219,7 @@ describe('install() with MCP', () => {
   test('changes nothing in a dry run', async () => {
     const before = treeBelow(root);
     const report = await installed({ mcp: CLIENT_NAMES, dryRun: true });
-    expect(report.steps.filter(({ what }) => what === 'mcp')).toHaveLength(5);
+    expect(report.steps.filter(({ what }) => what === 'mcp')).toHaveLength(6);
     expect(treeBelow(root)).toEqual(before);
   });
 
@@ -388,6 +388,7 @@ describe('install() with MCP', () => {
     for (const name of [
       'c/.claude.json',
       'c/commands/subagents.md',
+      'c/commands/stop.md',
       'x/config.toml',
       'config/opencode/opencode.json',
     ]) {
@@ -451,45 +452,48 @@ describe('install() with MCP', () => {
   });
 });
 
-describe('the command /subagents', () => {
-  const path = () => inHome('.claude/commands/subagents.md');
+for (const name of ['subagents', 'stop'] as const) {
+  describe(`the command /${name}`, () => {
+    const path = () => inHome(`.claude/commands/${name}.md`);
+    const ours = commandText(name);
 
-  test('comes with the registration in Claude Code, and goes with it', async () => {
-    await installed({ mcp: ['codex'] });
-    expect(existsSync(path())).toBe(false);
-    await installed({ mcp: ['claude'] });
-    expect(readFileSync(path(), 'utf8')).toBe(COMMAND_TEXT);
-    removed();
-    expect(existsSync(inHome('.claude'))).toBe(false);
-  });
-
-  test('hands what is typed to a tool, and nothing of it to a shell', () => {
-    expect(COMMAND_TEXT).not.toMatch(/\$|!`|@/);
-    expect(COMMAND_TEXT).toContain('allowed-tools: mcp__self-generation__subagents');
-    expect(COMMAND_TEXT).toContain('disable-model-invocation: true');
-  });
-
-  test('one of the user of that name stays, and keeps only itself out', async () => {
-    putFile(path(), 'mine');
-    const report = await installed({ mcp: ['claude'] });
-    expect(report.mcp.registered).toEqual(['claude']);
-    expect(report.warnings.join()).toContain('a command of yours has that name');
-    removed();
-    expect(readFileSync(path(), 'utf8')).toBe('mine');
-  });
-
-  test('one that the user has changed stays when ours goes, and uninstall says so', async () => {
-    await installed({ mcp: ['claude'] });
-    writeFileSync(path(), `${COMMAND_TEXT}mine`);
-    expect(removed().steps).toContainEqual({
-      what: 'mcp',
-      path: path(),
-      change: 'kept',
-      note: 'you have changed it',
+    test('comes with the registration in Claude Code, and goes with it', async () => {
+      await installed({ mcp: ['codex'] });
+      expect(existsSync(path())).toBe(false);
+      await installed({ mcp: ['claude'] });
+      expect(readFileSync(path(), 'utf8')).toBe(ours);
+      removed();
+      expect(existsSync(inHome('.claude'))).toBe(false);
     });
-    expect(readFileSync(path(), 'utf8')).toBe(`${COMMAND_TEXT}mine`);
+
+    test('hands what is typed to a tool, where no hook answers it, and nothing of it to a shell', () => {
+      expect(ours).not.toMatch(/\$|!`|@/);
+      expect(ours).toContain('allowed-tools: mcp__self-generation__subagents');
+      expect(ours).toContain('disable-model-invocation: true');
+    });
+
+    test('one of the user of that name stays, and keeps only itself out', async () => {
+      putFile(path(), 'mine');
+      const report = await installed({ mcp: ['claude'] });
+      expect(report.mcp.registered).toEqual(['claude']);
+      expect(report.warnings.join()).toContain('a command of yours has that name');
+      removed();
+      expect(readFileSync(path(), 'utf8')).toBe('mine');
+    });
+
+    test('one that the user has changed stays when ours goes, and uninstall says so', async () => {
+      await installed({ mcp: ['claude'] });
+      writeFileSync(path(), `${ours}mine`);
+      expect(removed().steps).toContainEqual({
+        what: 'mcp',
+        path: path(),
+        change: 'kept',
+        note: 'you have changed it',
+      });
+      expect(readFileSync(path(), 'utf8')).toBe(`${ours}mine`);
+    });
   });
-});
+}
 
 describe('checkMcp()', () => {
   const answering: RunCommand = async (_file, args) =>

@@ -7,7 +7,7 @@ test('agentsFor() lists what the requester may spawn, by the settings', () => {
   using home = temporaryHome();
   const world = { paths: home.paths } as RunsWorld;
   const own = { id: 'main', configured: true };
-  expect(agentsFor('Main', world)).toEqual({ requester: 'main', allowAny: false, agents: [own] });
+  expect(agentsFor('main', world)).toEqual({ requester: 'main', allowAny: false, agents: [own] });
   const writer = { id: 'writer', name: 'Writer' };
   home.writeConfig({ agents: { list: [{ id: 'main', subagents: { allowAgents: ['*'] } }, writer] } });
   expect(agentsFor('main', world)).toEqual({

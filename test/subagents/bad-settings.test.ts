@@ -30,9 +30,9 @@ function bench() {
 
 describe('what would start a client', () => {
   const bad: [what: string, text: string, names: string][] = [
-    ['no JSON', '{"budget": {"day": {"usd": 5}}', 'not a JSON object'],
-    ['an empty file', '', 'not a JSON object'],
-    ['a list', '[]', 'not a JSON object'],
+    ['no JSON', '{"budget": {"day": {"usd": 5}}', 'no object of JSON or JSON5'],
+    ['an empty file', '', 'no object of JSON or JSON5'],
+    ['a list', '[]', 'no object of JSON or JSON5'],
     ['a word for a list of denied tools', '{"tools":{"subagents":{"tools":{"deny":"exec"}}}}', 'tools.deny'],
     [
       'a denied tool without a name',

@@ -265,7 +265,8 @@ describe('advance()', () => {
 test('nothing is spawned, sent, stopped or told inside a run, by its own environment or that above it', async () => {
   await using runs = runsHome();
   const marked = { ...runs.world, env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' } };
-  const forbidden = 'sessions_spawn is not allowed from sub-agent sessions';
+  const forbidden =
+    'sessions_spawn is not allowed from sub-agent sessions: say in your result what is to be done';
   expect(spawnRun({ task: 'x' }, runs.requester, marked)).toEqual({ status: 'forbidden', error: forbidden });
   const above = Bun.spawnSync(
     [

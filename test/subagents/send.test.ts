@@ -103,7 +103,7 @@ describe('sendToRun()', () => {
     for (let index = 0; index < 20; index++) expect(made.send(`message ${index}`).status).toBe('accepted');
     expect(made.send('one more')).toEqual({
       status: 'error',
-      error: '20 messages to subagent #1 (tests) wait already',
+      error: '20 messages to subagent #1 (tests) wait already: wait for an answer first, or stop it',
       limit: true,
     });
   });

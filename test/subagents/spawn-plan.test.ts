@@ -66,7 +66,7 @@ describe('planSpawn() refuses', () => {
     ],
     [
       'a timeout that is no number',
-      'runTimeoutSeconds has to be a number of seconds',
+      'Invalid runTimeoutSeconds NaN: it is a number of seconds, 0 for no limit',
       [{ runTimeoutSeconds: NaN }],
     ],
     ['a directory that depends on where one is', 'cwd has to be an absolute path: "src"', [{ cwd: 'src' }]],
@@ -86,7 +86,9 @@ describe('planSpawn() refuses', () => {
   }
 
   test('another agent than its own unless it is allowed, whatever its spelling', () => {
-    const error = 'agentId is not allowed for sessions_spawn (allowed: none)';
+    const error = expect.stringMatching(
+      /^agentId is not allowed for sessions_spawn \(allowed: none\): to spawn "/,
+    );
     expect(refused({ agentId: 'reviewer' })).toEqual({ status: 'forbidden', error });
     const allowed = defaults({}, [{ id: 'main', subagents: { allowAgents: ['reviewer'] } }]);
     expect(planned({ agentId: ' Reviewer' }, allowed).run.agentId).toBe('reviewer');

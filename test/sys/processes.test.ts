@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import type { ProcessIdentity } from '../../src/core/runs/turn.ts';
 import { endProcesses } from '../../src/sys/end-processes.ts';
 import {
@@ -115,6 +115,17 @@ describe('startDetached()', () => {
       'no such program on the PATH',
     );
     expect(() => startDetached('sh', [], { env, cwd: '/no/where' })).toThrow('no directory "/no/where"');
+    using home = temporaryHome();
+    const rows = [
+      ['damaged', 'what was once a program', 'it is no program that this machine can run; install it again'],
+      ['orphaned', '#!/no/such/node\n', 'the program that its first line names is not there; install that'],
+    ] as const;
+    for (const [name, text, reason] of rows) {
+      const file = home.put(name, text);
+      chmodSync(file, 0o755);
+      const start = () => startDetached(file, [], { env, cwd: '/' });
+      expect(start).toThrow(`Cannot start "${file}": ${reason}`);
+    }
   });
 });
 

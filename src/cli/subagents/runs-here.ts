@@ -1,17 +1,13 @@
+import { type Command, CommanderError } from 'commander';
+import { reasonOf } from '../../core/guards.ts';
 import type { Requester } from '../../core/runs/run.ts';
+import { statePaths } from '../../core/state-paths.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
 import type { Refusal, RunsWorld } from '../../subagents/features.ts';
 import { findOwnRun, refusalInside } from '../../subagents/own-run.ts';
 import { requesterHere } from '../../subagents/requester.ts';
-import {
-  type CliContext,
-  EXIT_FAILED,
-  EXIT_LIMIT,
-  EXIT_NOT_FOUND,
-  EXIT_USAGE,
-  withState,
-} from '../context.ts';
+import { type CliContext, EXIT_FAILED, EXIT_LIMIT, EXIT_NOT_FOUND, EXIT_USAGE, NO_HOME } from '../context.ts';
 import { printJson, shownText } from '../visible.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
@@ -34,27 +30,31 @@ export type RunsHere = {
  * Runs a command that needs to know who asks. Whatever is due is done first. `action`: what it wants to do. Inside a run
  * there is nothing to be had: not what others were told to do, nor what waits for whoever started them (R43).
  */
-export function withRunsHere(
+export async function withRunsHere(
   { context, read }: Pick<RunsHere, 'context' | 'read'>,
   { json }: JsonFlag,
   action: string,
   act: (here: RunsHere) => void | Promise<void>,
 ): Promise<void> {
-  return withState(context, action, async ({ paths }) => {
-    const { env, platform, cwd, executablePath, isCompiled, now } = context;
-    const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
+  const { env, platform, cwd, executablePath, isCompiled, now } = context;
+  const isJson = json === true;
+  const paths = statePaths(env, platform);
+  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT_FAILED, { isJson, context });
+  const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
+  try {
     const inside = refusalInside('subagents', world);
-    if (inside !== undefined) return refuse(inside, '', { isJson: json === true, context });
+    if (inside !== undefined) return refuse(inside, '', { isJson, context });
     advance(world);
-    const requester = requesterHere(world);
-    const isJson = json === true;
-    await act({ world, requester, isJson, context, read });
-  });
+    await act({ world, requester: requesterHere(world), isJson, context, read });
+  } catch (error) {
+    if (!isJson || error instanceof CommanderError) throw error;
+    complain(`Cannot ${action}: ${reasonOf(error)}`, EXIT_FAILED, { isJson, context });
+  }
 }
 
-/** Whether nobody but a person reads along: no client has started this. */
-export function isPerson({ requester }: Pick<RunsHere, 'requester'>): boolean {
-  return requester.session === null && requester.client === null;
+/** Whether nobody but a person reads along: no client has started this, or it was typed as a prompt. */
+export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'context'>): boolean {
+  return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
 
 /** The run that a person means; undefined after saying why it is none. */
@@ -63,6 +63,23 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
   if (answer.kind === 'found') return answer.run;
   complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
   return undefined;
+}
+
+/** Commander's own complaints of a wrong call, as a document where one is asked for. */
+export function complainInJson(command: Command, context: CliContext): void {
+  const isJson = () => {
+    let root: Command & { rawArgs?: readonly string[] } = command;
+    while (root.parent !== null) root = root.parent;
+    return root.rawArgs?.includes('--json') === true;
+  };
+  command.configureOutput({ writeErr: (text) => isJson() || context.stderr(text) });
+  command.exitOverride((error) => {
+    const isHelp = error.exitCode === 0;
+    if (!isHelp && isJson())
+      complain(error.message.replace(/^error: /, ''), EXIT_USAGE, { isJson: true, context });
+    else if (!isHelp) context.setExitCode(EXIT_USAGE);
+    throw error;
+  });
 }
 
 type Speaking = Pick<RunsHere, 'isJson' | 'context'>;

@@ -1,7 +1,8 @@
 import { isRecord, type Json, parseJson, readRecord } from '../../core/guards.ts';
+import { redactSecrets } from '../../core/redact.ts';
 import type { Exit } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
-import { cutText } from '../../core/text.ts';
+import { cutText, oneLine } from '../../core/text.ts';
 import { complaintIn, firstReason, readAmount, sum } from '../answer.ts';
 import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -11,6 +12,11 @@ import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-clie
 const TEXT_LENGTH_MAX = 64 * 1024;
 /** Of an error, an id, or the name of a model. */
 const WORD_LENGTH_MAX = 4096;
+
+/** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
+const PLAIN_LINES_MAX = 3;
+const PLAIN_LENGTH_MAX = 75;
+const WITHOUT_RESULT = ', without a result';
 
 /** What has been understood of a turn so far. Of bounded size. */
 export type Progress = {
@@ -54,17 +60,35 @@ type Last = { readonly progress: Progress; readonly stderr: string };
 /** A reader by these rules. Each line is parsed once. */
 export function turnReader<S extends Progress>(start: ReaderStart, rules: ReaderRules<S>): TurnReader {
   let state = rules.initial;
+  let plain: readonly string[] = [];
   return {
     read: (line) => {
-      if (line.charCodeAt(0) !== 0x7b) return [];
+      if (line.charCodeAt(0) !== 0x7b) {
+        if (line.trim() !== '') plain = [...plain.slice(1 - PLAIN_LINES_MAX), cutText(line, WORD_LENGTH_MAX)];
+        return [];
+      }
       const record = parseJson(line);
       if (!isRecord(record)) return [];
       const step = rules.step(start, state, record);
       state = step.state;
       return step.events;
     },
-    conclude: (exit, stderr) =>
-      conclude(rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr }, exit, start.session),
+    conclude: (exit, stderr) => {
+      const conclusion = conclude(
+        rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr },
+        exit,
+        start.session,
+      );
+      if (conclusion.error?.endsWith(WITHOUT_RESULT) !== true) return conclusion;
+      const said = plain
+        .map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX))
+        .filter((line) => line !== '');
+      if (said.length === 0) return conclusion;
+      return {
+        ...conclusion,
+        error: firstReason([`${conclusion.error}; its last words: ${said.join(' / ')}`]),
+      };
+    },
   };
 }
 
@@ -134,12 +158,7 @@ function conclude(
   if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
   if (verdict === null) {
     const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    return failed(
-      outcome,
-      progress.problem ?? undefined,
-      complaintIn(stderr),
-      `${endOf(exit)}, without a result`,
-    );
+    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), endOf(exit) + WITHOUT_RESULT);
   }
   if (exit !== null && exit.code !== 0)
     return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);

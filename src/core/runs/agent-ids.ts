@@ -1,22 +1,15 @@
+import { cutText, oneLine } from '../text.ts';
+import { agentId as idType } from './setting-types.ts';
 import type { AgentSettings, RunSettings } from './settings.ts';
 
 /** Which agents may be spawned (R25), and which of them there are. */
 
-const ID_LENGTH_MAX = 64;
 const MAIN_AGENT = 'main';
+const ECHO_LENGTH_MAX = 80;
+/** So many letters may be wrong in an id that is taken for another one. */
+const TYPOS_MAX = 3;
 
 export type Allowlist = { readonly allowAny: boolean; readonly ids: readonly string[] };
-
-/** An id as it is compared: lower case, only letters, digits, `-` and `_`; `main` when nothing is left. */
-export function normalizeAgentId(id: string): string {
-  const word = id
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, ID_LENGTH_MAX);
-  return word || MAIN_AGENT;
-}
 
 /** What the requester's agent may spawn besides itself. */
 export function allowlistOf(
@@ -24,19 +17,63 @@ export function allowlistOf(
   { agents, allowAgents }: Pick<RunSettings, 'agents' | 'allowAgents'>,
 ): Allowlist {
   const own = agents.find(({ id }) => id === requesterAgentId)?.allowAgents ?? null;
-  const names = (own ?? allowAgents ?? []).map((name) => name.trim()).filter((name) => name !== '');
-  const ids = names.filter((name) => name !== '*').map(normalizeAgentId);
-  return { allowAny: names.includes('*'), ids: [...new Set(ids)] };
+  const names = new Set(own ?? allowAgents ?? []);
+  return { allowAny: names.delete('*'), ids: [...names] };
 }
 
-/** What is said when the agent may not be spawned; undefined when it may. */
-export function agentRefusal(
-  agentId: string,
+export type ChosenAgent =
+  | { readonly kind: 'chosen'; readonly id: string }
+  | { readonly kind: 'refused'; readonly status: 'error' | 'forbidden'; readonly error: string };
+
+/** The agent of that id, or why it cannot be spawned. With none, it is the requester's own. */
+export function chooseAgent(
+  wanted: string | undefined,
   requesterAgentId: string,
-  { allowAny, ids }: Allowlist,
-): string | undefined {
-  if (agentId === requesterAgentId || allowAny || ids.includes(agentId)) return undefined;
-  return `agentId is not allowed for sessions_spawn (allowed: ${ids.length > 0 ? ids.join(', ') : 'none'})`;
+  settings: Pick<RunSettings, 'agents' | 'allowAgents'>,
+): ChosenAgent {
+  const word = (wanted ?? '').trim() || requesterAgentId;
+  const shown = `"${cutText(oneLine(word), ECHO_LENGTH_MAX)}"`;
+  const id = idType.read(word, () => {});
+  if (id === undefined) {
+    const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
+    return { kind: 'refused', status: 'error', error };
+  }
+  const allowlist = allowlistOf(requesterAgentId, settings);
+  const ids = listAgents(requesterAgentId, allowlist, settings.agents).map((agent) => agent.id);
+  if (ids.includes(id)) return { kind: 'chosen', id };
+  const { allowAny, ids: listed } = allowlist;
+  if (!allowAny) {
+    const allowed = listed.length > 0 ? listed.join(', ') : 'none';
+    const error = `agentId is not allowed for sessions_spawn (allowed: ${allowed}): to spawn ${shown}, add it to allowAgents in the settings`;
+    return { kind: 'refused', status: 'forbidden', error };
+  }
+  const meant = nearest(id, ids);
+  const guess = meant === undefined ? `Configured: ${ids.join(', ')}` : `Did you mean "${meant}"?`;
+  const error = `No agent ${shown} is configured. ${guess} A new one is added to agents.list in the settings`;
+  return { kind: 'refused', status: 'error', error };
+}
+
+/** The id that is misspelt so, if one is near enough. */
+function nearest(id: string, ids: readonly string[]): string | undefined {
+  const [found] = ids
+    .map((other) => ({ other, typos: typosBetween(id, other) }))
+    .filter(({ typos, other }) => typos <= Math.min(TYPOS_MAX, other.length / 2))
+    .sort((one, other) => one.typos - other.typos);
+  return found?.other;
+}
+
+/** How many letters have to be added, left out or changed to get from one word to the other. */
+function typosBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [at, letter] of [...from].entries()) {
+    const next = [at + 1];
+    for (const [index, other] of [...to].entries()) {
+      const changed = (row[index] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(changed, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }
 
 export type ListedAgent = { readonly id: string; readonly name?: string; readonly configured: boolean };
@@ -47,7 +84,7 @@ export function listAgents(
   { allowAny, ids }: Allowlist,
   agents: readonly AgentSettings[],
 ): ListedAgent[] {
-  const named = new Set([...ids, ...(allowAny ? agents.map(({ id }) => id) : [])]);
+  const named = new Set([...ids, ...(allowAny ? [MAIN_AGENT, ...agents.map(({ id }) => id)] : [])]);
   named.delete(requesterAgentId);
   return [requesterAgentId, ...[...named].sort()].map((id) => {
     const settings = agents.find((agent) => agent.id === id);

@@ -47,18 +47,28 @@ export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
   const runtimeMs = startedAtMs === null ? null : ending.endedAtMs - startedAtMs;
   return {
     status: STATUS_WORDS[ending.outcome],
-    ...words(ended, parseLastMessage(ending.result ?? '')),
+    ...words(ended, lastWords(ended)),
     stats: statsLine({ runtimeMs, usage: ending.usage, sessionKey, sessionId, transcript }),
   };
 }
 
-/** What the announce step made of it. Where it says nothing, the last message stands. */
+/** What the announce step made of it, in a file of its own. Where it says nothing, the last message stands. */
 export function announcedWords(
   ended: EndedTurn,
   reply: ReportParts,
+  transcript: string,
 ): Pick<AnnouncementWords, 'result' | 'notes'> {
-  const last = parseLastMessage(ended.ending.result ?? '');
-  return words(ended, { result: reply.result ?? last.result, notes: reply.notes ?? last.notes });
+  const last = lastWords(ended);
+  const said = (text: string | null, otherwise: Said) => (text === null ? otherwise : { text, transcript });
+  return words(ended, { result: said(reply.result, last.result), notes: said(reply.notes, last.notes) });
+}
+
+/** A text, and the file in which all of it is. */
+type Said = { readonly text: string | null; readonly transcript: string };
+
+function lastWords({ ending, transcript }: EndedTurn): { readonly result: Said; readonly notes: Said } {
+  const { result, notes } = parseLastMessage(ending.result ?? '');
+  return { result: { text: result, transcript }, notes: { text: notes, transcript } };
 }
 
 /** What a model wrote, by the sections of the template. Raw. */
@@ -122,9 +132,12 @@ function present(text: string): string | null {
   return kept.trim() === '' ? null : kept;
 }
 
-function words(ended: EndedTurn, said: ReportParts): Pick<AnnouncementWords, 'result' | 'notes'> {
-  const result = bounded(said.result, RESULT_LENGTH_MAX, ended.transcript);
-  const notes = bounded(said.notes, MODEL_NOTES_LENGTH_MAX, ended.transcript);
+function words(
+  ended: EndedTurn,
+  said: ReturnType<typeof lastWords>,
+): Pick<AnnouncementWords, 'result' | 'notes'> {
+  const result = bounded(said.result, RESULT_LENGTH_MAX);
+  const notes = bounded(said.notes, MODEL_NOTES_LENGTH_MAX);
   const isNone = notes === null || /^[-*]?\s*\(?(?:none|n\/a)\)?\.?$/i.test(notes.trim());
   const lines = [...(isNone ? [] : [notes]), ...ownNotes(ended).map((note) => `- ${note}`)];
   return {
@@ -147,11 +160,12 @@ function ownNotes({ run, turn, ending }: EndedTurn): string[] {
 }
 
 /** Escape sequences first, because they may stand in a secret; cut last, because half a secret is not recognised. */
-function bounded(text: string | null, lengthMax: number, transcript: string): string | null {
+function bounded({ text, transcript }: Said, lengthMax: number): string | null {
   if (text === null) return null;
   const safe = present(redactSecrets(cleanText(cutText(text, TEXT_SCANNED_MAX)).replaceAll('\r', '')));
   if (safe === null || safe.length <= lengthMax) return safe;
-  return `${cutText(safe, lengthMax).trimEnd()}\n… (cut; all of it is in ${plain(transcript)})`;
+  const file = plain(transcript);
+  return `${cutText(safe, lengthMax).trimEnd()}\n… (cut; all of it is in ${file}, once archived in ${file}.deleted.*)`;
 }
 
 /** The announcement in full. Its last line is the stats line, whatever the parts are. */
@@ -179,7 +193,6 @@ const LABEL_LENGTH_MAX = 72;
 const DELIVERY_LENGTH_MAX = 9500;
 /** So much of each result and its notes is told even when there are many. */
 const SHARE_LENGTH_MIN = 300;
-const CUT_HERE = '\n… (cut; all of it is in the transcript named below)';
 const FENCE = 'UNTRUSTED_CHILD_RESULT';
 
 /**
@@ -209,13 +222,13 @@ export function deliveryText(
 }
 
 function cutToShare(announcement: Deliverable, share: number): Deliverable {
-  const notes = cutWithPointer(announcement.notes, Math.floor(share / 3));
-  return { ...announcement, notes, result: cutWithPointer(announcement.result, share - notes.length) };
-}
-
-function cutWithPointer(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text;
-  return cutText(text, Math.max(0, lengthMax - CUT_HERE.length)).trimEnd() + CUT_HERE;
+  const pointer = `\n… (cut; all of it is in the log of #${announcement.number})`;
+  const fitting = (text: string, lengthMax: number) =>
+    text.length <= lengthMax
+      ? text
+      : cutText(text, Math.max(0, lengthMax - pointer.length)).trimEnd() + pointer;
+  const notes = fitting(announcement.notes, Math.floor(share / 3));
+  return { ...announcement, notes, result: fitting(announcement.result, share - notes.length) };
 }
 
 function fenced(announcement: Deliverable, nonce: string): string {

@@ -1,6 +1,6 @@
 import { inertLines, inertText } from '../inert-text.ts';
 import type { Language } from '../messages.ts';
-import { REPORT_CONTRACT } from './announce-prompt.ts';
+import { reportContract } from './announce-prompt.ts';
 
 /** The first words that a sub-agent hears, in the language in which agents are spoken to. */
 
@@ -75,7 +75,7 @@ export function firstPromptText(prompt: FirstPrompt): string {
     words.session(requester, childKey),
     ...files.map((file) => fenced(file, prompt)),
     ...(knowledge === '' ? [] : [`${words.knowledge}\n${knowledge}`]),
-    ...(isInline ? [`${words.inline}\n${REPORT_CONTRACT}`] : []),
+    ...(isInline ? [`${words.inline}\n${reportContract(prompt.language)}`] : []),
     `${TASK_MARKER}\n${task}`,
   ];
   return sections.join('\n\n');

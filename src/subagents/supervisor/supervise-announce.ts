@@ -11,6 +11,7 @@ import type { NewAnnouncement } from '../../core/runs/announcement.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import { type Ending, isTerminal, type Turn } from '../../core/runs/turn.ts';
+import { loadConfig } from '../../store/config.ts';
 import type { Rewording } from '../../store/runs/outbox.ts';
 import { appendTurn, getTurn } from '../../store/runs/turns.ts';
 import type { Supervision } from './supervision.ts';
@@ -52,6 +53,7 @@ export function announcingOf(
       announcement: telling(untilThen, nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS),
       prompt: announcePrompt({
         run,
+        language: loadConfig(world.paths).language,
         lastReply: ending.result === null ? null : redactSecrets(ending.result),
       }),
     };
@@ -87,7 +89,8 @@ export function rewordingOf(
   const raw = { turn, words: { result, notes, nowMs } };
   if (ending.outcome !== 'success' || ending.result === null) return raw;
   const reply = parseAnnounceReply(ending.result);
-  if (reply.kind === 'reply') return { turn, words: { ...announcedWords(ended, reply), nowMs } };
+  const { output } = turnFiles(supervision.world.paths, step.runId, step.number);
+  if (reply.kind === 'reply') return { turn, words: { ...announcedWords(ended, reply, output), nowMs } };
   return isSilent(ending.result, turn.state, supervision) ? { turn, words: { skip: true, nowMs } } : raw;
 }
 

@@ -23,7 +23,7 @@ describe('inside a run', () => {
       expect(await shelf.call(words, { env })).toEqual({
         code: 4,
         stdout: '',
-        stderr: '⚠️ subagents is not allowed from sub-agent sessions\n',
+        stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
       });
       expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([{ state: 'pending' }]);
       expect(shelf.write((db) => runEvents(turn.runId, 10, db))).toMatchObject([
@@ -39,7 +39,7 @@ describe('inside a run', () => {
     expect({ code, stderr }).toEqual({ code: 4, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({
       status: 'forbidden',
-      error: 'subagents is not allowed from sub-agent sessions',
+      error: 'subagents is not allowed from sub-agent sessions: say in your result what is to be done',
     });
   });
 });

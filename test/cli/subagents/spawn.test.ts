@@ -122,7 +122,7 @@ describe('subagents spawn', () => {
     expect(await shelf.call(['spawn', 'task'], { env })).toEqual({
       code: 4,
       stdout: '',
-      stderr: '⚠️ subagents is not allowed from sub-agent sessions\n',
+      stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
     });
   });
 

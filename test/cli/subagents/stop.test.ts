@@ -104,7 +104,7 @@ describe('subagents stop', () => {
     const { code, stderr } = await shelf.call(['stop', '1'], { env });
     expect({ code, stderr }).toEqual({
       code: 4,
-      stderr: '⚠️ subagents is not allowed from sub-agent sessions\n',
+      stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
     });
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
@@ -26,6 +27,8 @@ const wrong: [words: string, error: string, code: number][] = [
   ['eeee3333', '⚠️ Unknown subagent id: eeee3333', 3],
 ];
 
+const startOf = (text: string) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}.*\\n$`);
+
 const CALLS: Readonly<Record<string, readonly string[]>> = {
   info: [],
   log: [],
@@ -45,11 +48,40 @@ describe('a run that is named', () => {
           name,
           code,
           stdout: '',
-          stderr: `${error}\n`,
+          stderr: expect.stringMatching(startOf(error)),
         });
       }
     });
   }
+
+  for (const [words, error] of [
+    [['--limit', 'x', '--json'], "option '--limit <N>' argument 'x' is invalid"],
+    [['spawn', '--json', '--thinking', 'hard', 'x'], "option '--thinking <T>' argument 'hard' is invalid"],
+    [['info', '--lable', '--json'], "unknown option '--lable'"],
+    [['kill', '3', '--json'], "unknown command 'subagents kill'"],
+    [['list', '--limit', '--json'], "option '--limit <N>' argument '--json' is invalid"],
+  ] as const) {
+    test(`is refused as JSON also when the call is wrong: ${words.join(' ')}`, async () => {
+      using shelf = threeRuns();
+      const { code, stdout, stderr } = await shelf.call(words);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual({ status: 'error', error: expect.stringContaining(error) });
+      const plain = await shelf.call(words.filter((word) => word !== '--json'));
+      expect(plain).toMatchObject({ code: 2, stdout: '' });
+      expect(plain.stderr).toStartWith('error: ');
+    });
+  }
+
+  test('is refused as JSON also when nothing can be looked up', async () => {
+    using shelf = threeRuns();
+    const homeless = await shelf.call(['list', '--json'], { env: {} });
+    expect(homeless).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(homeless.stdout).error).toStartWith('Cannot list the sub-agents: HOME is not set');
+    writeFileSync(shelf.home.paths.runsDatabase, 'no database '.repeat(100));
+    const broken = await shelf.call(['list', '--json']);
+    expect(broken).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(broken.stdout).error).toStartWith('Cannot list the sub-agents: ');
+  });
 
   test('is refused as JSON where that is asked for', async () => {
     using shelf = threeRuns();
@@ -57,7 +89,7 @@ describe('a run that is named', () => {
     expect({ code, stderr, answer: JSON.parse(stdout) as unknown }).toEqual({
       code: 3,
       stderr: '',
-      answer: { status: 'error', error: 'Invalid subagent index: 9' },
+      answer: { status: 'error', error: 'Invalid subagent index: 9; "subagents list" shows which there are' },
     });
   });
 
@@ -87,7 +119,7 @@ describe('a run that is named', () => {
     expect(await shelf.call(['info', ' '])).toEqual({
       code: 2,
       stdout: '',
-      stderr: '⚠️ Missing subagent id.\n',
+      stderr: '⚠️ Missing subagent id; no sub-agent of this project was ever started\n',
     });
   });
 

@@ -15,6 +15,7 @@ import { NO_USAGE, type Usage } from '../../../src/core/runs/usage.ts';
 import { madeEnding, madeRun, madeTurn } from '../../support/made-run.ts';
 import { SECRETS } from '../../support/made-up.ts';
 
+const STEP = '/runs/r/turn-2.jsonl';
 const TRANSCRIPT = '/home/dev/.self-generation/runs/1a2b3c4d5e6f40718293a4b5c6d7e8f9/turn-1.jsonl';
 const PRICES = [{ model: 'made-1', input: 3, output: 15, cacheRead: null, cacheWrite: null }];
 const USAGE: Usage = { ...NO_USAGE, inputTokens: 10_100, outputTokens: 2200, model: 'made-1' };
@@ -193,15 +194,26 @@ describe('the announce step', () => {
 
   test('announcedWords() keeps what the run itself knows, and the last message where the reply is silent', () => {
     const turn = ended({ ending: { outcome: 'error', result: 'last words', error: 'broken' } });
-    expect(announcedWords(turn, { result: 'better words', notes: '- mind a.ts' })).toEqual({
+    expect(announcedWords(turn, { result: 'better words', notes: '- mind a.ts' }, STEP)).toEqual({
       result: 'better words',
       notes: '- mind a.ts\n- Error: broken',
     });
-    expect(announcedWords(turn, { result: null, notes: '- (none)' })).toEqual({
+    expect(announcedWords(turn, { result: null, notes: '- (none)' }, STEP)).toEqual({
       result: 'last words',
       notes: '- Error: broken',
     });
   });
+});
+
+test('what was cut is in the file of whoever said it: of the announce step, or of the turn that it puts into words', () => {
+  const turn = ended({ ending: { result: 'last words '.repeat(1000) } });
+  const cut = (file: string) => `\n… (cut; all of it is in ${file}, once archived in ${file}.deleted.*)`;
+  const notes = `- ${'mind a.ts '.repeat(1000)}`;
+  const words = announcedWords(turn, { result: null, notes }, STEP);
+  expect(words.result).toEndWith(cut(TRANSCRIPT));
+  expect(words.notes).toEndWith(cut(STEP));
+  const better = announcedWords(turn, { result: 'better words '.repeat(1000), notes: null }, STEP);
+  expect(better.result).toEndWith(cut(STEP));
 });
 
 describe('what must not get through', () => {
@@ -242,8 +254,10 @@ describe('what must not get through', () => {
 
   test('rawAnnouncement() cuts a long result, says where all of it is, and ends with the stats line', () => {
     const words = rawAnnouncement(ended({ ending: { result: '한🎉'.repeat(5000) } }));
-    expect(words.result.length).toBeLessThan(4300);
-    expect(words.result).toEndWith(`\n… (cut; all of it is in ${TRANSCRIPT})`);
+    expect(words.result.length).toBeLessThan(4400);
+    expect(words.result).toEndWith(
+      `\n… (cut; all of it is in ${TRANSCRIPT}, once archived in ${TRANSCRIPT}.deleted.*)`,
+    );
     expect(words.result.isWellFormed()).toBe(true);
     expect(announceBody(words).split('\n').at(-1)).toBe(words.stats);
   });

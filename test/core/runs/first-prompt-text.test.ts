@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { REPORT_CONTRACT } from '../../../src/core/runs/announce-prompt.ts';
+import { reportContract } from '../../../src/core/runs/announce-prompt.ts';
 import { type FirstPrompt, firstPromptText, TASK_MARKER } from '../../../src/core/runs/first-prompt-text.ts';
 
 const NONCE = '00112233445566ff';
@@ -89,8 +89,8 @@ Then say which.`);
 for (const language of ['en', 'ko'] as const) {
   test(`firstPromptText() asks for the report in the last message when it is inline (${language})`, () => {
     const text = firstPromptText({ ...PROMPT, language, isInline: true });
-    expect(count(text, REPORT_CONTRACT)).toBe(1);
-    expect(firstPromptText({ ...PROMPT, language })).not.toContain(REPORT_CONTRACT);
+    expect(count(text, reportContract(language))).toBe(1);
+    expect(firstPromptText({ ...PROMPT, language })).not.toContain(reportContract(language));
     expect(text).toEndWith(`\n\n${TASK_MARKER}\n${PROMPT.task}`);
   });
 

@@ -45,6 +45,7 @@ describe('the announce step', () => {
       await using sup = supervisorHome();
       const story = await sup.run('do it');
       const files = [1, 2].map((turn) => `${sup.home.paths.runs}/${story.run.id}/turn-${turn}.jsonl`);
+      expect(story.turns[1]?.message).toContain('작업이 끝났습니다'); // In the language of the first prompt.
       const sessions = files.map((file) => /"session_id":"([^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1]);
       expect(sessions).toEqual([story.run.sessionId ?? '', story.run.sessionId ?? '']);
     },

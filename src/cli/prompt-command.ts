@@ -1,0 +1,140 @@
+import { type Command, CommanderError } from 'commander';
+import { reasonOf } from '../core/guards.ts';
+import { getProjectPath } from '../core/project.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { cutText } from '../core/text.ts';
+import { type CommandName, commandText } from '../setup/slash-command.ts';
+import { skillPlaces } from '../store/skill-files.ts';
+import { agentMark } from '../subagents/requester.ts';
+import { thisProcess } from '../subagents/world.ts';
+import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
+import { type CliContext, EXIT_USAGE, PROGRAM } from './context.ts';
+import { subagentsCommand } from './subagents.ts';
+
+/** `/subagents …` and `/stop …` as a person types them in Claude Code, answered by the hook that gets the prompt. */
+
+/** From the hook's own start: the client gives it five seconds. */
+const ANSWER_WITHIN_MS = 3000;
+/** Longer texts of hooks are put into a file by the client. */
+const ANSWER_LENGTH_MAX = 9900;
+const UNFINISHED = '⏳ It is asked for and goes on by itself: "/subagents list" shows how it stands.\n';
+
+/** The hook that got the prompt. */
+export type PromptHook = {
+  readonly event: { readonly sessionId: string; readonly cwd: string | undefined };
+  readonly env: Environment;
+  readonly paths: StatePaths;
+  readonly now: Date;
+};
+
+/**
+ * What there is to say to this prompt; undefined when it is no command of ours: another one of that name is left to whom it
+ * belongs. Never throws for what goes wrong with the command.
+ */
+export async function answerPrompt(prompt: string, run: PromptHook): Promise<string | undefined> {
+  const [, name, typed = ''] = /^\/(subagents|stop)(?:\s+(.*))?$/s.exec(prompt.trim()) ?? [];
+  const cwd = run.event.cwd ?? run.paths.home;
+  if (name === undefined || !isOurs(name as CommandName, cwd, run.env)) return undefined;
+  let said = '';
+  const say = (text: string) => {
+    said += text;
+  };
+  const group = subagentsCommand(contextOf(run, cwd, say), async () => '');
+  const words = name === 'stop' ? `stop ${typed || 'all'}` : typed;
+  const inTerminal = `in a terminal in this directory: ${PROGRAM} subagents ${words}`;
+  group.hook('preAction', (_group, command) => {
+    if (!waits(command)) return;
+    say(`⚙️ This waits, and a prompt is answered at once. Run it ${inTerminal}\n`);
+    throw new CommanderError(EXIT_USAGE, 'waits', '');
+  });
+  const isDone = await Promise.race([
+    carryOut(group, wordsIn(words, group), say),
+    Bun.sleep(ANSWER_WITHIN_MS - (Date.now() - run.now.getTime())).then(() => false),
+  ]);
+  if (!isDone) say(UNFINISHED);
+  const answer = said.trimEnd().toWellFormed();
+  if (answer.length <= ANSWER_LENGTH_MAX) return answer;
+  return `${cutText(answer, ANSWER_LENGTH_MAX)}\n… (cut; all of it ${inTerminal})`;
+}
+
+/** Whether the command that the client knows under this name is what install wrote. */
+function isOurs(name: CommandName, cwd: string, env: Environment): boolean {
+  const { global, project } = skillPlaces(env, getProjectPath(cwd, env));
+  const others = [`${project}/commands/${name}.md`, `${project}/skills/${name}/SKILL.md`];
+  const isHidden = project !== null && project !== global && others.some(pathExists);
+  return !isHidden && readTextFile(`${global}/commands/${name}.md`) === commandText(name);
+}
+
+/** A person reads what is said, and the session that it was typed in asks, with no more rights than its agent has. */
+function contextOf({ env, event, now }: PromptHook, cwd: string, say: (text: string) => void): CliContext {
+  const { platform, executablePath, isCompiled } = thisProcess();
+  const ofSession = { ...env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: event.sessionId };
+  return {
+    ...{ env: ofSession, platform, executablePath, isCompiled, cwd },
+    stdout: say,
+    stderr: say,
+    progress: () => {},
+    colour: false,
+    isInteractive: false,
+    isPrompt: true,
+    confirm: async () => false,
+    agentMark: () => agentMark(ofSession),
+    setExitCode: () => {},
+    now: () => now,
+  };
+}
+
+function waits(command: Command): boolean {
+  const { wait, follow, watch } = command.opts<{ wait?: true; follow?: true; watch?: true }>();
+  return ['wait', 'attach'].includes(command.name()) || wait === true || follow === true || watch === true;
+}
+
+async function carryOut(
+  group: Command,
+  words: readonly string[],
+  say: (text: string) => void,
+): Promise<boolean> {
+  try {
+    await group.parseAsync([...words], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) say(`error: ${reasonOf(error)}\n`);
+  }
+  await new Promise(setImmediate); // What a command starts it starts behind its answer.
+  return true;
+}
+
+/**
+ * The words as a person quotes them; nothing is expanded. What is said to a sub-agent is one of them, as it was typed:
+ * all that stands behind the options of `spawn`, and behind the run and the options of `send`, which never waits here.
+ */
+function wordsIn(typed: string, group: Command): string[] {
+  const words: string[] = [];
+  let rest = typed.trim();
+  const take = () => {
+    const [quoted = ''] = /^(?:"[^"]*"|'[^']*'|\S)*/.exec(rest) ?? [];
+    rest = rest.slice(quoted.length).trimStart();
+    words.push(quoted.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+  };
+  if (rest !== '') take();
+  const [action] = words;
+  const command = group.commands.find((one) => one.name() === action);
+  const takeOptions = () => {
+    while (rest.startsWith('--')) {
+      take();
+      const option = command?.options.find((one) => one.long === words.at(-1));
+      if (option?.required && rest !== '') take();
+    }
+  };
+  if (action !== 'spawn' && action !== 'send') {
+    while (rest !== '') take();
+    return words;
+  }
+  takeOptions();
+  if (action === 'send' && rest !== '') {
+    take();
+    takeOptions();
+  }
+  const [, double, single] = /^(?:"([^"]*)"|'([^']*)')$/.exec(rest) ?? [];
+  const immediately = action === 'send' ? ['--timeout', '0'] : [];
+  return [...words, ...immediately, ...(rest === '' ? [] : ['--', double ?? single ?? rest])];
+}
