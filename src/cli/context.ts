@@ -9,8 +9,14 @@ export type CliContext = {
   readonly platform: string;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
-  /** Replaces the line of progress on a terminal, nowhere else; an empty text removes it. */
+  /** Replaces the line of progress on a terminal, nowhere else; an empty text removes it. Cut to the terminal's width. */
   readonly progress: (text: string) => void;
+  /** Whether that line is seen: standard error is a terminal. */
+  readonly showsProgress: boolean;
+  /** The size of the terminal that standard output is, by now; undefined for a pipe or a file. */
+  readonly screen: () => { readonly columns: number; readonly rows: number } | undefined;
+  /** Has Ctrl-C do this instead of ending the program, until what is returned is called. */
+  readonly onInterrupt: (act: () => void) => () => void;
   /** The running program: `process.execPath`. */
   readonly executablePath: string;
   /** `Bun.isStandaloneExecutable`: the program is the product, not a runtime that runs its source. */
@@ -36,6 +42,8 @@ export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_NOT_FOUND = 3;
 export const EXIT_LIMIT = 5;
+/** As a shell says it of what Ctrl-C has ended. */
+export const EXIT_INTERRUPTED = 130;
 
 /** A failure has to say what failed, why, and what to do. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';

@@ -21,6 +21,10 @@ import { subagentsCommand } from './subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
+import { cutToWidth } from './visible.ts';
+
+/** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
+const CTRL_C_COLUMNS = 3;
 
 export { answerPrompt };
 
@@ -88,7 +92,13 @@ function processContext(setExitCode: (code: number) => void): CliContext {
     stderr: (text) =>
       void stderr.write(wantsColour(env, stderr.isTTY === true) ? text : stripVTControlCharacters(text)),
     progress: (text) => {
-      if (stderr.isTTY) stderr.write(`\r\x1b[K${text}`);
+      if (stderr.isTTY) stderr.write(`\r\x1b[K${cutToWidth(text, stderr.columns - CTRL_C_COLUMNS)}`);
+    },
+    showsProgress: stderr.isTTY === true,
+    screen: () => (stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : undefined),
+    onInterrupt: (act) => {
+      process.on('SIGINT', act);
+      return () => void process.off('SIGINT', act);
     },
     executablePath: process.execPath,
     isCompiled: Bun.isStandaloneExecutable,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { statePaths } from '../core/state-paths.ts';
+import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { type Check, counted } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import { isEnabled, loadConfig } from '../store/config.ts';
@@ -12,6 +12,10 @@ import {
   type LearningState,
   listNewestFixes,
 } from '../store/inspect.ts';
+import { undelivered } from '../store/runs/outbox.ts';
+import { countEverywhere } from '../store/runs/runs.ts';
+import { readRuns } from '../store/runs/runs-db.ts';
+import { requesterHere } from '../subagents/requester.ts';
 import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
 import { newTable } from './table.ts';
 import { shortened, shownJson, shownLine } from './visible.ts';
@@ -28,7 +32,11 @@ type Status = {
   readonly lastSeen: Readonly<Record<string, string | null>>;
   readonly newestFixes: readonly KnownFix[];
   readonly learning: LearningState;
+  readonly runs: RunCounts | null;
 };
+
+/** Of background runs; `undeliveredHere`: the results of this project that nobody has taken in. */
+type RunCounts = ReturnType<typeof countEverywhere> & { readonly undeliveredHere: number };
 
 const FIXES_SHOWN = 5;
 const LEARNING_SHOWN = 5;
@@ -71,9 +79,24 @@ function readStatus(context: CliContext): Status | undefined {
     waiting: countWaiting(paths),
     unread: unreadIn(checkTranscripts(paths, context.now())),
     lastSeen: readHeartbeats(paths),
+    runs: readRunCounts(paths, context),
     learning: isReadable(database) ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
   };
+}
+
+/** Null where there was never a run, or what is known of them cannot be read, of which doctor tells more. */
+function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null {
+  try {
+    const { key } = requesterHere(context);
+    const counts = readRuns(paths, (db) => ({
+      ...countEverywhere(db),
+      undeliveredHere: undelivered(key, db),
+    }));
+    return counts ?? null;
+  } catch {
+    return null;
+  }
 }
 
 function unreadIn({ status, detail, remedy }: Check): string | null {
@@ -94,6 +117,7 @@ function printStatus(status: Status, context: CliContext): void {
   );
   if (status.waiting > 0) print(yellow(`${counted(status.waiting, 'recording')} waiting for the database`));
   if (status.unread !== null) print(yellow(sentence(status.unread)));
+  if (status.runs !== null) print(runLines(status.runs));
   switch (status.database.kind) {
     case 'absent':
       print('Nothing recorded yet.');
@@ -107,6 +131,21 @@ function printStatus(status: Status, context: CliContext): void {
   }
   if (status.newestFixes.length > 0) printFixes(status.newestFixes, context);
   printLearning(status.learning, context);
+}
+
+/** How background runs stand, and what to do next. */
+function runLines({ active, waiting, undelivered, undeliveredHere }: RunCounts): string {
+  const facts = [
+    waiting > 0 ? `${active} active (${waiting} waiting)` : `${active} active`,
+    `${counted(undelivered, 'result')} not read${undeliveredHere > 0 ? ` (${undeliveredHere} here)` : ''}`,
+  ];
+  const next = {
+    none: '',
+    list: '\n  See "self-generation subagents list --all-projects".',
+    inbox: `\n  Read with "self-generation subagents inbox"${undeliveredHere > 0 ? '' : ' in the project of each'}.`,
+  };
+  const step = undelivered > 0 ? 'inbox' : active > 0 ? 'list' : 'none';
+  return `Sub-agents: ${facts.join(', ')}${next[step]}`;
 }
 
 function printCounts(

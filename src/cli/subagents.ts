@@ -4,6 +4,7 @@ import { parseSeconds } from '../core/runs/durations.ts';
 import { THINKING_LEVELS } from '../core/runs/run.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type CliContext, commandGroup, limitUpTo, subcommand } from './context.ts';
+import { attach } from './subagents/attach.ts';
 import { dismiss, inbox } from './subagents/inbox.ts';
 import { info } from './subagents/info.ts';
 import { type ListFlags, list } from './subagents/list.ts';
@@ -13,6 +14,7 @@ import { send } from './subagents/send.ts';
 import { retry, spawn } from './subagents/spawn.ts';
 import { stop } from './subagents/stop.ts';
 import { wait } from './subagents/wait.ts';
+import { diff, discard, merge } from './subagents/worktree.ts';
 
 const LIST_LIMIT_MAX = 100_000;
 
@@ -27,10 +29,12 @@ Examples:
   $ self-generation subagents                     what runs, waits and is done in this project
   $ self-generation subagents log 3 50 tools      the last 50 messages of run 3, tools among them
   $ self-generation subagents send 3 'now fix the first of them'
+  $ self-generation subagents attach 3            go on in its session yourself
   $ self-generation subagents stop all
   $ self-generation subagents inbox               what was not told to anybody yet
 
-Also: "last" for the newest, a label or its beginning, and id:PREFIX for an id of digits only.
+Also: "last" for the newest, a label or its beginning, and id:PREFIX for an id of digits only. By the id, as "list
+--all-projects" shows it, you may also see, attach to and stop runs of other projects; an agent keeps to its own.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached.
 
@@ -66,7 +70,7 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
       spawn,
     ),
   );
-  const listing = ['', '--all --limit 200'];
+  const listing = ['', '--watch', '--all --limit 200'];
   withListFlags(
     add('list', { does: LISTS, description: 'list the runs of this project', calls: listing }, list),
   );
@@ -86,6 +90,27 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   add('wait', { ...waiting, calls: ['3', 'all --timeout 10m'] }, wait)
     .argument('[target]', 'the run, or "all" for all that are active')
     .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds);
+  const attaching = {
+    does: 'attach to a sub-agent',
+    description: "go on with a run's session in its own client, on a terminal",
+  };
+  add('attach', { ...attaching, calls: ['3', '3 --print'] }, attach)
+    .argument('[target]', 'the run')
+    .option('--print', 'only print the command');
+  const diffing = { does: 'show the changes', description: 'show what a run has changed in its worktree' };
+  add('diff', { ...diffing, calls: ['3', '3 > changes.patch'] }, diff).argument('[target]', 'the run');
+  const merging = {
+    does: 'merge the changes',
+    description: 'bring what a run has changed in its worktree into yours, not committed',
+  };
+  add('merge', { ...merging, calls: ['3'] }, merge).argument('[target]', 'the run');
+  const discarding = {
+    does: 'discard the worktree',
+    description: "remove a run's worktree and its branch",
+  };
+  add('discard', { ...discarding, calls: ['3', '3 --yes'] }, discard)
+    .argument('[target]', 'the run')
+    .option('--yes', 'also what is nowhere else');
   const retrying = {
     does: 'retry a sub-agent',
     description: 'start a run anew, with the same task and settings',
@@ -110,7 +135,8 @@ function withListFlags(command: Command): Command {
   return command
     .option('--all', 'also archived runs')
     .option('--all-projects', 'the runs of every project')
-    .option('--limit <N>', 'how many at most (50)', limitUpTo(LIST_LIMIT_MAX));
+    .option('--limit <N>', 'how many at most (50)', limitUpTo(LIST_LIMIT_MAX))
+    .option('--watch', 'draw it again each second, as long as a run is active');
 }
 
 const SPAWN_CALLS = [

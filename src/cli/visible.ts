@@ -16,6 +16,17 @@ export function shortened(text: string, lengthMax: number): string {
   return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
 }
 
+/** As much of a line as a terminal shows in so many columns; wide characters take two. */
+export function cutToWidth(line: string, columns: number): string {
+  if (Bun.stringWidth(line) <= columns) return line;
+  let cut = '';
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    if (Bun.stringWidth(cut + segment) >= columns) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}
+
 /** With its lines, and nothing left out: frames are undone, and what would be invisible is shown by its number. */
 export function shownText(text: string): string {
   return visible(withoutFrames(text));

@@ -14,7 +14,7 @@ import {
 import { findOwnRun } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { sendToRun } from '../subagents/send.ts';
-import { spawnRun } from '../subagents/spawn.ts';
+import { seenByGit, spawnRun } from '../subagents/spawn.ts';
 import { waitForRuns } from '../subagents/wait.ts';
 import { type Answer, answered, failed } from './answer.ts';
 import {
@@ -44,13 +44,14 @@ const RUNS_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
 /** `sessions_spawn`. */
-export function spawnSession(parameters: SpawnParameters, { requester, world }: ToolCall): Answer {
+export async function spawnSession(parameters: SpawnParameters, call: ToolCall): Promise<Answer> {
+  const { requester, world } = call;
   const { runTimeoutSeconds, ...rest } = parameters;
   const request: SpawnRequest = withoutGaps({
     ...rest,
     runTimeoutSeconds: runTimeoutSeconds === undefined ? undefined : Math.floor(runTimeoutSeconds),
   });
-  return spawnAnswer(spawnRun(request, requester, world));
+  return spawnAnswer(spawnRun(await seenByGit(request, requester, world), requester, world));
 }
 
 /** What a spawn has come to; the fields that the seed names come first. */

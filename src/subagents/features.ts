@@ -36,6 +36,8 @@ export type SpawnRequest = {
   readonly cwd?: string;
   /** What a person lets it do besides: `edit`, `all`, or rules. */
   readonly permissions?: readonly string[];
+  /** How many files are not committed where it is to work: a worktree of its own does not have them. */
+  readonly uncommitted?: number;
 };
 
 export type SpawnAnswer =

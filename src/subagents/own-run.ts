@@ -1,9 +1,11 @@
-import type { Requester, RunWithTurn } from '../core/runs/run.ts';
+import type { Requester, Run, RunWithTurn } from '../core/runs/run.ts';
 import { findTarget, type TargetAnswer } from '../core/runs/run-target.ts';
-import { RUN_VARIABLE } from '../core/runs/turn.ts';
+import { isTerminal, RUN_VARIABLE, type Turn } from '../core/runs/turn.ts';
+import type { StatePaths } from '../core/state-paths.ts';
 import { addRunEvent } from '../store/runs/run-events.ts';
 import { getRun, listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
+import { turnsOf } from '../store/runs/turns.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { pathExists } from '../sys/runtime-bun.ts';
 import type { Refusal, RunsWorld } from './features.ts';
@@ -54,6 +56,20 @@ export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswe
       ? 'no sub-agent of this project was ever started'
       : '"subagents list" shows which there are';
   return { ...answer, error: `${answer.error.replace(/\.$/, '')}; ${next}` };
+}
+
+/** The run of any project whose id begins so: `id:1a2b`, or at least as much of it as answers show. */
+export function findByIdAnywhere(words: string, world: RunsWorld): TargetAnswer<RunListing> | undefined {
+  const prefix = /^(?:id:(.+)|([0-9a-f-]{8,36}))$/i.exec(words.trim());
+  if (prefix === null) return undefined;
+  const filter = { includeArchived: true, limit: RUNS_MAX };
+  const runs = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
+  return findTarget(`id:${prefix[1] ?? prefix[2]}`, runs);
+}
+
+/** A turn of the run that waits or works, its announce step too; undefined when all of it is over. */
+export function activeTurn({ id }: Run, paths: StatePaths): Turn | undefined {
+  return readRuns(paths, (db) => turnsOf(id, db))?.find(({ state }) => !isTerminal(state));
 }
 
 export type OwnRun =

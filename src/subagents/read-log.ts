@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../clients/runs/run-client.ts';
 import { runClient } from '../clients/runs/run-clients.ts';
-import type { Run } from '../core/runs/run.ts';
+import type { Run, RunWithTurn } from '../core/runs/run.ts';
 import { turnFiles } from '../core/runs/run-files.ts';
 import { type LogEntry, toLogEntries } from '../core/runs/run-log.ts';
 import type { Turn } from '../core/runs/turn.ts';
@@ -8,7 +8,7 @@ import { NO_USAGE } from '../core/runs/usage.ts';
 import { cutText } from '../core/text.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { turnsOf } from '../store/runs/turns.ts';
-import { GrowingFile } from '../sys/growing-file.ts';
+import { GrowingFile, readTail } from '../sys/growing-file.ts';
 import { archivedNames } from './archive.ts';
 import type { RunsWorld } from './features.ts';
 
@@ -19,6 +19,8 @@ const KEPT_ENTRIES_MAX = 2000;
 const READ_BYTES = 4 * 1024 * 1024;
 /** So many events become entries at once. */
 const BATCH_MAX = 512;
+/** In which the newest entry is looked for. */
+const TAIL_BYTES = 64 * 1024;
 
 /**
  * What was said and done in all turns of a run, from the first on, archived ones too; empty when nothing was written. Of
@@ -48,6 +50,21 @@ export function readLog(run: Run, { paths }: Pick<RunsWorld, 'paths'>): readonly
   return kept.map(({ entry }) => entry);
 }
 
+/** The newest that a turn has said or called, by the end of what its client has written. Never throws. */
+export function newestEntry(
+  { run, turn }: RunWithTurn,
+  { paths }: Pick<RunsWorld, 'paths'>,
+): LogEntry | undefined {
+  const lines = readTail(turnFiles(paths, run.id, turn.number).output, TAIL_BYTES).split('\n');
+  const reader = readerOf(run);
+  const entries = toLogEntries(lines.flatMap((line) => reader.read(line)));
+  return entries.findLast(({ kind }) => kind === 'assistant' || kind === 'tool-call');
+}
+
+function readerOf({ client, sessionId }: Run) {
+  return runClient(client).reader({ session: { kind: 'new', id: sessionId ?? '' }, before: NO_USAGE });
+}
+
 /** The task without what stands around it in the first prompt; of an announce step that it is one. */
 function askedIn({ kind, message }: Turn, { task }: Run): string {
   switch (kind) {
@@ -65,10 +82,7 @@ function readTurn(path: string, run: Run, keep: (entry: LogEntry) => void): void
   if (file === undefined) return;
   const batch = new Batch(keep);
   try {
-    const reader = runClient(run.client).reader({
-      session: { kind: 'new', id: run.sessionId ?? '' },
-      before: NO_USAGE,
-    });
+    const reader = readerOf(run);
     const onLine = (line: string) => batch.push(reader.read(line));
     // As much as there is by now; what is being written while this reads is of another call.
     for (let left = file.bytes(); left > 0; left -= READ_BYTES) file.read(onLine, READ_BYTES);

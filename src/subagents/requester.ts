@@ -9,7 +9,7 @@ import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
 import type { RunsWorld } from './features.ts';
 
 /** Who asks, seen from this process. */
-export function requesterHere({ env, cwd }: RunsWorld): Requester {
+export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Requester {
   const client = clientAround(env);
   const directory = getProjectPath(cwd, env) ?? cwd;
   return {

@@ -1,4 +1,3 @@
-import { isAbsolute, join, relative, sep } from 'node:path';
 import { grantProblem } from '../core/runs/permissions.ts';
 import type { Requester, Run } from '../core/runs/run.ts';
 import { isTerminal } from '../core/runs/turn.ts';
@@ -7,6 +6,7 @@ import type { RunsWorld, SpawnAnswer, SpawnRequest } from './features.ts';
 import { ownRun, refusalInside } from './own-run.ts';
 import { isPerson } from './requester-permissions.ts';
 import { spawnAgain } from './spawn.ts';
+import { directoryBefore } from './workplace/worktree.ts';
 
 const MS_PER_SECOND = 1000;
 
@@ -29,14 +29,6 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   return spawnAgain({ ...request, ...permissions }, requester, world);
 }
 
-/** A worktree is made anew, from where the first was made: the same directory of the repository. */
-function placeOf({ worktree, cwd }: Run): string {
-  if (worktree === null) return cwd;
-  const inside = relative(worktree.path, cwd);
-  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
-  return isInside ? join(worktree.repository, inside) : worktree.repository;
-}
-
 /** A person lets it do once more what it was let do. */
 function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
   if (mode === 'all') return ['all'];
@@ -53,7 +45,7 @@ function requestOf(run: Run): SpawnRequest {
     cleanup,
     worktree: worktreeMode,
     runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
-    cwd: placeOf(run),
+    cwd: directoryBefore(run), // A tree of its own is made anew.
     idempotencyKey: `retry ${run.id}`,
     ...(label === null ? {} : { label }),
     ...(model.requested === null ? {} : { model: model.requested }),

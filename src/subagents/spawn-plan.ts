@@ -30,6 +30,8 @@ export type SpawnSurroundings = {
   readonly permissionsOf: (client: ClientName, grants: Grants) => Permissions;
   /** What there is to say about the release of the client that is installed. */
   readonly releaseWarningOf: (client: RunClient) => string | null;
+  /** The project's file of rules that sub-agents with these files are not given, when they are given no other. */
+  readonly ungivenRules: (workspace: string, files: readonly string[]) => string | null;
   /** The model of the session that asks, where it is known. */
   readonly callersModel: string | null;
 };
@@ -90,7 +92,12 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const thinking = thinkingOf(request, agent, settings);
   const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
   const release = surroundings.releaseWarningOf(client);
+  const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
+  const worktreeMode = request.worktree ?? settings.worktree;
+  const { uncommitted = 0 } = request;
   const warnings = [
+    ...(rules === null ? [] : [rulesWarning(rules, settings)]),
+    ...(worktreeMode === 'always' && uncommitted > 0 ? [uncommittedWarning(uncommitted)] : []),
     ...(release === null ? [] : [release]),
     ...model.warnings,
     ...(knowsThinking ? [] : [`${client.name} has no thinking level "${thinking}": its own default is used`]),
@@ -107,7 +114,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     cleanup: request.cleanup ?? 'keep',
     runTimeoutMs: timeoutSeconds(request, settings) * MS_PER_SECOND,
     cwd,
-    worktreeMode: request.worktree ?? settings.worktree,
+    worktreeMode,
     policy,
     permissions,
     gaps,
@@ -183,6 +190,19 @@ function wantedModels(
 function policyOf(agent: AgentSettings | undefined, { tools }: RunSettings): ToolPolicy {
   const own = agent === undefined ? [] : [agent.tools];
   return combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...own, tools]);
+}
+
+function rulesWarning(file: string, { contextFiles }: RunSettings): string {
+  const files = JSON.stringify([...contextFiles, file]);
+  return (
+    `the project has ${file} and no AGENTS.md, and sub-agents are not given it: "self-generation config set ` +
+    `agents.defaults.subagents.contextFiles '${files}'" has them given it`
+  );
+}
+
+function uncommittedWarning(files: number): string {
+  const are = files === 1 ? '1 file is' : `${files} files are`;
+  return `${are} not committed, and so not in its worktree: commit first what it needs`;
 }
 
 function notInstalled({ name }: RunClient): string {

@@ -21,6 +21,8 @@ import { refusalInside } from './own-run.ts';
 import { isPerson, requesterPermissions } from './requester-permissions.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
 import { agentDirFor, userOf } from './workplace/agent-login.ts';
+import { ungivenRules } from './workplace/context-files.ts';
+import { uncommittedFiles } from './workplace/worktree.ts';
 
 type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
 
@@ -45,6 +47,18 @@ const OF_ANOTHER_SESSION =
  */
 export function spawnRun(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
   return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, { requester, world });
+}
+
+/** The request with what only git can say, where that matters. To be called before spawnRun(), which waits for nobody. */
+export async function seenByGit(
+  request: SpawnRequest,
+  requester: Requester,
+  { paths, env }: RunsWorld,
+): Promise<SpawnRequest> {
+  const config = loadRunConfig(paths);
+  const mode = request.worktree ?? (config.kind === 'refused' ? 'never' : config.settings.worktree);
+  if (mode !== 'always') return request;
+  return { ...request, uncommitted: await uncommittedFiles(request.cwd ?? requester.cwd, env) };
 }
 
 /** As spawnRun(), for one more try of a run: its name only says which try this is, and a later one is another run. */
@@ -145,6 +159,7 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
     },
     permissionsOf: (client, grants) => requesterPermissions(requester, client, grants, world),
     releaseWarningOf: (client) => releaseWarning(client, world),
+    ungivenRules,
     callersModel: callersModel(requester, world.env),
   };
 }

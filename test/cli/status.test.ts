@@ -9,6 +9,7 @@ import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
 import { call, callHere } from './call.ts';
+import { newShelf } from './subagents/shelf.ts';
 
 const status = (home: Home, ...words: string[]) =>
   callHere(statusCommand, words, { env: { HOME: home.path } });
@@ -77,7 +78,7 @@ describe('status', () => {
       database: { kind: 'sound', counts: { events: { tool_error: 2 }, knownFixes: 2 } },
     });
     expect(value.newestFixes).toHaveLength(2);
-    expect(Object.keys(value.lastSeen)).toEqual(HOOKS.map((hook) => hook.event));
+    expect(Object.keys(value.lastSeen)).toEqual([...new Set(HOOKS.map((hook) => hook.event))]);
   });
 
   test('shows what sub-agents were given, what analyses cost or why they failed, and what waits for a decision', async () => {
@@ -148,6 +149,30 @@ describe('status', () => {
     expect(stdout).toContain('off (enabled: false)');
     expect(stdout).toContain('1 recording waiting for the database\n');
     expect(existsSync(`${home.paths.spool}/1.json`)).toBe(true);
+  });
+
+  test('shows how background runs stand, and the next step', async () => {
+    using shelf = newShelf({ agents: { defaults: { subagents: { maxConcurrent: 1 } } } });
+    const here = { env: { HOME: shelf.home.path }, cwd: shelf.project };
+    const shown = async (cwd = shelf.project) => (await callHere(statusCommand, [], { ...here, cwd })).stdout;
+    const runs = async () =>
+      (JSON.parse((await callHere(statusCommand, ['--json'], here)).stdout) as { runs: unknown }).runs;
+    expect([await runs(), (await shown()).includes('Sub-agents')]).toEqual([null, false]);
+    const turn = shelf.start();
+    shelf.queue({ requester: { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } });
+    expect(await shown()).toContain(
+      'Sub-agents: 2 active (1 waiting), 0 results not read\n  See "self-generation subagents list --all-projects".\n',
+    );
+    shelf.end(turn, {}, {});
+    expect(await shown()).toContain(
+      'Sub-agents: 1 active (1 waiting), 1 result not read (1 here)\n  Read with "self-generation subagents inbox".\n',
+    );
+    expect(await shown('/')).toContain(
+      '1 result not read\n  Read with "self-generation subagents inbox" in the project',
+    );
+    expect(await runs()).toEqual({ active: 1, waiting: 1, undelivered: 1, undeliveredHere: 1 });
+    writeFileSync(shelf.home.paths.runsDatabase, 'no database');
+    expect(await runs()).toBeNull();
   });
 
   test('gives 1 for a database that cannot be read, and says where to go on', async () => {

@@ -408,7 +408,7 @@ describe('a broken state', () => {
     {
       what: 'a broken config.json',
       breaks: config('{"enabled": fal'),
-      named: /config: .*not? JSON/,
+      named: /config: .*neither JSON/,
       records: true,
     },
     {

@@ -160,6 +160,17 @@ describe('sessions_spawn', () => {
     expect(runsIn(home)).toEqual([]);
   });
 
+  test('warns of what a worktree of its own does not have', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ agents: { defaults: { subagents: { worktree: 'always' } } } });
+    Bun.spawnSync(['git', 'init', '--quiet', projectIn(home)]);
+    await using connected = await connect(home);
+    const { value } = await connected.call('sessions_spawn', { task: 'x' });
+    expect(value.warning).toBe(
+      '1 file is not committed, and so not in its worktree: commit first what it needs',
+    );
+  });
+
   test('writes the run down for who asks, and its result comes with the answer of wait', async () => {
     using home = temporaryHome();
     await using connected = await connect(home, CLAUDE);

@@ -417,6 +417,9 @@ describe('installCommand()', () => {
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),
       progress: () => {},
+      showsProgress: false,
+      screen: () => undefined,
+      onInterrupt: () => () => {},
       agentMark: () => undefined,
       setExitCode: (code) => codes.push(code),
     };

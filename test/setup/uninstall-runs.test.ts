@@ -66,6 +66,9 @@ async function call(...words: string[]) {
     stdout: (text) => stdout.push(text),
     stderr: (text) => stderr.push(text),
     progress: () => {},
+    showsProgress: false,
+    screen: () => undefined,
+    onInterrupt: () => () => {},
     agentMark: () => undefined,
     setExitCode: (code) => codes.push(code),
   };

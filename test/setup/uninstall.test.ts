@@ -380,6 +380,9 @@ describe('uninstallCommand()', () => {
       stdout: (text) => stdout.push(text),
       stderr: (text) => stderr.push(text),
       progress: () => {},
+      showsProgress: false,
+      screen: () => undefined,
+      onInterrupt: () => () => {},
       agentMark: () => undefined,
       setExitCode: (code) => codes.push(code),
     };

@@ -23,6 +23,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
       routeProblemOf: () => null,
       permissionsOf: () => ASKS_NEVER,
       releaseWarningOf: () => null,
+      ungivenRules: () => null,
       callersModel: null,
       ...world,
     },

@@ -6,7 +6,7 @@ import { getRun } from '../../src/store/runs/runs.ts';
 import { openRunsDb, withRuns } from '../../src/store/runs/runs-db.ts';
 import { activeTurns } from '../../src/store/runs/turns.ts';
 import type { RunsWorld, SpawnRequest } from '../../src/subagents/features.ts';
-import { spawnRun } from '../../src/subagents/spawn.ts';
+import { seenByGit, spawnRun } from '../../src/subagents/spawn.ts';
 import { runsHome } from './runs-home.ts';
 
 /** Spawning up to the answer: nothing is started, because every slot is taken or the program is none. */
@@ -129,6 +129,46 @@ describe('spawnRun()', () => {
     expect(made.spawn({ task: 'four', worktree: 'always' })).not.toHaveProperty('warning');
   });
 
+  const rules: [files: string[], contextFiles: string[] | undefined, warned: string | null][] = [
+    [['CLAUDE.md'], undefined, 'CLAUDE.md'],
+    [['GEMINI.md', 'TOOLS.md'], undefined, 'GEMINI.md'],
+    [['CLAUDE.md', 'GEMINI.md'], ['AGENTS.md', 'GEMINI.md'], null],
+    [['CLAUDE.md', 'AGENTS.md'], undefined, null],
+    [['CLAUDE.md'], ['TOOLS.md'], null],
+    [['README.md'], undefined, null],
+  ];
+  for (const [files, contextFiles, warned] of rules) {
+    const given = contextFiles === undefined ? 'the files as they are set' : contextFiles.join(', ');
+    test(`${warned ? 'warns' : 'does not warn'} that rules are not given: of ${files.join(', ')} with ${given}`, async () => {
+      await using made = await bench(contextFiles === undefined ? {} : { contextFiles });
+      for (const file of files) writeFileSync(`${made.runs.project}/${file}`, 'rules');
+      const answer = made.spawn();
+      if (warned === null) return expect(answer).not.toHaveProperty('warning');
+      const names = JSON.stringify(['AGENTS.md', 'TOOLS.md', warned]);
+      expect(answer).toMatchObject({
+        warning: `the project has ${warned} and no AGENTS.md, and sub-agents are not given it: "self-generation config set agents.defaults.subagents.contextFiles '${names}'" has them given it`,
+      });
+    });
+  }
+
+  test('warns of what is not committed when the run has a worktree of its own, and only then', async () => {
+    await using made = await bench();
+    const { project } = made.runs;
+    Bun.spawnSync(['git', 'init', '--quiet'], { cwd: project });
+    for (const name of ['a', 'b']) writeFileSync(`${project}/${name}`, 'new');
+    const seen = async (request: Partial<SpawnRequest>) =>
+      made.spawn(await seenByGit({ task: 'quick', ...request }, made.runs.requester, made.world));
+    expect(await seen({ worktree: 'always' })).toMatchObject({
+      warning: '2 files are not committed, and so not in its worktree: commit first what it needs',
+    });
+    expect(await seen({ worktree: 'never', task: 'another' })).not.toHaveProperty(
+      'warning',
+      expect.stringContaining('not committed'),
+    );
+    Bun.spawnSync(['rm', 'a', 'b'], { cwd: project });
+    expect(await seen({ worktree: 'always', task: 'third' })).not.toHaveProperty('warning');
+  });
+
   test('keeps the warnings with the run', async () => {
     await using made = await bench();
     const answer = made.spawn({ model: '--x' });
@@ -142,7 +182,10 @@ describe('spawnRun()', () => {
     await using made = await bench();
     const file = `${made.runs.home.path}/file`;
     writeFileSync(file, '');
-    expect(made.spawn({ cwd: file })).toEqual({ status: 'error', error: `cwd is no directory: "${file}"` });
+    expect(made.spawn({ cwd: file })).toEqual({
+      status: 'error',
+      error: `cwd is no directory: "${file}"; make it, or start from another one`,
+    });
     expect(made.spawn({ client: 'opencode' })).toMatchObject({ status: 'error' });
     expect(existsSync(made.runs.home.paths.runsDatabase)).toBe(false);
   });

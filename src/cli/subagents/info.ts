@@ -12,12 +12,13 @@ import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { printJson } from '../visible.ts';
 import {
+  hidesFailure,
   keepsWorktree,
   nameOf,
   runJson,
   safeLine,
   safeText,
-  statusWords,
+  stateWords,
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
@@ -115,7 +116,7 @@ function seedRows({ listing, queuePosition, transcript }: Known, nowMs: number):
     ms === null ? 'n/a' : `${new Date(ms).toISOString()} (${formatAge(nowMs - ms)})`;
   const error = turn.error === null ? '' : ` (${visibleLine(turn.error)})`;
   return [
-    ['Status', statusWords(listing, queuePosition)],
+    ['Status', `${stateWords(listing, queuePosition)}${hidesFailure(listing) ? ' (announce skipped)' : ''}`],
     ['Label', nameOf(run)],
     ['Task', safeLine(run.task)],
     ['Run', run.id],

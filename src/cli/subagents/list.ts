@@ -1,27 +1,75 @@
+import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pc from 'picocolors';
-import { isTerminal } from '../../core/runs/turn.ts';
+import { formatAge, formatSince } from '../../core/runs/durations.ts';
+import { turnFiles } from '../../core/runs/run-files.ts';
+import { formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
+import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
 import { queuePosition } from '../../store/runs/lane.ts';
 import { countRuns, listRuns, type RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
-import { printJson } from '../visible.ts';
-import { listLine, runJson, visibleLine } from './run-words.ts';
-import type { JsonFlag, RunsHere } from './runs-here.ts';
+import { advance } from '../../subagents/advance.ts';
+import { EXIT_USAGE } from '../context.ts';
+import { cutToWidth, printJson } from '../visible.ts';
+import {
+  hidesFailure,
+  keepsWorktree,
+  nameOf,
+  runJson,
+  shortId,
+  stateWords,
+  visibleLine,
+} from './run-words.ts';
+import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 export type ListFlags = JsonFlag & {
   readonly all?: true;
   readonly allProjects?: true;
   readonly limit?: number;
+  readonly watch?: true;
 };
 
 const LIMIT_DEFAULT = 50;
+/** Where no terminal says how wide it is. */
+const COLUMNS_DEFAULT = 80;
+const ROWS_DEFAULT = 24;
+const WATCH_INTERVAL_MS = 1000;
+/** Of a terminal that is watched: the heading, the counts, what is not shown, and where the cursor stands. */
+const ROWS_BESIDE = 4;
+const LABEL_COLUMN = 2;
+const LABEL_WIDTH_MIN = 8;
+const GAP = '  ';
 
 type Found = ReturnType<typeof readFound>;
 
 /** `subagents list`: the runs of this project, the newest first. */
-export function list(here: RunsHere, flags: ListFlags): void {
+export async function list(here: RunsHere, flags: ListFlags): Promise<void> {
+  if (flags.watch) return watch(here, flags);
   const found = readFound(flags, here);
   if (here.isJson) printList(found, flags, here);
-  else here.context.stdout(listText(found, flags, here));
+  else here.context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
+}
+
+/** Draws the list over itself each second, as long as a run is active. */
+async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
+  const { context, world } = here;
+  if (context.screen() === undefined || here.isJson) {
+    const reason = 'standard output is no terminal, or JSON was asked for';
+    const instead = '"self-generation subagents wait all" waits, "list --json" shows how things stand now';
+    return complain(`Cannot watch the list: ${reason}: ${instead}.`, EXIT_USAGE, here);
+  }
+  for (let drawn = 0; ; ) {
+    const rows = (context.screen()?.rows || ROWS_DEFAULT) - ROWS_BESIDE;
+    const limit = Math.max(1, Math.floor(rows / (flags.allProjects ? 2 : 1)));
+    const found = readFound({ ...flags, limit: Math.min(limit, flags.limit ?? LIMIT_DEFAULT) }, here);
+    const lines = listLines(found, flags, here);
+    context.stdout(`${drawn === 0 ? '' : `\x1b[${drawn}A\x1b[J`}${lines.join('\n')}\n`);
+    drawn = lines.length;
+    if (found.active === 0) return;
+    await sleep(WATCH_INTERVAL_MS);
+    advance(world);
+  }
 }
 
 function readFound(flags: ListFlags, { requester, world }: RunsHere) {
@@ -36,9 +84,7 @@ function readFound(flags: ListFlags, { requester, world }: RunsHere) {
       listing,
       queuePosition: listing.turn.state === 'queued' ? queuePosition(listing.run.id, db) : undefined,
     }));
-    const active = runs.filter(({ listing }) => !isTerminal(listing.turn.state)).length;
-    const counts = key === undefined ? { active, done: runs.length - active } : countRuns(key, db);
-    return { ...counts, runs };
+    return { ...countRuns(key, db), runs };
   });
   return found ?? { active: 0, done: 0, runs: [] };
 }
@@ -53,23 +99,77 @@ function printList(
   printJson({ requester: allProjects ? null : requester.key, active, done, runs: views }, context);
 }
 
-function listText({ active, done, runs }: Found, { allProjects }: ListFlags, { context }: RunsHere): string {
+function listLines(found: Found, { allProjects }: ListFlags, { context, world }: RunsHere): string[] {
+  const { active, done, runs } = found;
   const { bold, dim } = pc.createColors(context.colour);
-  const nowMs = context.now().getTime();
   if (runs.length === 0 && active + done === 0)
-    return allProjects ? '🧭 Subagents: none.\n' : '🧭 Subagents: none for this session.\n';
-  const lines = runs.map(({ listing, queuePosition }) => {
-    const line = paint(listing, listLine(listing, { queuePosition, nowMs }), context.colour);
-    return allProjects ? `${line}\n${dim(`   ${visibleLine(listing.run.requester.key)}`)}` : line;
+    return [`🧭 Subagents: none${allProjects ? '' : ' in this project'}.`];
+  const columns = context.screen()?.columns || COLUMNS_DEFAULT;
+  const nowMs = context.now().getTime();
+  const cells = runs.map(({ listing, queuePosition }) => [
+    // A number is one in its own project.
+    allProjects ? `id:${shortId(listing.run.id)}` : `${listing.run.number})`,
+    stateWords(listing, queuePosition),
+    ...cellsOf(listing, nowMs, world.paths),
+  ]);
+  const lines = aligned(cells, columns).flatMap((line, index) => {
+    const listing = runs[index]?.listing;
+    if (listing === undefined) return [];
+    const project = cutToWidth(`   ${visibleLine(listing.run.requester.key)}`, columns);
+    return [paint(listing, line, context.colour), ...(allProjects ? [dim(project)] : [])];
   });
   const hidden = active + done - runs.length;
   return [
-    bold(`🧭 Subagents (${allProjects ? 'all projects' : 'current session'})`),
+    bold(`🧭 Subagents (${allProjects ? 'all projects' : 'this project'})`),
     `Active: ${active} · Done: ${done}`,
     ...lines,
     ...(hidden > 0 && runs.length > 0 ? [dim(`${hidden} more: --limit ${active + done}`)] : []),
-    '',
-  ].join('\n');
+  ];
+}
+
+/** What it is called, how long it took or waits, when it last did something, what it cost, and what is left to be done. */
+function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[] {
+  const { run, turn, usage, delivery } = listing;
+  const left = [
+    ...(delivery === 'pending' || delivery === 'leased' ? ['undelivered'] : []),
+    ...(hidesFailure(listing) ? ['announce skipped'] : []),
+    ...(keepsWorktree(listing) ? ['worktree'] : []),
+    ...(run.archivedAtMs === null ? [] : ['archived']),
+  ];
+  return [
+    nameOf(run),
+    turn.startedAtMs === null ? formatAge(nowMs - run.createdAtMs) : formatDuration(runtimeMs(turn, nowMs)),
+    activityWords(listing, nowMs, paths),
+    usage.costUsd === null ? 'cost n/a' : formatUsd(usage.costUsd),
+    left.join(', '),
+  ];
+}
+
+function activityWords({ run, turn }: RunListing, nowMs: number, paths: StatePaths): string {
+  if (turn.endedAtMs !== null) return `ended ${formatAge(nowMs - turn.endedAtMs)}`;
+  if (turn.startedAtMs === null) return '';
+  const { output } = turnFiles(paths, run.id, turn.number);
+  const atMs = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? turn.startedAtMs;
+  return `active ${formatSince(nowMs - atMs)}`;
+}
+
+/** Lines of cells below one another; what is too much for the terminal is taken from the label. */
+function aligned(rows: readonly (readonly string[])[], columns: number): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, Bun.stringWidth(cell));
+  const used = widths.filter((width) => width > 0);
+  const tooMuch = used.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - columns;
+  const label = widths[LABEL_COLUMN] ?? 0;
+  if (tooMuch > 0) widths[LABEL_COLUMN] = Math.max(Math.min(label, LABEL_WIDTH_MIN), label - tooMuch);
+  return rows.map((row) => {
+    const cells = row.flatMap((cell, at) => {
+      const width = widths[at] ?? 0;
+      const cut = cutToWidth(cell, width);
+      return width === 0 ? [] : [cut + ' '.repeat(Math.max(0, width - Bun.stringWidth(cut)))];
+    });
+    return cutToWidth(cells.join(GAP).trimEnd(), columns);
+  });
 }
 
 function paint({ turn }: RunListing, line: string, colour: boolean): string {

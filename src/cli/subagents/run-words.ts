@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
 import { redactSecrets } from '../../core/redact.ts';
-import { formatAge, isoTime, ordinal } from '../../core/runs/durations.ts';
+import { isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
-import { formatCount, formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
-import type { Usage } from '../../core/runs/usage.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
@@ -44,62 +42,20 @@ export function safeText<T extends string | null>(text: T): T | string {
   return text === null ? text : redactSecrets(text);
 }
 
-/** Its state, and what else has to be known about it: `queued (2nd)`, `error (announce skipped)`. */
-export function statusWords({ turn, delivery }: RunListing, queuePosition: number | undefined): string {
+/** Its state, or the place in which it waits: `queued (2nd)`. */
+export function stateWords({ turn }: RunListing, queuePosition: number | undefined): string {
   if (turn.state === 'queued' && queuePosition !== undefined) return `queued (${ordinal(queuePosition)})`;
-  const hidesFailure = delivery === 'skipped' && isTerminal(turn.state) && turn.state !== 'success';
-  return hidesFailure ? `${turn.state} (announce skipped)` : turn.state;
+  return turn.state;
 }
 
-/** How long a run took, or since when there is one. */
-function timeWords({ turn, run }: RunWithTurn, nowMs: number): string {
-  if (turn.endedAtMs === null) return formatAge(nowMs - run.createdAtMs);
-  return formatDuration(runtimeMs(turn, nowMs));
-}
-
-/** `tokens 12.3k`. */
-function tokenWords({ inputTokens, outputTokens }: Usage): string {
-  const total = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
-  return `tokens ${formatCount(total)}`;
-}
-
-/** `$0.04`; what nobody knows is not nothing. */
-function costWords({ costUsd }: Usage): string {
-  return costUsd === null ? 'cost n/a' : formatUsd(costUsd);
-}
-
-/** Whether its requester has not got all that was to be told. */
-function isUndelivered({ delivery }: RunListing): boolean {
-  return delivery === 'pending' || delivery === 'leased';
+/** Whether it failed, and its sub-agent has nothing told about it. */
+export function hidesFailure({ turn, delivery }: RunListing): boolean {
+  return delivery === 'skipped' && isTerminal(turn.state) && turn.state !== 'success';
 }
 
 /** Whether a run that is over has left its worktree. */
 export function keepsWorktree({ run, turn }: RunWithTurn): boolean {
   return run.worktree !== null && isTerminal(turn.state) && existsSync(run.worktree.path);
-}
-
-/** One line of a list: `3) success · fix tests · 5m12s · tokens 12.3k · $0.04 · run 1a2b3c4d · agent:main:subagent:…` */
-export function listLine(
-  listing: RunListing,
-  { queuePosition, nowMs }: { queuePosition: number | undefined; nowMs: number },
-): string {
-  const { run, usage } = listing;
-  const extras = [
-    ...(isUndelivered(listing) ? ['undelivered'] : []),
-    ...(keepsWorktree(listing) ? ['worktree kept'] : []),
-    ...(run.archivedAtMs === null ? [] : ['archived']),
-  ];
-  const parts = [
-    statusWords(listing, queuePosition),
-    nameOf(run),
-    timeWords(listing, nowMs),
-    tokenWords(usage),
-    costWords(usage),
-    ...extras,
-    `run ${shortId(run.id)}`,
-    visibleLine(run.childKey),
-  ];
-  return `${run.number}) ${parts.join(' · ')}`;
 }
 
 /** A run as JSON, in lists and alone. */

@@ -5,7 +5,7 @@ import { statePaths } from '../../core/state-paths.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
 import type { Refusal, RunsWorld } from '../../subagents/features.ts';
-import { findOwnRun, refusalInside } from '../../subagents/own-run.ts';
+import { findByIdAnywhere, findOwnRun, refusalInside } from '../../subagents/own-run.ts';
 import { requesterHere } from '../../subagents/requester.ts';
 import { type CliContext, EXIT_FAILED, EXIT_LIMIT, EXIT_NOT_FOUND, EXIT_USAGE, NO_HOME } from '../context.ts';
 import { printJson, shownText } from '../visible.ts';
@@ -57,9 +57,15 @@ export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'c
   return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
 
-/** The run that a person means; undefined after saying why it is none. */
+/**
+ * The run that is meant; undefined after saying why it is none. A person, who sees the runs of all projects, may name
+ * any of them by its id; what only its own project may do with it is refused there.
+ */
 export function findRun(words: string | undefined, here: RunsHere): RunListing | undefined {
-  const answer = findOwnRun(words, here);
+  const own = findOwnRun(words, here);
+  const isAlone = isPerson(here) && here.context.agentMark() === undefined;
+  const answer =
+    (own.kind === 'missing' && isAlone ? findByIdAnywhere(words ?? '', here.world) : undefined) ?? own;
   if (answer.kind === 'found') return answer.run;
   complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
   return undefined;

@@ -32,12 +32,10 @@ export async function send(here: RunsHere, flags: SendFlags, words: readonly str
   const answer = sendToRun(listing.run.id, message, here.requester, here.world);
   if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
   if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
-  const { runs } = await waitFor(
-    [{ runId: answer.runId, turn: answer.turn }],
-    { timeoutMs: timeout * 1000 },
-    here,
-  );
-  const [run] = runs;
+  const turns = [{ runId: answer.runId, turn: answer.turn }];
+  const waited = await waitFor(turns, { timeoutMs: timeout * 1000 }, here);
+  if (waited === undefined) return;
+  const [run] = waited.runs;
   // What is told here need not be told once more; if this ends before it is, it will be.
   const owner = `send:${randomUUID()}`;
   const isHeld = run?.turn.state === 'success' && holdTurn(answer, here.requester, owner, here.world);

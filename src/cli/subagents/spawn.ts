@@ -4,7 +4,7 @@ import { splitGrants } from '../../core/runs/permissions.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
 import { type SpawnAnswer, type SpawnRequest, withoutGaps } from '../../subagents/features.ts';
 import { retryRun } from '../../subagents/retry.ts';
-import { spawnRun } from '../../subagents/spawn.ts';
+import { seenByGit, spawnRun } from '../../subagents/spawn.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
@@ -36,7 +36,8 @@ export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly s
   if (task.trim() === '') return complainUsage(USAGE, here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
-  const answer = spawnRun(requestOf(task, flags), here.requester, here.world);
+  const request = await seenByGit(requestOf(task, flags), here.requester, here.world);
+  const answer = spawnRun(request, here.requester, here.world);
   await tell(answer, flags, here);
 }
 
@@ -70,12 +71,10 @@ async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: 
   if (isJson && !flags.wait) return printJson(answer, context);
   if (!isJson) tellAccepted(answer, flags, here);
   if (!flags.wait) return;
-  const { runs } = await waitFor(
-    [{ runId: answer.runId, turn: 1 }],
-    { timeoutMs: null, untilAnnounced: true },
-    here,
-  );
-  const [run] = runs;
+  const patience = { timeoutMs: null, untilAnnounced: true };
+  const waited = await waitFor([{ runId: answer.runId, turn: 1 }], patience, here);
+  if (waited === undefined) return;
+  const [run] = waited.runs;
   const nowMs = context.now().getTime();
   if (run?.turn.state !== 'success') context.setExitCode(EXIT_FAILED);
   if (isJson)

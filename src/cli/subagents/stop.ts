@@ -20,7 +20,13 @@ export async function stop(here: RunsHere, _flags: JsonFlag, target?: string): P
   const wanted =
     listing === undefined ? { kind: 'all' as const } : { kind: 'run' as const, runId: listing.run.id };
   const by = isPerson(here) ? 'a person (subagents stop)' : 'the requester (subagents stop)';
-  const answer = await stopRuns(wanted, requester, by, world);
+  // A person may stop what another project has asked for.
+  const answer = await stopRuns(
+    wanted,
+    { ...requester, key: listing?.run.requester.key ?? requester.key },
+    by,
+    world,
+  );
   context.progress('');
   if (answer.status !== 'done') return refuse(answer, '', here);
   if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);

@@ -39,6 +39,10 @@ export const claudeRun: RunClient = {
   permissions: claudePermissions,
   ruleGaps: () => [], // They are its own.
   command,
+  attach: ({ id, agentDir }) => ({
+    args: ['--resume', id],
+    env: agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir },
+  }),
   reader: claudeReader,
 };
 

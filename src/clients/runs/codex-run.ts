@@ -40,6 +40,10 @@ export const codexRun: RunClient = {
   permissions: codexPermissions,
   ruleGaps,
   command,
+  attach: ({ id, agentDir }) => ({
+    args: ['resume', id],
+    env: agentDir === null ? {} : { CODEX_HOME: agentDir },
+  }),
   reader: codexReader,
 };
 

@@ -46,6 +46,7 @@ export const geminiRun: RunClient = {
   permissions: geminiPermissions,
   ruleGaps: pathRules,
   command,
+  attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [GEMINI_LOGIN.variable]: kept } }),
   reader: geminiReader,
 };
 

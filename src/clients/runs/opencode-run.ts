@@ -46,6 +46,13 @@ export const opencodeRun: RunClient = {
   permissions: opencodePermissions,
   ruleGaps: pathRules,
   command,
+  attach: ({ id, kept, agentDir }) => ({
+    args: ['--session', id],
+    env: {
+      OPENCODE_DB: databaseIn(kept),
+      ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
+    },
+  }),
   reader: opencodeReader,
 };
 
@@ -91,13 +98,17 @@ function command(request: TurnRequest): TurnCommand {
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
-      OPENCODE_DB: session.kind === 'once' ? ':memory:' : `${directory}/${SESSIONS_DIRECTORY}/opencode.db`,
+      OPENCODE_DB: session.kind === 'once' ? ':memory:' : databaseIn(directory),
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
       // The client's own directory is one in it.
       ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
     },
     passedOn: [...PASSED_ON, ...OPENCODE_PLACES, ...route.passedOn],
   };
+}
+
+function databaseIn(directory: string): string {
+  return `${directory}/${SESSIONS_DIRECTORY}/opencode.db`;
 }
 
 /** What is stronger than every other configuration. */

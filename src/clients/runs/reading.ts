@@ -16,7 +16,6 @@ const WORD_LENGTH_MAX = 4096;
 /** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
 const PLAIN_LINES_MAX = 3;
 const PLAIN_LENGTH_MAX = 75;
-const WITHOUT_RESULT = ', without a result';
 
 /** What has been understood of a turn so far. Of bounded size. */
 export type Progress = {
@@ -74,20 +73,8 @@ export function turnReader<S extends Progress>(start: ReaderStart, rules: Reader
       return step.events;
     },
     conclude: (exit, stderr) => {
-      const conclusion = conclude(
-        rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr },
-        exit,
-        start.session,
-      );
-      if (conclusion.error?.endsWith(WITHOUT_RESULT) !== true) return conclusion;
-      const said = plain
-        .map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX))
-        .filter((line) => line !== '');
-      if (said.length === 0) return conclusion;
-      return {
-        ...conclusion,
-        error: firstReason([`${conclusion.error}; its last words: ${said.join(' / ')}`]),
-      };
+      const last = rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr };
+      return conclude({ ...last, plain }, exit, start.session);
     },
   };
 }
@@ -143,7 +130,7 @@ export function wordIn(record: Json, key: string): string {
 
 /** The conclusion that holds for every client: success only with its own word, a good exit, the session, and a text. */
 function conclude(
-  { progress, stderr }: Last,
+  { progress, stderr, plain }: Last & { readonly plain: readonly string[] },
   exit: Exit | null,
   session: ReaderStart['session'],
 ): Conclusion {
@@ -158,12 +145,22 @@ function conclude(
   if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
   if (verdict === null) {
     const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), endOf(exit) + WITHOUT_RESULT);
+    return failed(
+      outcome,
+      progress.problem ?? undefined,
+      complaintIn(stderr),
+      `${endOf(exit)}, without a result${lastWords(plain)}`,
+    );
   }
   if (exit !== null && exit.code !== 0)
     return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);
   if (rest.text === null) return failed('error', 'the answer is empty');
   return { ...rest, outcome: 'success', error: null, isModelRefused: false };
+}
+
+function lastWords(plain: readonly string[]): string {
+  const said = plain.map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX)).filter(Boolean);
+  return said.length === 0 ? '' : `; its last words: ${said.join(' / ')}`;
 }
 
 /** What is wrong with the session that answered. Undefined while none is known. */

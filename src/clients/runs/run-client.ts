@@ -30,6 +30,8 @@ export type RunClient = {
   /** Which of these rules the client cannot keep to, word for word; nobody's run may do what they forbid. */
   readonly ruleGaps: (permissions: Permissions) => readonly string[];
   readonly command: (request: TurnRequest) => TurnCommand;
+  /** The client as a person's own, going on with a run's session on a terminal. */
+  readonly attach: (session: RunSession) => Pick<TurnCommand, 'args' | 'env'>;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
 };
@@ -48,6 +50,9 @@ export type TurnSession =
   | { readonly kind: 'resume'; readonly id: string }
   /** A question without tools that is not saved; `instructions` take the place of the client's own. */
   | { readonly kind: 'once'; readonly instructions: string };
+
+/** A session as a run has left it; what it `keeps` is below `kept`. */
+export type RunSession = { readonly id: string; readonly kept: string; readonly agentDir: string | null };
 
 export type TurnRequest = {
   readonly prompt: string;

@@ -14,6 +14,11 @@ export function formatAge(passedMs: number): string {
   return `${Math.floor(passedMs / MS_PER_DAY)}d ago`;
 }
 
+/** The same with seconds, for what goes on just now: `5s ago`. */
+export function formatSince(passedMs: number): string {
+  return passedMs < MS_PER_MINUTE ? `${Math.max(0, Math.floor(passedMs / 1000))}s ago` : formatAge(passedMs);
+}
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600 };
 
 /** Seconds of `90`, `90s`, `10m` or `2h`, at most a year; undefined when it is something else. */

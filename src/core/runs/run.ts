@@ -23,7 +23,13 @@ export type WorktreeMode = 'auto' | 'always' | 'never';
 export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Thinking = (typeof THINKING_LEVELS)[number];
 
-export type Worktree = { readonly path: string; readonly branch: string; readonly repository: string };
+export type Worktree = {
+  readonly path: string;
+  readonly branch: string;
+  readonly repository: string;
+  /** The commit that it began with; trees of earlier releases do not say. */
+  readonly base?: string;
+};
 
 /** Where a person may be told something. `owner`: as long as it lives, the terminal is the same. */
 export type Terminal = { readonly path: string; readonly owner: ProcessIdentity };

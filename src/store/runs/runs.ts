@@ -5,7 +5,7 @@ import type { Run, RunWithTurn, Worktree } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { numberIn, type Row, type Sqlite, type Value } from '../sqlite.ts';
-import { ACTIVE_TURNS, readRun, readTurn } from './run-rows.ts';
+import { ACTIVE_TURNS, IS_ACTIVE, readRun, readTurn } from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
 
 export type { SpawnLimits } from './spawn-limits.ts';
@@ -134,14 +134,23 @@ export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
   });
 }
 
-/** How many runs of the requester are at work or wait, and how many are done and not archived. */
-export function countRuns(requester: string, db: Sqlite): { active: number; done: number } {
-  const count = (sql: string) => Number(db.get(sql, requester)?.n);
-  const active = count(
-    `SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS} AND runs.requester = ?`,
-  );
-  const kept = count('SELECT COUNT(*) AS n FROM runs WHERE requester = ? AND archived_at IS NULL');
+/** How many runs of the requester, or of all, are at work or wait, and how many are done and not archived. */
+export function countRuns(requester: string | undefined, db: Sqlite): { active: number; done: number } {
+  const [ofRequester, values] = requester === undefined ? ['', []] : ['AND requester = ?', [requester]];
+  const count = (sql: string) => Number(db.get(`${sql} ${ofRequester}`, ...values)?.n);
+  const active = count(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS}`);
+  const kept = count('SELECT COUNT(*) AS n FROM runs WHERE archived_at IS NULL');
   return { active, done: Math.max(0, kept - active) };
+}
+
+/** Of all projects: how many runs are active, how many of those only wait, and how many results nobody has taken in. */
+export function countEverywhere(db: Sqlite) {
+  const runs = db.get(
+    `SELECT COUNT(*) AS active, TOTAL(waits) AS waiting
+     FROM (SELECT MIN(state = 'queued') AS waits FROM turns WHERE ${IS_ACTIVE} GROUP BY run_id)`,
+  );
+  const results = db.get("SELECT COUNT(*) AS n FROM outbox WHERE state IN ('pending', 'leased')");
+  return { active: Number(runs?.active), waiting: Number(runs?.waiting), undelivered: Number(results?.n) };
 }
 
 /** The runs that are at work in a directory, in the order in which they came; `queued`: also those that only wait. */

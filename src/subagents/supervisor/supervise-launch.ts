@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/runs/reading.ts';
@@ -115,28 +113,16 @@ export function usageBefore(turn: Turn, { db }: Supervision): Usage {
   return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 }
 
-/**
- * The run with its working tree, when it is to have one. A tree that was removed because nothing in it would be lost is
- * made again at the same place: clients find their sessions by the directory. @throws Error with what git says
- */
+/** The run with its working tree, when it is to have one. @throws Error with what git says */
 async function withPlace(run: Run, supervision: Supervision): Promise<Run> {
   const { world, db } = supervision;
-  if (run.worktree !== null && existsSync(run.worktree.path)) return run;
-  const asked = run.worktree === null ? run : withoutWorktree(run, run.worktree);
-  const prepared = await prepareWorktree(asked, world.paths, {
-    env: world.env,
-    isShared: asked.worktreeMode === 'auto' && isShared(asked, supervision),
-  });
+  const isSharedHere = run.worktree === null && run.worktreeMode === 'auto' && isShared(run, supervision);
+  const prepared = await prepareWorktree(run, world.paths, { env: world.env, isShared: isSharedHere });
   if (prepared.kind === 'failed') throw new Error(prepared.reason);
   if (prepared.kind === 'none') return run;
   const { worktree, cwd } = prepared;
-  changeRun(run.id, { worktree, cwd }, db);
+  if (worktree !== run.worktree) changeRun(run.id, { worktree, cwd }, db);
   return { ...run, worktree, cwd };
-}
-
-/** The run as it was accepted. */
-function withoutWorktree(run: Run, { repository, path }: NonNullable<Run['worktree']>): Run {
-  return { ...run, worktree: null, worktreeMode: 'always', cwd: join(repository, relative(path, run.cwd)) };
 }
 
 /** Whether another run is at work in the same directory. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { isNamed } from '../../clients/environment.ts';
 import { GEMINI_LOGIN, geminiDirectory } from '../../clients/routes/gemini-route.ts';
@@ -107,12 +107,36 @@ export function bringLogin(
   user: Pick<ClientUser, 'env' | 'agentDir'>,
   directory: string,
 ): void {
+  if (client === 'gemini') {
+    linkFiles(geminiDirectory(user), join(directory, GEMINI_LOGIN.directory), GEMINI_LOGIN.files);
+  }
+}
+
+/** What a session is found by, or grows with it: it stays the run's own. */
+const OF_SESSION = ['tmp', 'history', 'projects.json'];
+
+/**
+ * Brings all that the user has configured to the directory with a run's session, where the one client that has its
+ * sessions and its configuration in one place is to be the user's own. @throws Error from the system.
+ */
+export function bringConfiguration(
+  client: ClientName,
+  user: Pick<ClientUser, 'env' | 'agentDir'>,
+  directory: string,
+): void {
   if (client !== 'gemini') return;
-  const [source, target] = [geminiDirectory(user), join(directory, GEMINI_LOGIN.directory)];
+  const source = geminiDirectory(user);
+  const names = existsSync(source) ? readdirSync(source) : [];
+  const brought = names.filter((name) => !OF_SESSION.includes(name));
+  linkFiles(source, join(directory, GEMINI_LOGIN.directory), brought);
+}
+
+/** As links: a copy would grow old, because each renewal of a login voids the one before. */
+function linkFiles(source: string, target: string, names: readonly string[]): void {
   mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const file of GEMINI_LOGIN.files) {
-    // As links: a copy would grow old, because each renewal of a login voids the one before.
-    if (has(source, file) && !has(target, file)) symlinkSync(join(source, file), join(target, file));
+  for (const name of names) {
+    if (!has(source, name) || has(target, name)) continue;
+    symlinkSync(join(source, name), join(target, name));
   }
 }
 

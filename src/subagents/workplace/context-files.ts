@@ -29,6 +29,8 @@ const FILE_LENGTH_MAX = 32 * 1024;
 const FILE_BYTES_MAX = 4 * FILE_LENGTH_MAX;
 const FILES_MAX = 8;
 const LEVELS_MAX = 32;
+/** Where projects write down what holds for whoever works on them. */
+const RULES = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
 
 /**
  * The files, in the order of these names; each from the first of the workspaces, or the nearest above it in its
@@ -55,6 +57,18 @@ export async function contextFiles(
     }
   }
   return files;
+}
+
+/**
+ * The file of rules that a project has instead of the `AGENTS.md` that sub-agents would be given. Null: there is none, or
+ * it is among these names, or they do not ask for rules. No client reads one by itself when it works as a sub-agent.
+ */
+export function ungivenRules(workspace: string, names: readonly string[]): string | null {
+  const places = withinRepository(workspace);
+  const isThere = (name: string) => places.some((place) => pathExists(join(place, name)));
+  if (!names.includes('AGENTS.md') || names.some((name) => RULES.includes(name) && isThere(name)))
+    return null;
+  return RULES.find(isThere) ?? null;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { join, relative } from 'node:path';
 import type { Config } from '../../core/config.ts';
 import { firstPromptText } from '../../core/runs/first-prompt-text.ts';
 import type { Run } from '../../core/runs/run.ts';
@@ -12,6 +11,7 @@ import { redactText } from '../../store/redact-rows.ts';
 import type { RunsWorld } from '../features.ts';
 import { contextFiles } from './context-files.ts';
 import { projectOfDirectory } from './run-project.ts';
+import { directoryBefore, uncommittedFiles } from './worktree.ts';
 
 /** The agent that has no name of its own: it works on code, whatever the project. */
 const MAIN_AGENT = 'main';
@@ -32,6 +32,7 @@ export async function firstPrompt(run: Run, settings: RunSettings, world: Prompt
     requester: run.requester.key,
     childKey: run.childKey,
     nonce: nonceOf(run),
+    uncommitted: run.worktree === null ? 0 : await uncommittedFiles(run.worktree.repository, world.env),
     files: await contextFiles(workspaces, settings.contextFiles, world.env),
     knowledge: knowledgeFor(run, config, world),
     isInline: settings.announce.mode === 'inline',
@@ -78,6 +79,6 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: Omit<PromptWorld
 }
 
 /** Where the run works; behind a working tree of its own the place that it was made from, with what is not committed. */
-function directoriesOf({ cwd, worktree }: Run): string[] {
-  return worktree === null ? [cwd] : [cwd, join(worktree.repository, relative(worktree.path, cwd))];
+function directoriesOf(run: Run): string[] {
+  return run.worktree === null ? [run.cwd] : [run.cwd, directoryBefore(run)];
 }

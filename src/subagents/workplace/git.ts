@@ -4,7 +4,14 @@ import { findProgram, withAbsolutePath } from '../../sys/find-program.ts';
 import { type CommandResult, OUTPUT_BYTES_MAX, runCommand } from '../../sys/run-command.ts';
 
 /** Git in a repository that is not trusted: nothing that its configuration names is run. */
-export type Git = (args: readonly string[], options?: { readonly timeoutMs: number }) => Promise<GitAnswer>;
+export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitAnswer>;
+
+type GitOptions = {
+  readonly timeoutMs?: number;
+  readonly stdin?: string;
+  /** The index to work with, instead of that of the working tree. */
+  readonly index?: string;
+};
 
 export type GitAnswer =
   | { readonly kind: 'ok'; readonly stdout: string }
@@ -44,25 +51,29 @@ export async function gitIn(directory: string, env: Environment, touched?: strin
   const run = async (
     args: readonly string[],
     settings: readonly Setting[],
-    { cwd, timeoutMs }: { cwd: string; timeoutMs: number },
+    { cwd, timeoutMs = TIMEOUT_MS, stdin = '', index }: GitOptions & { cwd: string },
   ) =>
     answerOf(
       await runCommand(program, ['--no-pager', ...args], {
         cwd,
-        env: { ...clean, ...asVariables(settings) },
+        env: {
+          ...clean,
+          ...asVariables(settings),
+          ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+        },
         timeoutMs,
+        stdin,
       }),
     );
   const settings = [...NEVER_RUN];
   for (const cwd of touched === undefined ? [directory] : [directory, touched]) {
     const list = ['config', '--list', '--name-only', '--show-scope', '-z'];
-    const listed = await run(list, NEVER_RUN, { cwd, timeoutMs: TIMEOUT_MS });
+    const listed = await run(list, NEVER_RUN, { cwd });
     if (listed.kind === 'failed') return async () => listed;
     if (!listed.stdout.includes('command\0core.hookspath\0')) return async () => TOO_OLD;
     settings.push(...withoutFilters(listed.stdout));
   }
-  return (args, { timeoutMs } = { timeoutMs: TIMEOUT_MS }) =>
-    run(args, settings, { cwd: directory, timeoutMs });
+  return (args, options) => run(args, settings, { ...options, cwd: directory });
 }
 
 function answerOf(result: CommandResult): GitAnswer {

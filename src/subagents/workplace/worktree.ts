@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/guards.ts';
 import type { Run, Worktree } from '../../core/runs/run.ts';
 import { runDirectory } from '../../core/runs/run-files.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { cutText } from '../../core/text.ts';
 import { tryProcessLock } from '../../store/process-lock.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
 import { type Git, gitIn } from './git.ts';
@@ -19,6 +20,15 @@ const CHECKOUT_TIMEOUT_MS = 10 * 60_000;
 const LOCK_WAIT_MS = 15 * 60_000;
 const LOCK_RETRY_MS = 50;
 const COUNTED_MAX = 100_000;
+const LOOK_TIMEOUT_MS = 5000;
+/** Whose branches these are is seen by it. */
+const BRANCHES = 'subagent/';
+const SLUG_LENGTH_MAX = 40;
+const ID_LENGTH = 8;
+/** Not into submodules, which have a configuration each; git removes no working tree that has any. */
+const STATUS: readonly string[] = [
+  ...['status', '--porcelain=v1', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all'],
+];
 /** Ignored by git, and made anew by whoever needs them; other ignored files may be what the run was for. */
 const MADE_ANEW = new Set([
   ...['node_modules', 'target', '__pycache__', '.venv', '.tox', '.gradle', '.cache', '.next', '.turbo'],
@@ -35,20 +45,22 @@ export type Prepared =
 
 /**
  * Makes the run's working tree when it is to have one. `isShared`: another active run writes in the same directory, which
- * is what `auto` goes by. Can be repeated: one that is there already is given again. Never throws.
+ * is what `auto` goes by. Can be repeated: one that is there already is given again, and one that was removed is made
+ * again at the same place, since clients find their sessions by the directory. Never throws.
  */
 export async function prepareWorktree(
   run: Run,
   paths: StatePaths,
   { env, isShared }: WorktreeWorld & { readonly isShared: boolean },
 ): Promise<Prepared> {
-  if (run.worktreeMode === 'never' || (run.worktreeMode === 'auto' && !isShared)) return { kind: 'none' };
-  if (run.worktree !== null) return { kind: 'made', worktree: run.worktree, cwd: run.cwd };
+  const { worktree: known, worktreeMode: mode } = run;
+  if (known === null && (mode === 'never' || (mode === 'auto' && !isShared))) return { kind: 'none' };
+  if (known !== null && existsSync(known.path)) return { kind: 'made', worktree: known, cwd: run.cwd };
   try {
     const place = await findPlace(run, paths, env);
     if ('reason' in place) {
       // Without a repository there is nothing to be had; only who asked for it must not go without.
-      return run.worktreeMode === 'auto' && !place.isRepository
+      return known === null && mode === 'auto' && !place.isRepository
         ? { kind: 'none' }
         : { kind: 'failed', reason: place.reason };
     }
@@ -58,6 +70,28 @@ export async function prepareWorktree(
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
   }
+}
+
+/** Where the run would work without a tree of its own: the directory that its tree was made from. */
+export function directoryBefore({ cwd, worktree }: Pick<Run, 'cwd' | 'worktree'>): string {
+  if (worktree === null) return cwd;
+  const inside = relative(worktree.path, cwd);
+  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+  return isInside ? join(worktree.repository, inside) : worktree.repository;
+}
+
+/** `subagent/fix-tests-1a2b3c4d`. */
+function branchOf({ id, label }: Run): string {
+  const words = (label ?? '').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
+  const slug = cutText(words.replace(/^-/, ''), SLUG_LENGTH_MAX).replace(/-$/, '');
+  return `${BRANCHES}${slug === '' ? '' : `${slug}-`}${id.slice(0, ID_LENGTH)}`;
+}
+
+/** How many files are not committed where this directory is; 0 where git does not say. Never throws. */
+export async function uncommittedFiles(directory: string, env: Environment): Promise<number> {
+  const git = await gitIn(directory, env);
+  const status = await git(STATUS, { timeoutMs: LOOK_TIMEOUT_MS });
+  return status.kind === 'failed' ? 0 : status.stdout.split('\0').length - 1;
 }
 
 /**
@@ -84,6 +118,35 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
   }
 }
 
+/** What is in the run's working tree, or its branch, and nowhere else; null when nothing would be lost. Never throws. */
+export async function lossOf(worktree: Worktree, { env }: WorktreeWorld): Promise<string | null> {
+  try {
+    const repository = await gitIn(worktree.repository, env);
+    if (existsSync(worktree.path))
+      return await reasonToKeep(worktree, await gitIn(worktree.path, env), repository);
+    const lost = await countLostCommits(worktree, repository, repository);
+    return lost === 0 ? null : lostWords(lost);
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** Removes the run's working tree and its branch, whatever is in them. @throws Error in git's words when one stays. */
+export async function discardWorktree(worktree: Worktree, { env }: WorktreeWorld): Promise<void> {
+  const { path, repository, branch } = worktree;
+  const git = await gitIn(repository, env, existsSync(path) ? path : undefined);
+  const calls = [
+    ...(existsSync(path) ? [['worktree', 'remove', '--force', path]] : []),
+    ['worktree', 'prune'],
+    ...(branch.startsWith(BRANCHES) ? [['update-ref', '-d', `refs/heads/${branch}`]] : []),
+  ];
+  for (const call of calls) {
+    const answer = await git(call, { timeoutMs: CHECKOUT_TIMEOUT_MS });
+    if (answer.kind === 'failed')
+      throw new Error(`Cannot remove worktree "${path}" and its branch "${branch}": ${answer.reason}`);
+  }
+}
+
 function kept({ path, branch }: Worktree, reason: string): string {
   return `worktree kept: ${path} (branch ${branch}): ${reason}`;
 }
@@ -98,10 +161,11 @@ type NoPlace = { readonly reason: string; readonly isRepository: boolean };
 
 async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise<Place | NoPlace> {
   runDirectory(paths, run.id); // The id becomes a path and a branch.
-  const git = await gitIn(run.cwd, env);
+  const cwd = directoryBefore(run);
+  const git = await gitIn(cwd, env);
   const top = await git(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
   if (top.kind === 'failed') {
-    const reason = `Cannot make a worktree: "${run.cwd}" is in no git repository that can be used: ${top.reason}`;
+    const reason = `Cannot make a worktree: "${cwd}" is in no git repository that can be used: ${top.reason}`;
     return { reason, isRepository: false };
   }
   const [root = '', common = ''] = top.stdout.split('\n');
@@ -114,8 +178,9 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
   return {
     worktree: {
       path: join(paths.worktrees, hash, run.id),
-      branch: `subagent/${run.id}`,
+      branch: run.worktree?.branch ?? branchOf(run),
       repository: root,
+      base: run.worktree?.base ?? head.stdout.trim(),
     },
     prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
     git,
@@ -190,19 +255,14 @@ async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> 
 
 /** Why the working tree has to stay; null when nothing in it would be lost. What cannot be found out is a reason. */
 async function reasonToKeep(worktree: Worktree, inside: Git, repository: Git): Promise<string | null> {
-  // Not into submodules, which have a configuration each; git removes no working tree that has any.
-  const status = await inside([
-    ...['status', '--porcelain=v1', '-z', '--untracked-files=all', '--ignored=matching'],
-    ...['--no-renames', '--ignore-submodules=all'],
-  ]);
+  const status = await inside([...STATUS, '--ignored=matching']);
   if (status.kind === 'failed') return status.reason;
   const entries = status.stdout.split('\0').filter((entry) => entry !== '' && !isMadeAnew(entry));
   const ignored = entries.filter((entry) => entry.startsWith('!! ')).length;
   const changed = entries.length - ignored;
   if (changed > 0) return counted(changed, 'file is not committed', 'files are not committed');
   const lost = await countLostCommits(worktree, inside, repository);
-  if (typeof lost === 'string') return lost;
-  if (lost > 0) return counted(lost, 'commit is in no other branch', 'commits are in no other branch');
+  if (lost !== 0) return lostWords(lost);
   return ignored > 0 ? counted(ignored, 'ignored file is left', 'ignored files are left') : null;
 }
 
@@ -220,7 +280,7 @@ async function countLostCommits(worktree: Worktree, inside: Git, repository: Git
   const listed = await repository([
     ...['rev-list', '--count', `--max-count=${COUNTED_MAX}`, ...tips],
     // Another run's branch may be removed at this very moment, because it sees ours.
-    ...['--not', '--exclude=subagent/*', '--branches', '--tags', '--remotes', ...elsewhere],
+    ...['--not', `--exclude=${BRANCHES}*`, '--branches', '--tags', '--remotes', ...elsewhere],
   ]);
   return listed.kind === 'ok' ? Number(listed.stdout.trim()) : listed.reason;
 }
@@ -235,12 +295,16 @@ async function forget(worktree: Worktree, repository: Git): Promise<string | nul
   if (tip.kind === 'failed') return null;
   const lost = await countLostCommits(worktree, repository, repository);
   if (lost !== 0) {
-    const reason = typeof lost === 'string' ? lost : counted(lost, 'commit is', 'commits are');
-    return `branch kept: ${worktree.branch} in ${worktree.repository}: ${reason} in no other branch`;
+    return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lostWords(lost)}`;
   }
   // Only as it was looked at: a commit that came in between stays.
   const deleted = await repository(['update-ref', '-d', branch, tip.stdout.trim()]);
   return deleted.kind === 'ok' ? null : `branch kept: ${worktree.branch}: ${deleted.reason}`;
+}
+
+function lostWords(lost: number | string): string {
+  if (typeof lost === 'string') return lost;
+  return counted(lost, 'commit is in no other branch', 'commits are in no other branch');
 }
 
 function isMadeAnew(entry: string): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { turnFiles } from '../../../src/core/runs/run-files.ts';
 import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { reword } from '../../../src/store/runs/outbox.ts';
@@ -33,13 +34,13 @@ describe('subagents list', () => {
     shelf.queue({ id: id('dddd4444'), label: 'next' });
     shelf.queue({ id: id('eeee5555'), label: 'later' });
     const expected = [
-      '🧭 Subagents (current session)',
+      '🧭 Subagents (this project)',
       'Active: 3 · Done: 2',
-      `5) queued (2nd) · later · 25m ago · tokens n/a · cost n/a · run eeee5555 · ${childKeyOf(id('eeee5555'))}`,
-      `4) queued (1st) · next · 25m ago · tokens n/a · cost n/a · run dddd4444 · ${childKeyOf(id('dddd4444'))}`,
-      `3) running · docs · 25m ago · tokens n/a · cost n/a · run cccc3333 · ${childKeyOf(id('cccc3333'))}`,
-      `2) error · Fix the tests. · 5m12s · tokens n/a · cost n/a · undelivered · run bbbb2222 · ${childKeyOf(id('bbbb2222'))}`,
-      `1) success · fix tests · 5m12s · tokens 12.3k · $0.04 · run aaaa1111 · ${childKeyOf(id('aaaa1111'))}`,
+      '5)  queued (2nd)  later           25m ago                  cost n/a',
+      '4)  queued (1st)  next            25m ago                  cost n/a',
+      '3)  running       docs            15m0s    active 15m ago  cost n/a',
+      '2)  error         Fix the tests.  5m12s    ended 9m ago    cost n/a  undelivered',
+      '1)  success       fix tests       5m12s    ended 9m ago    $0.04',
     ];
     expect(await lines(shelf, ['list'])).toEqual(expected);
     expect(await lines(shelf)).toEqual(expected);
@@ -48,7 +49,7 @@ describe('subagents list', () => {
 
   test('says that there is none, and makes no database for it', async () => {
     using shelf = newShelf();
-    expect(await lines(shelf)).toEqual(['🧭 Subagents: none for this session.']);
+    expect(await lines(shelf)).toEqual(['🧭 Subagents: none in this project.']);
     expect(existsSync(shelf.home.paths.runsDatabase)).toBe(false);
   });
 
@@ -68,9 +69,9 @@ describe('subagents list', () => {
     using shelf = newShelf();
     const { runId } = shelf.end(shelf.start({ label: 'old' }));
     shelf.write((db) => setArchived(runId, NOW_MS, db));
-    expect(await lines(shelf)).toEqual(['🧭 Subagents: none for this session.']);
-    expect((await lines(shelf, ['list', '--all'])).at(-1)).toContain('1) success · old · 5m12s · ');
-    expect((await lines(shelf, ['list', '--all'])).at(-1)).toContain(' · archived · run ');
+    expect(await lines(shelf)).toEqual(['🧭 Subagents: none in this project.']);
+    expect((await lines(shelf, ['list', '--all'])).at(-1)).toStartWith('1)  success  old  5m12s  ');
+    expect((await lines(shelf, ['list', '--all'])).at(-1)).toEndWith('  archived');
   });
 
   test('marks a failure of which the sub-agent had nothing told', async () => {
@@ -78,7 +79,7 @@ describe('subagents list', () => {
     const turn = shelf.start({ label: 'silent' });
     shelf.end(turn, { outcome: 'error' }, { status: 'error', readyAtMs: NOW_MS + 1 });
     shelf.write((db) => reword(turn.runId, 1, { skip: true, nowMs: NOW_MS }, db));
-    expect((await lines(shelf)).at(-1)).toStartWith('1) error (announce skipped) · silent · ');
+    expect((await lines(shelf)).at(-1)).toMatch(/^1\) {2}error {2}silent .* announce skipped$/);
   });
 
   test('names a worktree that was left', async () => {
@@ -88,14 +89,71 @@ describe('subagents list', () => {
     mkdirSync(path);
     const worktree = { path, branch: 'subagent/x', repository: shelf.project };
     shelf.write((db) => changeRun(turn.runId, { worktree }, db));
-    expect((await lines(shelf)).at(-1)).toContain(' · worktree kept · run ');
+    expect((await lines(shelf)).at(-1)).toEndWith('  worktree');
   });
 
   test('lets no text of a task move the cursor or look like another line', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start({ task: '\u001b[2Jfix\n9) success · \u202eall' }));
     const last = (await lines(shelf)).at(-1);
-    expect(last).toStartWith('1) success · <U+001B>[2Jfix 9) success · <U+202E>all · ');
+    expect(last).toStartWith('1)  success  <U+001B>[2Jfix 9) success · <U+202E…  ');
+  });
+
+  for (const columns of [undefined, 60, 120]) {
+    test(`fits ${columns ?? '80 columns in a pipe'}${columns ? ' columns of a terminal' : ''}, wide characters and all`, async () => {
+      using shelf = newShelf();
+      const screen = () => (columns === undefined ? undefined : { columns, rows: 40 });
+      const usage = { ...NO_USAGE, costUsd: 12.5, costSource: 'client' } as const;
+      const long = '결제 모듈의 테스트를 모두 실행하고 실패한 것을 고쳐 주세요 👩‍👩‍👧‍👦 '.repeat(4);
+      shelf.end(shelf.start({ label: long }), { usage }, {});
+      shelf.start({ task: 'Run the tests and say which fail. '.repeat(9) });
+      for (const words of [['list'], ['list', '--all-projects']]) {
+        const { stdout } = await shelf.call(words, { screen });
+        const rows = stdout.trimEnd().split('\n').slice(2);
+        const widths = rows.map((row) => Bun.stringWidth(row));
+        expect(Math.max(...widths)).toBeLessThanOrEqual(columns ?? 80);
+        if (columns !== 60) expect(stdout).toContain('undelivered');
+        expect(stdout).toContain('Run the');
+        expect(stdout).toContain('결제');
+      }
+    });
+  }
+
+  test('tells when a run last said something, by what the client has written', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start({ label: 'docs' });
+    shelf.say(turn, []);
+    const { output } = turnFiles(shelf.home.paths, turn.runId, 1);
+    utimesSync(output, NOW_MS / 1000, NOW_MS / 1000 - 5);
+    expect((await lines(shelf)).at(-1)).toBe('1)  running  docs  15m0s  active 5s ago  cost n/a');
+  });
+
+  test('--watch draws the list over itself until nothing is active', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start({ label: 'docs' });
+    const drawn: string[] = [];
+    const { code } = await shelf.call(['list', '--watch'], {
+      screen: () => ({ columns: 80, rows: 24 }),
+      stdout: (text) => {
+        drawn.push(text);
+        if (drawn.length === 1) shelf.end(turn);
+      },
+    });
+    expect(code).toBe(0);
+    expect(drawn.map((text) => text.split('\n')[2]?.slice(0, 12))).toEqual(['1)  running ', '1)  success ']);
+    expect(drawn[1]).toStartWith('\x1b[3A\x1b[J🧭 ');
+  });
+
+  test('--watch refuses a pipe, and JSON, and says what to do there', async () => {
+    using shelf = newShelf();
+    const { code, stderr, stdout } = await shelf.call(['--watch']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('Cannot watch the list: standard output is no terminal');
+    expect(stderr).toContain('"self-generation subagents wait all"');
+    const asJson = await shelf.call(['list', '--watch', '--json'], {
+      screen: () => ({ columns: 80, rows: 24 }),
+    });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ status: 'error' });
   });
 
   test('shows 50 at most and says how many more there are', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { setArchived } from '../../../src/store/runs/archive.ts';
+import { getTurn } from '../../../src/store/runs/turns.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
@@ -22,9 +23,10 @@ const wrong: [words: string, error: string, code: number][] = [
   ['tw', '⚠️ Ambiguous subagent label prefix: tw', 3],
   ['nobody', '⚠️ Unknown subagent id: nobody', 3],
   ['agent:main:subagent:x', '⚠️ Unknown subagent session: agent:main:subagent:x', 3],
-  // Runs of another project are not there, whoever knows their name.
+  // Runs of another project have no name here but their id.
   ['elsewhere', '⚠️ Unknown subagent id: elsewhere', 3],
-  ['eeee3333', '⚠️ Unknown subagent id: eeee3333', 3],
+  ['eeee', '⚠️ Unknown subagent id: eeee', 3],
+  ['id:ffff', '⚠️ Unknown subagent id: id:ffff', 3],
 ];
 
 const startOf = (text: string) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}.*\\n$`);
@@ -81,6 +83,45 @@ describe('a run that is named', () => {
     const broken = await shelf.call(['list', '--json']);
     expect(broken).toMatchObject({ code: 1, stderr: '' });
     expect(JSON.parse(broken.stdout).error).toStartWith('Cannot list the sub-agents: ');
+  });
+
+  test('is one of any project for a person who gives its id, as the list of all projects shows it', async () => {
+    using shelf = threeRuns();
+    const { stdout } = await shelf.call(['list', '--all-projects']);
+    expect(stdout).toContain('id:eeee3333  success  elsewhere');
+    for (const words of ['id:eeee3333', 'eeee3333', 'id:eeee', id('eeee3333')])
+      for (const name of ['info', 'log', 'wait'])
+        expect((await shelf.call([name, words])).stdout).toContain('elsewhere');
+    expect((await shelf.call(['info', 'id:abcd'])).stderr).toContain('Ambiguous run id prefix: abcd');
+    expect((await shelf.call(['attach', 'id:eeee'])).stderr).toStartWith('⚠️ Cannot attach to #1: ');
+    expect((await shelf.call(['diff', 'id:eeee'])).stderr).toContain('in no worktree of its own');
+    for (const name of ['send', 'retry'])
+      expect(await shelf.call([name, 'id:eeee', 'hello'].slice(0, name === 'send' ? 3 : 2))).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('can only be controlled from the project that spawned them'),
+      });
+  });
+
+  test('is stopped by a person in whatever project it works', async () => {
+    using shelf = newShelf();
+    const requester = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
+    const turn = shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester });
+    const stopping = shelf.call(['stop', 'eeee3333']);
+    shelf.end(shelf.write((db) => getTurn(turn.runId, 1, db)) ?? turn, { outcome: 'stopped' });
+    expect(await stopping).toMatchObject({ code: 0, stdout: expect.stringContaining('Stopped 1 subagent.') });
+  });
+
+  test('is one of its own project for an agent, whatever id it knows', async () => {
+    using shelf = threeRuns();
+    for (const changes of [
+      { agentMark: () => 'CLAUDECODE is set' },
+      { env: { HOME: shelf.home.path, PATH: '', CLAUDECODE: '1' } },
+    ])
+      for (const name of ['info', 'log', 'stop', 'attach', 'diff'])
+        expect(await shelf.call([name, 'id:eeee3333'], changes)).toMatchObject({
+          code: 3,
+          stderr: expect.stringContaining('Unknown subagent id: id:eeee3333'),
+        });
   });
 
   test('is refused as JSON where that is asked for', async () => {

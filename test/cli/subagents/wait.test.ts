@@ -1,6 +1,10 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { resultText } from '../../../src/cli/subagents/wait.ts';
 import { madeRun, madeTurn } from '../../support/made-run.ts';
+import { BINARY } from '../../support/program.ts';
+import { newShelf } from './shelf.ts';
+
+const said = (...content: object[]) => ({ type: 'assistant', message: { content } });
 
 test('resultText() says what was noted of the turn behind its last message, and of one without a message', () => {
   const notes = ['Not permitted in default mode: Edit a.ts.', 'left \u001b[1malone'];
@@ -9,4 +13,77 @@ test('resultText() says what was noted of the turn behind its last message, and 
   expect(said('Done.\n')).toBe(`Done.\n${noted}`);
   expect(said(null)).toBe(noted);
   expect(resultText({ run: madeRun(), turn: madeTurn({ result: null, notes: [] }) })).toBe('');
+});
+
+describe('waiting', () => {
+  test('shows the newest line of work: what was said, or the tool that was called, without secrets', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start({ label: 'docs' });
+    const key = `sk-ant-api03-${'a'.repeat(40)}`;
+    const works: [line: object, shown: string][] = [
+      [
+        said({ type: 'text', text: 'First.\n\u001b[2JNow \u202ethe tests.\n' }),
+        '<U+001B>[2JNow <U+202E>the tests.',
+      ],
+      [
+        said({ type: 'tool_use', id: 't', name: 'Bash', input: { command: `X=${key} npm test` } }),
+        'npm test"}',
+      ],
+    ];
+    const progress: string[] = [];
+    const seen = (text: string) => {
+      progress.push(text);
+      const next = works[progress.length - 1];
+      if (next !== undefined) shelf.say(turn, [next[0]]);
+      else if (progress.length === 3) shelf.end(turn);
+    };
+    await shelf.call(['wait', '1'], { progress: seen });
+    expect(progress[0]).toBe('waiting 1s: #1 running (docs)');
+    expect(progress[1]).toBe(`waiting 2s: #1 running (docs) · ${works[0]?.[1]}`);
+    expect(progress[2]).toStartWith('waiting 3s: #1 running (docs) · Bash {"command":"X=');
+    expect(progress[2]).toEndWith(works[1]?.[1] ?? '');
+    expect(progress.join('')).not.toContain(key);
+  });
+
+  test('outside of a terminal says so at the beginning and when a state changes, and not beside JSON', async () => {
+    for (const words of [
+      ['wait', 'all'],
+      ['wait', 'all', '--json'],
+    ]) {
+      using shelf = newShelf();
+      const one = shelf.start();
+      const two = shelf.start();
+      const waiting = shelf.call(words, { showsProgress: false });
+      await Bun.sleep(300);
+      shelf.end(one);
+      await Bun.sleep(500);
+      shelf.end(two);
+      const lines = ['waiting: 2 running\n', 'waiting: 1 success, 1 running\n'];
+      expect((await waiting).stderr).toBe(words.includes('--json') ? '' : lines.join(''));
+    }
+  });
+
+  test('that Ctrl-C ends says that the run goes on, and how to come back', async () => {
+    using shelf = newShelf();
+    shelf.start({ label: 'docs' });
+    const child = Bun.spawn([BINARY, 'subagents', 'wait', '1'], {
+      cwd: shelf.project,
+      env: { HOME: shelf.home.path, PATH: '/nowhere' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const errors = child.stderr.getReader();
+    const text = async () => new TextDecoder().decode((await errors.read()).value);
+    expect(await text()).toBe('waiting: #1 running (docs)\n');
+    child.kill('SIGINT');
+    expect(await text()).toBe(
+      '⚠️ The run goes on: "self-generation subagents wait 1" waits again, "self-generation subagents stop 1" ends it.\n',
+    );
+    expect([await child.exited, child.signalCode, await new Response(child.stdout).text()]).toEqual([
+      130,
+      null,
+      '',
+    ]);
+  });
 });

@@ -9,6 +9,7 @@ const PROMPT: FirstPrompt = {
   requester: 'agent:main:app-0011223344556677',
   childKey: 'agent:main:subagent:1a2b3c4d-5e6f-4071-8293-a4b5c6d7e8f9',
   nonce: NONCE,
+  uncommitted: 0,
   files: [],
   knowledge: '',
   isInline: false,
@@ -125,3 +126,12 @@ describe('what stands in a file', () => {
     expect(inFile('x', 'a\nb.md')).toContain("The project's own file a b.md, quoted");
   });
 });
+
+for (const [language, words] of [
+  ['en', 'What is not committed in the project is not in it: 2 files.'],
+  ['ko', '커밋되지 않은 파일 2개는 여기에 들어 있지 않습니다.'],
+] as const)
+  test(`firstPromptText() says in ${language} what is not in its worktree, and nothing where all is`, () => {
+    expect(firstPromptText({ ...PROMPT, language, uncommitted: 2 })).toContain(words);
+    expect(firstPromptText({ ...PROMPT, language })).not.toContain('worktree');
+  });

@@ -51,6 +51,19 @@ describe('contextFiles() gives', () => {
     expect(await here.told()).toEqual(['AGENTS.md: plain']);
   });
 
+  test('CLAUDE.md and GEMINI.md where they are named, without what they import', async () => {
+    using here = repository({
+      'CLAUDE.md': 'Use tabs.\n@docs/more.md',
+      'GEMINI.md': '@./docs/more.md',
+      'docs/more.md': 'imported',
+    });
+    expect(await here.told()).toEqual([]);
+    expect(await here.told(['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'])).toEqual([
+      'CLAUDE.md: Use tabs.\n@docs/more.md',
+      'GEMINI.md: @./docs/more.md',
+    ]);
+  });
+
   test('no secret and nothing private of it', async () => {
     using here = repository({ 'AGENTS.md': 'password=Xk29-pLq8Zt77 <private>hush</private> end' });
     const [text] = await here.told();

@@ -13,52 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Run, WorktreeMode } from '../../../src/core/runs/run.ts';
-import type { Environment } from '../../../src/core/state-paths.ts';
+import type { WorktreeMode } from '../../../src/core/runs/run.ts';
 import { leaveWorktree, type Prepared, prepareWorktree } from '../../../src/subagents/workplace/worktree.ts';
-import { runCommand } from '../../../src/sys/run-command.ts';
-import { temporaryHome } from '../../support/home.ts';
-import { madeRun } from '../../support/made-run.ts';
+import { gitAt, place, withTree } from './tree-place.ts';
 
 // Each starts dozens of git processes.
 setDefaultTimeout(30_000);
-
-/** A user with a repository of one commit, all of it real. */
-async function place() {
-  const home = temporaryHome();
-  const env: Environment = { PATH: process.env.PATH, HOME: home.path, LANG: 'C.UTF-8' };
-  home.put(
-    '.gitconfig',
-    '[user]\n\tname = dev\n\temail = dev@example.invalid\n[init]\n\tdefaultBranch = main\n',
-  );
-  const repository = `${realpathSync(home.path)}/app`;
-  mkdirSync(`${repository}/sub`, { recursive: true });
-  const git = async (...args: string[]) => gitAt(repository, args, env);
-  await git('init', '--quiet');
-  writeFileSync(`${repository}/.gitignore`, 'node_modules/\n*.log\n');
-  writeFileSync(`${repository}/a.txt`, 'one\n');
-  writeFileSync(`${repository}/sub/b.txt`, 'two\n');
-  await git('add', '.');
-  await git('commit', '--quiet', '-m', 'first');
-  const runOf = (id: string, changes: Partial<Run> = {}) =>
-    madeRun({ id, cwd: repository, worktreeMode: 'always', worktree: null, ...changes });
-  const prepare = (run: Run, isShared = false) => prepareWorktree(run, home.paths, { env, isShared });
-  const made = async (run: Run) => withTree(run, await prepare(run));
-  return { home, env, repository, git, runOf, prepare, made, [Symbol.dispose]: () => home[Symbol.dispose]() };
-}
-
-async function gitAt(cwd: string, args: readonly string[], env: Environment): Promise<string> {
-  const result = await runCommand('git', args, { cwd, env, timeoutMs: 30_000 });
-  if (result.kind !== 'exited' || result.code !== 0)
-    throw new Error(`git ${args[0]}: ${JSON.stringify(result)}`);
-  return result.stdout.trim();
-}
-
-/** The run as it goes on after its tree was made. */
-function withTree(run: Run, prepared: Prepared): Run & { worktree: NonNullable<Run['worktree']> } {
-  if (prepared.kind !== 'made') throw new Error(`It was not made: ${JSON.stringify(prepared)}`);
-  return { ...run, worktree: prepared.worktree, cwd: prepared.cwd };
-}
 
 const ID = '0123456789abcdef0123456789abcdef';
 
@@ -80,12 +40,41 @@ describe('prepareWorktree()', () => {
     using here = await place();
     const run = await here.made(here.runOf(ID, { cwd: `${here.repository}/sub` }));
     const { path, branch, repository } = run.worktree;
-    expect({ branch, repository }).toEqual({ branch: `subagent/${ID}`, repository: here.repository });
+    expect({ branch, repository }).toEqual({ branch: 'subagent/01234567', repository: here.repository });
+    expect(run.worktree.base).toBe(await here.git('rev-parse', 'HEAD'));
     expect(path).toMatch(new RegExp(`^${here.home.paths.worktrees}/[0-9a-f]{16}/${ID}$`));
     expect(run.cwd).toBe(`${path}/sub`);
     expect(readFileSync(`${path}/sub/b.txt`, 'utf8')).toBe('two\n');
     expect(await gitAt(path, ['branch', '--show-current'], here.env)).toBe(branch);
     expect(await here.git('status', '--porcelain')).toBe('');
+  });
+
+  const branches: [label: string, branch: string][] = [
+    ['Fix the tests!', 'subagent/fix-the-tests-01234567'],
+    ['결제 / 테스트.lock', 'subagent/결제-테스트-lock-01234567'],
+    ['--..~^:?*[\\@{', 'subagent/01234567'],
+    [`${'a'.repeat(39)} tail`, `subagent/${'a'.repeat(39)}-01234567`],
+  ];
+  for (const [label, branch] of branches) {
+    test(`names the branch ${branch} after the label "${label}"`, async () => {
+      using here = await place();
+      const run = await here.made(here.runOf(ID, { label }));
+      expect(await gitAt(run.worktree.path, ['branch', '--show-current'], here.env)).toBe(branch);
+    });
+  }
+
+  test('makes a removed tree again with the branch that it had, also one of an earlier name', async () => {
+    using here = await place();
+    const run = await here.made(here.runOf(ID, { label: 'new name' }));
+    const branch = `subagent/${ID}`;
+    await gitAt(run.worktree.path, ['branch', '-m', branch], here.env);
+    await gitAt(run.worktree.path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
+    rmSync(run.worktree.path, { recursive: true });
+    await here.git('worktree', 'prune');
+    const { path, repository } = run.worktree;
+    const again = await here.made({ ...run, worktree: { path, repository, branch } });
+    expect(again.worktree.branch).toBe(branch);
+    expect(await gitAt(path, ['log', '--format=%s', '-1'], here.env)).toBe('work');
   });
 
   test('keeps a run in its tree where a link stands in the place of its directory', async () => {

@@ -1,0 +1,44 @@
+import { type Attachment, attachTo } from '../../subagents/attach.ts';
+import { runAttached } from '../../sys/run-attached.ts';
+import { EXIT_FAILED } from '../context.ts';
+import { printJson, visible } from '../visible.ts';
+import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+
+export type AttachFlags = JsonFlag & { readonly print?: true };
+
+/** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
+export async function attach(here: RunsHere, { print }: AttachFlags, target?: string): Promise<void> {
+  if (target === undefined) return complainUsage('attach <id|#>', here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  const { context, world, isJson } = here;
+  const { id: runId, number, client, sessionId } = listing.run;
+  const answer = attachTo(listing.run, print ? 'print' : 'start', world);
+  if (answer.kind === 'refused')
+    return complain(`Cannot attach to #${number}: ${answer.reason}.`, EXIT_FAILED, here);
+  const { attachment } = answer;
+  const { words: command, path, cwd, env, set, unset } = attachment;
+  if (isJson) return printJson({ runId, number, client, sessionId, cwd, command, env: set, unset }, context);
+  if (print || !context.isInteractive) return context.stdout(`${visible(shellLine(attachment))}\n`);
+  // Ctrl-C is for the client, which has the terminal.
+  const release = context.onInterrupt(() => {});
+  try {
+    context.setExitCode(await runAttached(path, command.slice(1), { cwd, env }));
+  } finally {
+    release();
+  }
+}
+
+/** The same for a shell. */
+function shellLine({ words, cwd, set, unset }: Attachment): string {
+  const changes = [
+    ...unset.flatMap((name) => ['-u', name]),
+    ...Object.entries(set).map(([name, value]) => `${name}=${value}`),
+  ];
+  const command = [...(changes.length === 0 ? [] : ['env', ...changes]), ...words];
+  return `cd ${quoted(cwd)} && ${command.map(quoted).join(' ')}`;
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
