@@ -49,10 +49,10 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   const group = commandGroup('subagents', { description, after: EXAMPLES }, context, (flags: ListFlags) =>
     withRunsHere({ context, read }, flags, LISTS, (here) => list(here, flags)),
   );
-  /** `does`: what it could not do, where nothing can be done. */
+  /** `does`: what it could not do, where nothing can be done; as it is described, when nothing else is said. */
   const add = <Flags extends JsonFlag, Argument>(
     name: string,
-    { does, ...described }: { does: string; description: string; calls: readonly string[] },
+    { does, ...described }: { does?: string; description: string; calls: readonly string[] },
     act: (here: RunsHere, flags: Flags, argument: Argument) => void | Promise<void>,
   ): Command => {
     const command = subcommand(
@@ -60,7 +60,9 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
       { ...described, after: `\n\n${CODES}\n\n${IDS}` },
       context,
       (flags: Flags, argument: Argument) =>
-        withRunsHere({ context, read }, flags, does, (here) => act(here, flags, argument)),
+        withRunsHere({ context, read }, flags, does ?? described.description, (here) =>
+          act(here, flags, argument),
+        ),
     );
     group.addCommand(command);
     return command;
@@ -95,25 +97,19 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   add('wait', { ...waiting, calls: ['3', 'all --timeout 10m'] }, wait)
     .argument('[target]', 'the run, or "all" for all that are active')
     .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds);
-  const attaching = {
-    does: 'attach to a sub-agent',
-    description: "go on with a run's session in its own client, on a terminal",
-  };
-  add('attach', { ...attaching, calls: ['3', '3 --print'] }, attach)
+  const attaching = "go on with a run's session in its own client, on a terminal";
+  add('attach', { description: attaching, calls: ['3', '3 --print'] }, attach)
     .argument('[target]', 'the run')
     .option('--print', 'only print the command');
-  const diffing = { does: 'show the changes', description: 'show what a run has changed in its worktree' };
-  add('diff', { ...diffing, calls: ['3', '3 > changes.patch'] }, diff).argument('[target]', 'the run');
-  const merging = {
-    does: 'merge the changes',
-    description: 'bring what a run has changed in its worktree into yours, not committed',
-  };
-  add('merge', { ...merging, calls: ['3'] }, merge).argument('[target]', 'the run');
-  const discarding = {
-    does: 'discard the worktree',
-    description: "remove a run's worktree and its branch",
-  };
-  add('discard', { ...discarding, calls: ['3', '3 --yes'] }, discard)
+  const diffing = 'show what a run has changed in its worktree';
+  add('diff', { description: diffing, calls: ['3', '3 > changes.patch'] }, diff).argument(
+    '[target]',
+    'the run',
+  );
+  const merging = 'bring what a run has changed in its worktree into yours, not committed';
+  add('merge', { description: merging, calls: ['3'] }, merge).argument('[target]', 'the run');
+  const discarding = "remove a run's worktree and its branch";
+  add('discard', { description: discarding, calls: ['3', '3 --yes'] }, discard)
     .argument('[target]', 'the run')
     .option('--yes', 'also what is nowhere else');
   const retrying = {

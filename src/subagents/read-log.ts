@@ -19,7 +19,6 @@ const KEPT_ENTRIES_MAX = 2000;
 const READ_BYTES = 4 * 1024 * 1024;
 /** So many events become entries at once. */
 const BATCH_MAX = 512;
-const TOOL_NAMES_MAX = 4096;
 /** In which the newest entry is looked for. */
 const TAIL_BYTES = 64 * 1024;
 
@@ -115,7 +114,8 @@ class Batch {
 
   push(events: readonly AgentEvent[]): void {
     for (const event of events) {
-      this.#events.push(this.#named(event));
+      const isLong = 'text' in event && event.text !== null && event.text.length > TEXT_LENGTH_MAX;
+      this.#events.push(isLong ? { ...event, text: cutText(event.text, TEXT_LENGTH_MAX) } : event);
       const isBetweenPieces = event.kind !== 'text' || !event.isPiece;
       const { length } = this.#events;
       if ((length >= BATCH_MAX && isBetweenPieces) || length >= BATCH_MAX * 8) this.end();
@@ -123,27 +123,8 @@ class Batch {
   }
 
   end(): void {
-    for (const entry of toLogEntries(this.#events)) this.#keep(entry);
+    for (const entry of toLogEntries(this.#events, this.#tools)) this.#keep(entry);
     this.#events = [];
-  }
-
-  #named(event: AgentEvent): AgentEvent {
-    switch (event.kind) {
-      case 'tool-call':
-        this.#tools.set(event.id, event.tool);
-        if (this.#tools.size > TOOL_NAMES_MAX) this.#tools.delete(this.#tools.keys().next().value ?? '');
-        return event;
-      case 'tool-result':
-        return {
-          ...event,
-          tool: event.tool ?? this.#tools.get(event.id) ?? null,
-          text: cutText(event.text, TEXT_LENGTH_MAX),
-        };
-      case 'text':
-        return { ...event, text: cutText(event.text, TEXT_LENGTH_MAX) };
-      default:
-        return event;
-    }
   }
 }
 

@@ -432,15 +432,12 @@ describe('reader()', () => {
     expect(conclude(lines)).toMatchObject({ outcome: 'error', error: 'it broke', text: 'done' });
   });
 
-  test('counts lines of types that it does not know, and tells what was thought', () => {
+  test('says nothing of lines of types that it does not know, and of thoughts', () => {
     const lines = [
       { type: 'news', sessionID: SESSION },
       { type: 'reasoning', sessionID: SESSION, part: part({ text: 'hm' }) },
     ];
-    expect(readTurn(opencodeRun, saidTurn(lines)).events.slice(1)).toEqual([
-      { kind: 'unknown', type: 'news' },
-      { kind: 'thinking', text: 'hm' },
-    ]);
+    expect(readTurn(opencodeRun, saidTurn(lines)).events.slice(1)).toEqual([]);
   });
 
   test('keeps of a text of megabytes no more than its beginning', () => {

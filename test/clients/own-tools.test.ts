@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { deniedServerTools, type OwnTool, offeredTools } from '../../src/clients/runs/own-tools.ts';
+import { deniedServerTools, type OwnTools, offeredTools } from '../../src/clients/runs/own-tools.ts';
 import { NO_POLICY, TOOL_NAMES, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
 
-const TOOLS: readonly OwnTool[] = [
-  { name: 'Bash', policyName: 'exec' },
-  { name: 'Grep', policyName: 'read' },
-  { name: 'Read', policyName: 'read' },
-  { name: 'WebFetch', policyName: 'web_fetch' },
-  { name: 'Write', policyName: 'write' },
-];
+const TOOLS: OwnTools = {
+  ...{ Bash: 'exec', Grep: 'read', Read: 'read', WebFetch: 'web_fetch', Write: 'write' },
+};
 
 const offered = (policy: Partial<ToolPolicy>) => offeredTools({ ...NO_POLICY, ...policy }, TOOLS);
 
@@ -17,7 +13,7 @@ const names = fc.array(
   fc.oneof(
     fc.constantFrom(
       ...TOOL_NAMES,
-      ...TOOLS.map(({ name }) => name),
+      ...Object.keys(TOOLS),
       'group:fs',
       'group:web',
       'bash',
@@ -51,15 +47,15 @@ describe('offeredTools()', () => {
     });
   }
 
-  const GEMINI: readonly OwnTool[] = [
-    { name: 'google_web_search', policyName: 'web_search' },
-    { name: 'grep_search', policyName: 'read' },
-    { name: 'read_file', policyName: 'read' },
-    { name: 'replace', policyName: 'edit' },
-    { name: 'run_shell_command', policyName: 'exec' },
-    { name: 'web_fetch', policyName: 'web_fetch' },
-    { name: 'write_file', policyName: 'write' },
-  ];
+  const GEMINI: OwnTools = {
+    google_web_search: 'web_search',
+    grep_search: 'read',
+    read_file: 'read',
+    replace: 'edit',
+    run_shell_command: 'exec',
+    web_fetch: 'web_fetch',
+    write_file: 'write',
+  };
   const elsewhere: [deny: string, claude: string | null, gemini: string | null][] = [
     ['WebFetch', 'WebFetch', 'web_fetch'],
     ['WebSearch', null, 'google_web_search'],
@@ -74,9 +70,9 @@ describe('offeredTools()', () => {
   ];
   for (const [deny, claude, gemini] of elsewhere) {
     test(`leaves no client with ${deny}, which is what one of them calls it`, () => {
-      const without = (tools: readonly OwnTool[]) => {
+      const without = (tools: OwnTools) => {
         const left = offeredTools({ ...NO_POLICY, deny: [deny] }, tools);
-        return tools.map(({ name }) => name).filter((name) => !left.includes(name));
+        return Object.keys(tools).filter((name) => !left.includes(name));
       };
       expect(without(TOOLS)).toEqual(claude === null ? [] : [claude]);
       expect(without(GEMINI)).toEqual(gemini === null ? [] : [gemini]);
@@ -90,7 +86,7 @@ describe('offeredTools()', () => {
         const stricter = offered({ deny: [...deny, ...more], allow });
         const shorter = offered({ deny, allow: allow?.slice(0, kept % (allow.length + 1)) ?? more });
         for (const tool of [...stricter, ...shorter]) expect(all).toContain(tool);
-        expect(all.every((tool) => TOOLS.some(({ name }) => name === tool))).toBe(true);
+        expect(all.every((tool) => tool in TOOLS)).toBe(true);
       }),
     );
   });

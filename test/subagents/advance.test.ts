@@ -8,6 +8,7 @@ import { advance, lookAfterRuns } from '../../src/subagents/advance.ts';
 import type { RunsWorld } from '../../src/subagents/features.ts';
 import { spawnRun } from '../../src/subagents/spawn.ts';
 import { supervise } from '../../src/subagents/supervisor/supervise.ts';
+import { waitForRuns } from '../../src/subagents/wait.ts';
 import { currentBoot } from '../../src/sys/process-identity.ts';
 import { withMarker } from '../../src/sys/process-tree.ts';
 import { runProgram } from '../support/hook-process.ts';
@@ -205,6 +206,19 @@ describe('startLookingAfter()', () => {
       await killSupervisor(runs, dead);
       await expectEndedInTime(runs, dead);
       expect(server.exitCode).toBeNull();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'does so in a command that waits',
+    async () => {
+      await using runs = runsHome();
+      const dead = hanging(runs);
+      const waiting = waitForRuns([{ runId: dead, turn: 1 }], { timeoutMs: 20_000 }, runs.world);
+      await killSupervisor(runs, dead);
+      expect((await waiting).kind).toBe('ended');
+      await expectEndedInTime(runs, dead);
     },
     TIMEOUT_MS,
   );

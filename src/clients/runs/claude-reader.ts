@@ -11,7 +11,6 @@ import {
   type Step,
   textLengthMax,
   turnReader,
-  unknownLine,
   wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -44,8 +43,7 @@ export function claudeReader(start: ReaderStart): TurnReader {
 
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
   // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
-  if (typeof line.parent_tool_use_id === 'string')
-    return unknownLine(state, `${wordIn(line, 'type')} of an agent`);
+  if (typeof line.parent_tool_use_id === 'string') return { state, events: [] };
   switch (line.type) {
     case 'system':
       return systemStep(state, line);
@@ -55,21 +53,17 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
       return { state, events: blocksOf(line).flatMap(userEvent) };
     case 'result':
       return resultStep(start, state, line);
-    case 'rate_limit_event':
-    case 'tool_progress':
-      return { state, events: [] };
     default:
-      return unknownLine(state, wordIn(line, 'type'));
+      return { state, events: [] };
   }
 }
 
 function systemStep(state: State, line: Json): Step<State> {
-  const subtype = readString(line, 'subtype') ?? '';
   const warn = (text: string): Step<State> => ({ state, events: [{ kind: 'warning', text }] });
-  switch (subtype) {
+  switch (line.subtype) {
     case 'init': {
       const id = cutWord(readString(line, 'session_id') ?? '');
-      if (id === '') return unknownLine(state, 'system init without a session');
+      if (id === '') return { state, events: [] };
       const model = readString(line, 'model') ?? null;
       return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
     }
@@ -83,12 +77,8 @@ function systemStep(state: State, line: Json): Step<State> {
       );
     case 'compact_boundary':
       return warn('the conversation was shortened to fit the model');
-    case 'ui_invalidate':
-    case 'status':
-    case 'thinking_tokens':
-      return { state, events: [] };
     default:
-      return unknownLine(state, `system ${subtype}`);
+      return { state, events: [] };
   }
 }
 
@@ -175,23 +165,19 @@ function blockEvent(block: Json): AgentEvent[] {
   switch (block.type) {
     case 'text':
       return [{ kind: 'text', text: readString(block, 'text') ?? '', isPiece: true }];
-    case 'thinking':
-      return [{ kind: 'thinking', text: readString(block, 'thinking') ?? '' }];
-    case 'redacted_thinking':
-      return [];
     case 'tool_use': {
       const id = readString(block, 'id') ?? '';
       const tool = readString(block, 'name') ?? '';
       return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];
     }
     default:
-      return [{ kind: 'unknown', type: `block ${wordIn(block, 'type')}` }];
+      return [];
   }
 }
 
 function userEvent(block: Json): AgentEvent[] {
   if (block.type === 'text') return [{ kind: 'user', text: readString(block, 'text') ?? '' }];
-  if (block.type !== 'tool_result') return [{ kind: 'unknown', type: `block ${wordIn(block, 'type')}` }];
+  if (block.type !== 'tool_result') return [];
   const { content } = block;
   const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
   return [

@@ -4,7 +4,7 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions } from '../permissions/claude-permissions.ts';
 import { claudeRoute } from '../routes/claude-route.ts';
 import { claudeReader } from './claude-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './run-client.ts';
 
 /**
@@ -47,18 +47,10 @@ export const claudeRun: RunClient = {
 };
 
 /** All that a child may be offered. */
-const TOOLS: readonly OwnTool[] = [
-  { name: 'Bash', policyName: 'exec' },
-  { name: 'Edit', policyName: 'edit' },
-  { name: 'Glob', policyName: 'read' },
-  { name: 'Grep', policyName: 'read' },
-  { name: 'NotebookEdit', policyName: 'edit' },
-  { name: 'Read', policyName: 'read' },
-  { name: 'TodoWrite', policyName: 'todo' },
-  { name: 'WebFetch', policyName: 'web_fetch' },
-  { name: 'WebSearch', policyName: 'web_search' },
-  { name: 'Write', policyName: 'write' },
-];
+const TOOLS: OwnTools = {
+  ...{ Bash: 'exec', Edit: 'edit', Glob: 'read', Grep: 'read', NotebookEdit: 'edit' },
+  ...{ Read: 'read', TodoWrite: 'todo', WebFetch: 'web_fetch', WebSearch: 'web_search', Write: 'write' },
+};
 
 /** Never for a child, said once more: other agents, commands in the background, and waking up later. */
 const DENIED: readonly string[] = [

@@ -7,7 +7,11 @@ import { addUsage, cutWord, mainModel, sinceBefore } from './reading.ts';
 
 /** Of a message. Its output is counted at its start, so it is next to nothing; the result knows better. */
 export function usageOf(message: Json): Usage {
-  return { ...tokensOf(readRecord(message, 'usage'), MESSAGE_KEYS), model: modelOf(message) };
+  const model = readString(message, 'model');
+  return {
+    ...tokensOf(readRecord(message, 'usage'), MESSAGE_KEYS),
+    model: model === undefined ? null : cutWord(model),
+  };
 }
 
 export type Known = {
@@ -71,9 +75,4 @@ function tokensOf(counts: Json, keys: Readonly<Record<keyof typeof MESSAGE_KEYS,
 function modelUsage(counts: Json): Usage {
   const costUsd = readAmount(counts, 'costUSD');
   return { ...tokensOf(counts, MODEL_KEYS), costUsd, costSource: costUsd === null ? null : 'client' };
-}
-
-function modelOf(message: Json): string | null {
-  const model = readString(message, 'model');
-  return model === undefined ? null : cutWord(model);
 }

@@ -10,7 +10,6 @@ import {
   sinceBefore,
   textLengthMax,
   turnReader,
-  unknownLine,
   wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -44,8 +43,6 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
   switch (line.type) {
     case 'thread.started':
       return sessionStep(state, line);
-    case 'turn.started':
-      return { state, events: [] };
     case 'item.started':
     case 'item.updated':
     case 'item.completed':
@@ -57,13 +54,13 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'turn.failed':
       return failedStep(state, readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
     default:
-      return unknownLine(state, wordIn(line, 'type'));
+      return { state, events: [] };
   }
 }
 
 function sessionStep(state: State, line: Json): Step<State> {
   const id = cutWord(readString(line, 'thread_id') ?? '');
-  if (id === '') return unknownLine(state, 'thread.started without an id');
+  if (id === '') return { state, events: [] };
   return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
 }
 
@@ -125,46 +122,34 @@ function itemStep(
       const next: State = { ...state, text: joinText(null, said, textLengthMax(start)), hasWorked: true };
       return { state: next, events: [{ kind: 'text', text: said, isPiece: false }] };
     }
-    case 'reasoning': {
-      const thought = readString(item, 'text') ?? '';
-      const next: State = { ...state, hasWorked: true };
-      return isDone ? { state: next, events: [{ kind: 'thinking', text: thought }] } : { state, events: [] };
-    }
+    case 'reasoning':
+      return { state: isDone ? { ...state, hasWorked: true } : state, events: [] };
     case 'error':
       return { state, events: [{ kind: 'warning', text: readString(item, 'message') ?? '' }] };
     default: {
       const call = callOf(item);
-      return call === undefined
-        ? unknownLine(state, `${when} ${wordIn(item, 'type')}`)
-        : callStep(state, when, call);
+      return call === undefined ? { state, events: [] } : callStep(state, when, call);
     }
   }
 }
 
-type Call = {
-  readonly id: string;
-  readonly tool: string;
-  readonly input: Json;
-  readonly isError: boolean;
-  readonly text: string;
-};
+type Call = NonNullable<ReturnType<typeof callOf>>;
 
 /** Some calls are told of only once they are over. */
-function callStep(state: State, when: string, call: Call): Step<State> {
-  const isOpen = state.open.includes(call.id);
-  const begin: AgentEvent = { kind: 'tool-call', id: call.id, tool: call.tool, input: call.input };
+function callStep(state: State, when: string, { id, tool, input, isError, text }: Call): Step<State> {
+  const isOpen = state.open.includes(id);
+  const begin: AgentEvent = { kind: 'tool-call', id, tool, input };
   if (when !== 'item.completed') {
-    const open = isOpen ? state.open : [...state.open, call.id].slice(-OPEN_MAX);
+    const open = isOpen ? state.open : [...state.open, id].slice(-OPEN_MAX);
     return { state: { ...state, open, hasWorked: true }, events: isOpen ? [] : [begin] };
   }
-  const open = state.open.filter((id) => id !== call.id);
-  const { id, tool, isError, text } = call;
+  const open = state.open.filter((one) => one !== id);
   const end: AgentEvent = { kind: 'tool-result', id, tool, isError, text };
   return { state: { ...state, open, hasWorked: true }, events: isOpen ? [end] : [begin, end] };
 }
 
 /** A call of a tool, under the name that the client's own hooks give it. */
-function callOf(item: Json): Call | undefined {
+function callOf(item: Json) {
   const call = { id: cutWord(readString(item, 'id') ?? ''), isError: item.status === 'failed' };
   switch (item.type) {
     case 'command_execution': {

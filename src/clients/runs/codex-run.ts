@@ -6,7 +6,7 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { codexPermissions } from '../permissions/codex-permissions.ts';
 import { CODEX_PLACES, codexRoute, routeArgs, toml } from '../routes/codex-route.ts';
 import { codexReader } from './codex-reader.ts';
-import { MCP_SERVER_NAME, type OwnTool, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
@@ -48,13 +48,10 @@ export const codexRun: RunClient = {
 };
 
 /** What the policy may take away one by one. */
-const TOOLS: readonly OwnTool[] = [
-  { name: 'exec_command', policyName: 'exec' },
-  { name: 'update_plan', policyName: 'todo' },
-  { name: 'view_image', policyName: 'read' },
-  { name: 'web_search', policyName: 'web_search' },
-  { name: 'write_stdin', policyName: 'process' },
-];
+const TOOLS: OwnTools = {
+  ...{ exec_command: 'exec', update_plan: 'todo', view_image: 'read' },
+  ...{ web_search: 'web_search', write_stdin: 'process' },
+};
 
 const WRITING = ['write', 'edit', 'apply_patch'] as const;
 

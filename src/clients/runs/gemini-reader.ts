@@ -10,7 +10,6 @@ import {
   type Step,
   textLengthMax,
   turnReader,
-  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -75,14 +74,14 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'result':
       return endStep(next, line);
     default:
-      return { state: next, events: [{ kind: 'unknown', type: wordIn(line, 'type') }] };
+      return { state: next, events: [] };
   }
 }
 
 function sessionStep(state: State, line: Json): Step<State> {
   const id = cutWord(readString(line, 'session_id') ?? '');
   const model = readString(line, 'model') ?? 'auto';
-  if (id === '') return { state, events: [{ kind: 'unknown', type: 'init without an id' }] };
+  if (id === '') return { state, events: [] };
   // With `auto` the client chooses for each question anew.
   const event = { kind: 'session', id, model: model.startsWith('auto') ? null : model } as const;
   return { state: { ...state, sessionId: id }, events: [event] };
@@ -103,15 +102,10 @@ function messageStep(start: ReaderStart, state: State, line: Json): Step<State> 
 }
 
 function callStep(state: State, line: Json): Step<State> {
-  const id = readString(line, 'tool_id') ?? '';
+  const id = cutWord(readString(line, 'tool_id') ?? '');
   const tool = cutWord(readString(line, 'tool_name') ?? '');
-  const event: AgentEvent = {
-    kind: 'tool-call',
-    id: cutWord(id),
-    tool,
-    input: readRecord(line, 'parameters'),
-  };
-  return { state: { ...state, hasWorked: true }, events: [event] };
+  const input = readRecord(line, 'parameters');
+  return { state: { ...state, hasWorked: true }, events: [{ kind: 'tool-call', id, tool, input }] };
 }
 
 /** A command that fails is no error to the client, and its exit code is not told. */

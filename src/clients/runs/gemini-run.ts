@@ -13,7 +13,7 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { geminiPermissions } from '../permissions/gemini-permissions.ts';
 import { GEMINI_LOGIN, geminiRoute } from '../routes/gemini-route.ts';
 import { geminiReader, MESSAGE_COMMAND, withJoiners } from './gemini-reader.ts';
-import { MCP_SERVER_NAME, type OwnTool, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from './own-tools.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
@@ -51,18 +51,22 @@ export const geminiRun: RunClient = {
 };
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
-const TOOLS: readonly OwnTool[] = [
-  { name: 'glob', policyName: 'read' },
-  { name: 'google_web_search', policyName: 'web_search' },
-  { name: 'grep_search', policyName: 'read' },
-  { name: 'list_directory', policyName: 'read' },
-  { name: 'read_file', policyName: 'read' },
-  { name: 'replace', policyName: 'edit' },
-  { name: 'run_shell_command', policyName: 'exec' },
-  { name: 'web_fetch', policyName: 'web_fetch' },
-  { name: 'write_file', policyName: 'write' },
-  { name: 'write_todos', policyName: 'todo' },
-];
+const TOOLS: OwnTools = {
+  ...{
+    glob: 'read',
+    google_web_search: 'web_search',
+    grep_search: 'read',
+    list_directory: 'read',
+    read_file: 'read',
+  },
+  ...{
+    replace: 'edit',
+    run_shell_command: 'exec',
+    web_fetch: 'web_fetch',
+    write_file: 'write',
+    write_todos: 'todo',
+  },
+};
 
 const FLAGS: readonly string[] = [
   ...['--output-format', 'stream-json'],
@@ -222,7 +226,7 @@ const ANY_CALL = "argsPattern = '[{]'";
 function toolRules(tool: string, permissions: Permissions): string[] {
   const named = `toolName = "${tool}"`;
   if (tool === 'run_shell_command') return commandRulesOf(named, permissions);
-  const kind = TOOLS.find(({ name }) => name === tool)?.policyName ?? 'read';
+  const kind = TOOLS[tool] ?? 'read';
   const isKept = parseRules(permissions.deny).some((rule) => rule.tool === policyName(tool));
   const isFree = kind === 'read' || kind === 'todo' || mayUse(kind, permissions);
   return isFree && !isKept ? [rule([named], 'allow', 900)] : [rule([named, ANY_CALL], 'deny', 850)];

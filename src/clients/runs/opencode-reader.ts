@@ -10,7 +10,6 @@ import {
   type Step,
   textLengthMax,
   turnReader,
-  wordIn,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
 
@@ -56,8 +55,6 @@ function stepIn(start: ReaderStart, state: State, line: Json): Step<State> {
       return { state: { ...state, verdict: state.verdict === 'error' ? 'error' : null }, events: [] };
     case 'text':
       return textStep(start, state, part);
-    case 'reasoning':
-      return { state, events: [{ kind: 'thinking', text: readString(part, 'text') ?? '' }] };
     case 'tool_use':
       return { state: { ...state, hasWorked: true }, events: toolEvents(part) };
     case 'step_finish':
@@ -65,7 +62,7 @@ function stepIn(start: ReaderStart, state: State, line: Json): Step<State> {
     case 'error':
       return errorStep(state, readRecord(line, 'error'));
     default:
-      return { state, events: [{ kind: 'unknown', type: wordIn(line, 'type') }] };
+      return { state, events: [] };
   }
 }
 

@@ -12,7 +12,7 @@ import { commonEnv, PASSED_ON } from '../environment.ts';
 import { opencodePermissions } from '../permissions/opencode-permissions.ts';
 import { OPENCODE_PLACES, opencodeRoute } from '../routes/opencode-route.ts';
 import { opencodeReader } from './opencode-reader.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTool, offeredTools, serverTools } from './own-tools.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from './own-tools.ts';
 import type { RunClient, TurnCommand, TurnRequest } from './run-client.ts';
 
 /**
@@ -57,16 +57,10 @@ export const opencodeRun: RunClient = {
 };
 
 /** All that a child may be offered, by the names of the client's permissions. */
-const TOOLS: readonly OwnTool[] = [
-  { name: 'bash', policyName: 'exec' },
-  { name: 'glob', policyName: 'read' },
-  { name: 'grep', policyName: 'read' },
-  { name: 'list', policyName: 'read' },
-  { name: 'read', policyName: 'read' },
-  { name: 'todowrite', policyName: 'todo' },
-  { name: 'webfetch', policyName: 'web_fetch' },
-  { name: 'websearch', policyName: 'web_search' },
-];
+const TOOLS: OwnTools = {
+  ...{ bash: 'exec', glob: 'read', grep: 'read', list: 'read' },
+  ...{ read: 'read', todowrite: 'todo', webfetch: 'web_fetch', websearch: 'web_search' },
+};
 
 /** Never for a child, said once more. */
 const DENIED = ['task', 'skill', 'question', 'plan_enter', 'plan_exit', 'doom_loop', 'lsp'];
@@ -136,9 +130,7 @@ function configuration({ policy, permissions, mcp, route, session }: TurnRequest
 /** The last rule that fits decides. */
 function toolRules(policy: ToolPolicy, permissions: Permissions, hasServer: boolean): Readonly<Json> {
   const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
-  const denied = [...TOOLS.map(({ name }) => name), 'edit', ...DENIED].filter(
-    (name) => !allowed.includes(name),
-  );
+  const denied = [...Object.keys(TOOLS), 'edit', ...DENIED].filter((name) => !allowed.includes(name));
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
   const allowedOwn = hasServer ? (serverTools(policy).only ?? ['*']) : [];
   const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));

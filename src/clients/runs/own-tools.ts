@@ -6,20 +6,20 @@ const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
 /** A tool that nobody has named: what means this one means all. */
 const ANY_TOOL = `${PREFIX}\0`;
 
-/** A client's own tool, by its name there and by that of a policy. */
-export type OwnTool = { readonly name: string; readonly policyName: ToolName };
+/** A client's own tools by their names there, each with that of a policy. */
+export type OwnTools = Readonly<Record<string, ToolName>>;
 
 /**
  * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `Grep`, as the
  * client calls it, has not denied all that reads, and must not be left with it.
  */
-export function offeredTools(policy: ToolPolicy, tools: readonly OwnTool[]): string[] {
-  const isOffered = ({ name, policyName }: OwnTool) => {
-    const names = new Set([policyName, name.toLowerCase()]);
+export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
+  const isOffered = (name: string) => {
+    const names = new Set([tools[name] ?? name, name.toLowerCase()]);
     const isDenied = [...names].some((one) => !isToolAllowed({ ...policy, allow: null }, one));
     return !isDenied && [...names].some((one) => isToolAllowed(policy, one));
   };
-  return tools.filter(isOffered).map(({ name }) => name);
+  return Object.keys(tools).filter(isOffered);
 }
 
 /** The tools of our server that the policy names one by one as denied; `*` may be in them. */

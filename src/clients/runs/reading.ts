@@ -10,7 +10,7 @@ import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './run-clie
 
 /** Of the last message so much is kept, in UTF-16 units. */
 const TEXT_LENGTH_MAX = 64 * 1024;
-/** Of an error, an id, the name of a model or a type. */
+/** Of an error, an id, or the name of a model. */
 const WORD_LENGTH_MAX = 4096;
 
 /** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
@@ -44,11 +44,6 @@ export const NO_PROGRESS: Progress = {
 };
 
 export type Step<S> = { readonly state: S; readonly events: readonly AgentEvent[] };
-
-/** Nothing new but a line of a type that is not known. */
-export function unknownLine<S>(state: S, type: string): Step<S> {
-  return { state, events: [{ kind: 'unknown', type: cutWord(type) }] };
-}
 
 /** A reader of one client: pure steps from one state to the next. `S` has to be of bounded size. */
 type ReaderRules<S> = {

@@ -97,20 +97,17 @@ export type TurnCommand = {
   readonly passedOn: readonly string[];
 };
 
-/** What a line of the output says, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
+/** What a line of the output says that matters here, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
 export type AgentEvent =
   | { readonly kind: 'session'; readonly id: string; readonly model: string | null }
   | SaidOrDone
-  | { readonly kind: 'thinking'; readonly text: string }
   /** The call of this id was not let through; its result may say so as well. Null: the client does not say which. */
   | { readonly kind: 'refused'; readonly id: string | null }
   /** The whole of the turn so far, ready to be compared with a budget. */
   | { readonly kind: 'usage'; readonly usage: Usage }
   | { readonly kind: 'warning'; readonly text: string }
   /** The client's last word on the turn. Nothing of the turn follows, though the process may take its time. */
-  | { readonly kind: 'result'; readonly isError: boolean; readonly text: string | null }
-  /** A line of a type that this adapter does not know: counted, never an error. */
-  | { readonly kind: 'unknown'; readonly type: string };
+  | { readonly kind: 'result'; readonly isError: boolean; readonly text: string | null };
 
 export type ReaderStart = {
   /** The session that was asked for; a client that answers with another one has not done what was asked. */

@@ -12,9 +12,7 @@ export type LogEntry =
     };
 
 /** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
-export type LogEvent =
-  | SaidOrDone
-  | { readonly kind: 'session' | 'thinking' | 'refused' | 'usage' | 'warning' | 'result' | 'unknown' };
+export type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
 
 export type SaidOrDone =
   /** A whole message of the assistant, or the next piece of one. */
@@ -33,10 +31,13 @@ export type SaidOrDone =
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 200;
 const UNKNOWN_TOOL = 'unknown';
+const TOOL_NAMES_MAX = 4096;
 
-/** The entries of one turn. Pieces of a message become one; a result is given the name of its call. */
-export function toLogEntries(events: Iterable<LogEvent>): LogEntry[] {
-  const tools = new Map<string, string>();
+/**
+ * The entries of one turn, or of a part of it. Pieces of a message become one; a result is given the name of its call.
+ * `tools`: the names by the ids of calls, of earlier parts too.
+ */
+export function toLogEntries(events: Iterable<LogEvent>, tools = new Map<string, string>()): LogEntry[] {
   const entries: LogEntry[] = [];
   let pieces: string[] = [];
   const endMessage = () => {
@@ -65,6 +66,7 @@ function toEntry(event: LogEvent, tools: Map<string, string>): LogEntry | undefi
       return { kind: 'user', text: event.text };
     case 'tool-call':
       tools.set(event.id, event.tool);
+      if (tools.size > TOOL_NAMES_MAX) tools.delete(tools.keys().next().value ?? '');
       return { kind: 'tool-call', tool: event.tool, text: JSON.stringify(event.input) };
     case 'tool-result': {
       const tool = event.tool ?? tools.get(event.id) ?? UNKNOWN_TOOL;

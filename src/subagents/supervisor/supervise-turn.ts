@@ -31,7 +31,7 @@ export type TurnEnd = {
   readonly run: Run;
   /** Whether somebody looked after the client to its end; a turn that was only found ended starts nothing more. */
   readonly wasWatched: boolean;
-  /** Its model was, and nothing was done. */
+  /** Its model was refused, and nothing was done. */
   readonly isModelRefused: boolean;
 };
 

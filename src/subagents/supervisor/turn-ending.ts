@@ -19,7 +19,8 @@ export type ClientEnd = {
 export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending {
   const { conclusion, exit, stop, notes, endedAtMs } = end;
   return {
-    outcome: stop === null ? outcomeOf(conclusion) : stoppedOutcome(stop),
+    outcome:
+      stop !== null ? stoppedOutcome(stop) : conclusion.outcome === 'unknown' ? 'lost' : conclusion.outcome,
     result: conclusion.text,
     error: stop === null ? conclusion.error : null,
     notes,
@@ -37,10 +38,6 @@ export function endingWithout(
   const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
   if (stop === null) return { ...nothing, outcome, error };
   return { ...nothing, outcome: stoppedOutcome(stop), error: null };
-}
-
-function outcomeOf({ outcome }: Conclusion): Outcome {
-  return outcome === 'unknown' ? 'lost' : outcome;
 }
 
 function stoppedOutcome({ reason }: Stop): Outcome {

@@ -107,9 +107,8 @@ export function bringLogin(
   user: Pick<ClientUser, 'env' | 'agentDir'>,
   directory: string,
 ): void {
-  if (client === 'gemini') {
-    linkFiles(geminiDirectory(user), join(directory, GEMINI_LOGIN.directory), GEMINI_LOGIN.files);
-  }
+  if (client !== 'gemini') return;
+  linkFiles(geminiDirectory(user), join(directory, GEMINI_LOGIN.directory), GEMINI_LOGIN.files);
 }
 
 /** What a session is found by, or grows with it: it stays the run's own. */

@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import { realPath } from '../../sys/atomic-file.ts';
+import { readTail } from '../../sys/growing-file.ts';
 
 /**
  * With which exit code a command of Gemini CLI ended. The client's output does not say; what the model was told does,
@@ -20,7 +21,7 @@ const HOME = /(?:^|\.)home$/;
 export function geminiExits(runDirectory: string): GeminiExits {
   const codes = new Map<string, number>();
   for (const file of conversations(runDirectory)) {
-    for (const line of readEnd(file).split('\n')) {
+    for (const line of readTail(file, READ_BYTES_MAX).split('\n')) {
       // Most of a conversation is of no interest, and some of it is long.
       if (!line.includes('"toolCalls"')) continue;
       const message = parseJson(line);
@@ -71,21 +72,5 @@ function names(directory: string): string[] {
     return readdirSync(directory);
   } catch {
     return [];
-  }
-}
-
-function readEnd(path: string): string {
-  try {
-    const file = openSync(path, 'r');
-    try {
-      const { size } = fstatSync(file);
-      const bytes = Buffer.alloc(Math.min(size, READ_BYTES_MAX));
-      const length = readSync(file, bytes, 0, bytes.length, size - bytes.length);
-      return bytes.toString('utf8', 0, length);
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return '';
   }
 }

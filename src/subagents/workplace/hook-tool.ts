@@ -7,21 +7,10 @@ export type HookCall = { readonly tool: string; readonly input: Json };
 const FILES_MAX = 20;
 /** What Gemini CLI and OpenCode call the tools that something can be learned from. Other names stay as they are. */
 const NAMES: Readonly<Record<string, string>> = {
-  run_shell_command: 'Bash',
-  bash: 'Bash',
-  shell: 'Bash',
-  exec_command: 'Bash',
-  read_file: 'Read',
-  read: 'Read',
-  write_file: 'Write',
-  write: 'Write',
-  replace: 'Edit',
-  edit: 'Edit',
-  multiedit: 'Edit',
-  search_file_content: 'Grep',
-  grep_search: 'Grep',
-  grep: 'Grep',
-  glob: 'Glob',
+  ...{ run_shell_command: 'Bash', bash: 'Bash', shell: 'Bash', exec_command: 'Bash' },
+  ...{ read_file: 'Read', read: 'Read', write_file: 'Write', write: 'Write' },
+  ...{ replace: 'Edit', edit: 'Edit', multiedit: 'Edit' },
+  ...{ search_file_content: 'Grep', grep_search: 'Grep', grep: 'Grep', glob: 'Glob' },
 };
 const FILE_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);

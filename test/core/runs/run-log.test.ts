@@ -12,7 +12,6 @@ import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 const EVENTS: readonly AgentEvent[] = [
   { kind: 'session', id: 's', model: 'made-1' },
   { kind: 'user', text: 'do it' },
-  { kind: 'thinking', text: 'how' },
   { kind: 'text', text: 'I lo', isPiece: true },
   { kind: 'usage', usage: NO_USAGE },
   { kind: 'text', text: 'ok.', isPiece: true },
@@ -24,7 +23,6 @@ const EVENTS: readonly AgentEvent[] = [
   { kind: 'warning', text: 'mind' },
   { kind: 'text', text: 'whole', isPiece: false },
   { kind: 'text', text: 'next', isPiece: true },
-  { kind: 'unknown', type: 'x' },
   { kind: 'result', isError: false, text: 'next' },
 ];
 
