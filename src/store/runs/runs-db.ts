@@ -4,7 +4,6 @@ import { closing, DOCTOR, openForWriting, saying, switchToWal } from '../databas
 import first from '../schema/runs-001.sql' with { type: 'text' };
 import second from '../schema/runs-002.sql' with { type: 'text' };
 import third from '../schema/runs-003.sql' with { type: 'text' };
-import fourth from '../schema/runs-004.sql' with { type: 'text' };
 import { schemaVersion } from '../shape.ts';
 import type { Sqlite } from '../sqlite.ts';
 
@@ -15,7 +14,7 @@ import type { Sqlite } from '../sqlite.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** Each brings the schema from the version that is its place here to the next. */
-const MIGRATIONS = [first, second, third, fourth];
+const MIGRATIONS = [first, second, third];
 const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
 
 /**

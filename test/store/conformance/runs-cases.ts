@@ -96,8 +96,8 @@ export const RUNS_CASES: readonly Case[] = [
           });
         assert.throws(work, /planned/);
         assert.deepEqual(listRuns({ limit: 9 }, db), []);
-        db.exec('PRAGMA user_version = 5');
-        assert.throws(() => openRunsDb(paths), /schema version is 5, this program knows 4/);
+        db.exec('PRAGMA user_version = 4');
+        assert.throws(() => openRunsDb(paths), /schema version is 4, this program knows 3/);
       } finally {
         db.close();
       }

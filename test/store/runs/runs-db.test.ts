@@ -60,12 +60,12 @@ test('openRunsDb() leaves the rows of a database that is there', () =>
 
 test('openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do', () =>
   inHome(({ db, paths }) => {
-    db.exec('PRAGMA user_version = 5');
-    const words = `Cannot use "${paths.runsDatabase}": its schema version is 5, this program knows 4. Update self-generation`;
+    db.exec('PRAGMA user_version = 4');
+    const words = `Cannot use "${paths.runsDatabase}": its schema version is 4, this program knows 3. Update self-generation`;
     expect(() => openRunsDb(paths)).toThrow(words);
     expect(() => readRuns(paths, () => 'read')).toThrow(words);
     expect(() => withRuns(paths, () => 'written')).toThrow(words);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
   }));
 
 test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', () =>
@@ -86,7 +86,7 @@ test('readRuns() reads a database of the earlier version as it stands, and withR
     expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
     expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
     expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
     // What was stopped before is still stopped, whichever session asks.
     expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
     expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');
