@@ -28,23 +28,16 @@ const LAST_CHANGE = `MAX(created_at,
 
 /** The runs whose time has come, the longest due first; the rows are asked once more. */
 export function dueArchives(nowMs: number, limit: number, db: Sqlite): Run[] {
-  return db
-    .all(
-      `SELECT * FROM runs WHERE archived_at IS NULL AND archive_at IS NOT NULL AND archive_at <= ? AND ${IS_IDLE}
-       ORDER BY archive_at LIMIT ?`,
-      nowMs,
-      limit,
-    )
-    .map(readRun);
+  const isDue = `archived_at IS NULL AND archive_at IS NOT NULL AND archive_at <= ? AND ${IS_IDLE}`;
+  const sql = `SELECT * FROM runs WHERE ${isDue} ORDER BY archive_at LIMIT ?`;
+  return db.all(sql, nowMs, limit).map(readRun);
 }
 
 /** Puts a run off that could not be archived: those that cannot be at all are not to keep the others from it. */
 export function postponeArchive(runId: string, untilMs: number, db: Sqlite): void {
   db.run(
     'UPDATE runs SET archive_at = ? WHERE id = ? AND archived_at IS NULL AND archive_at < ?',
-    untilMs,
-    runId,
-    untilMs,
+    ...[untilMs, runId, untilMs],
   );
 }
 

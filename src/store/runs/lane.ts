@@ -6,11 +6,15 @@ import {
   startOrder,
 } from '../../core/runs/lane-order.ts';
 import type { Turn } from '../../core/runs/turn.ts';
-import type { Row, Sqlite } from '../sqlite.ts';
-import { ACTIVE_TURNS, IS_ACTIVE, readTurn } from './run-rows.ts';
+import type { Sqlite } from '../sqlite.ts';
+import { ACTIVE_TURNS, type ColumnsOf, IS_ACTIVE, read, readTurn } from './run-rows.ts';
 import type { Watch } from './turns.ts';
 
 /** The lane in the database: core/runs/lane-order.ts says who starts, here it is written down for all processes. */
+
+const LANE_TURN: ColumnsOf<LaneTurn> = {
+  ...{ runId: 'run_id', number: 'number', position: 'position', requester: 'requester' },
+};
 
 /** Gives free slots to turns that wait: they are `starting` now, and whoever called has to start their supervisors. */
 export function claimTurns(limits: LaneLimits, nowMs: number, db: Sqlite): Turn[] {
@@ -35,10 +39,7 @@ function claimOrphan({ runId, number, version }: Watch, nowMs: number, db: Sqlit
     `UPDATE turns SET owner_pid = NULL, owner_start = NULL, owner_boot = NULL, claimed_at = ?,
        version = version + 1
      WHERE run_id = ? AND number = ? AND version = ? AND ${IS_ACTIVE} RETURNING *`,
-    nowMs,
-    runId,
-    number,
-    version,
+    ...[nowMs, runId, number, version],
   );
   return row && readTurn(row);
 }
@@ -49,9 +50,7 @@ export function unclaim(turn: Turn, db: Sqlite): Turn | undefined {
     `UPDATE turns SET state = 'queued', claimed_at = NULL, version = version + 1
      WHERE run_id = ? AND number = ? AND version = ? AND kind <> 'announce' AND state = 'starting'
        AND owner_pid IS NULL AND launched_at IS NULL AND stop_reason IS NULL RETURNING *`,
-    turn.runId,
-    turn.number,
-    turn.version,
+    ...[turn.runId, turn.number, turn.version],
   );
   return row && readTurn(row);
 }
@@ -84,17 +83,8 @@ function readLane(db: Sqlite): Lane {
   );
   const starts = db.all('SELECT requester, claims FROM lane');
   return {
-    queued: rows.filter((row) => row.state === 'queued').map(readLaneTurn),
-    busy: rows.filter((row) => row.state !== 'queued').map(readLaneTurn),
+    queued: rows.filter((row) => row.state === 'queued').map((row) => read(row, LANE_TURN)),
+    busy: rows.filter((row) => row.state !== 'queued').map((row) => read(row, LANE_TURN)),
     lastStarts: new Map(starts.map((row) => [String(row.requester), Number(row.claims)])),
-  };
-}
-
-function readLaneTurn(row: Row): LaneTurn {
-  return {
-    runId: String(row.run_id),
-    number: Number(row.number),
-    position: Number(row.position),
-    requester: String(row.requester),
   };
 }

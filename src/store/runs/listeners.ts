@@ -1,7 +1,7 @@
 import type { ClientName } from '../../core/client-name.ts';
 import type { ProcessIdentity } from '../../core/runs/turn.ts';
-import { type Row, type Sqlite, textIn } from '../sqlite.ts';
-import { ACTIVE_TURNS } from './run-rows.ts';
+import type { Row, Sqlite } from '../sqlite.ts';
+import { ACTIVE_TURNS, PROCESS, read } from './run-rows.ts';
 
 /** Through which processes the sessions of clients hear of their runs, and what there is to hear. */
 
@@ -67,15 +67,10 @@ export function newsOf(
   const waiting = db.all(
     `SELECT ready_at <= ?1 AND (state = 'pending' OR lease_until <= ?1) AS is_ready FROM outbox
      WHERE requester = ?2 AND requester_session = ?3 AND state IN ('pending', 'leased')`,
-    nowMs,
-    requester,
-    session,
+    ...[nowMs, requester, session],
   );
-  const isAtWork = db.get(
-    `SELECT 1 FROM ${ACTIVE_TURNS} AND runs.requester = ? AND COALESCE(turns.session, runs.requester_session) = ? LIMIT 1`,
-    requester,
-    session,
-  );
+  const isOwn = 'runs.requester = ? AND COALESCE(turns.session, runs.requester_session) = ?';
+  const isAtWork = db.get(`SELECT 1 FROM ${ACTIVE_TURNS} AND ${isOwn} LIMIT 1`, requester, session);
   return {
     isReady: waiting.some((row) => row.is_ready === 1),
     isComing: isAtWork !== undefined || waiting.some((row) => row.is_ready !== 1),
@@ -83,11 +78,6 @@ export function newsOf(
 }
 
 function readListener(row: Row): Listener {
-  return {
-    kind: row.kind === 'server' ? 'server' : 'waiter',
-    session: String(row.session),
-    requester: String(row.requester),
-    client: textIn(row.client) as ClientName | null,
-    process: { pid: Number(row.pid), start: String(row.pid_start), boot: String(row.pid_boot) },
-  };
+  const columns = { kind: 'kind', session: 'session', requester: 'requester', client: 'client' };
+  return { ...read<Omit<Listener, 'process'>>(row, columns), process: read(row, PROCESS) };
 }

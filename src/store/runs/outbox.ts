@@ -1,12 +1,8 @@
-import type {
-  Announcement,
-  AnnounceState,
-  AnnounceStatus,
-  NewAnnouncement,
-} from '../../core/runs/announcement.ts';
+import type { Announcement, AnnounceStatus, NewAnnouncement } from '../../core/runs/announcement.ts';
 import type { Turn } from '../../core/runs/turn.ts';
-import { type Row, type Sqlite, textIn, type Value } from '../sqlite.ts';
+import type { Row, Sqlite, Value } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
+import { type ColumnsOf, read } from './run-rows.ts';
 
 export type { Announcement, NewAnnouncement } from '../../core/runs/announcement.ts';
 
@@ -49,24 +45,16 @@ const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
  * called in the transaction that ends the turn.
  */
 export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
+  const { id, status, result, notes, stats, readyAtMs } = announcement;
   db.run(
     `INSERT INTO outbox(id, position, run_id, turn, requester, requester_session, status, result, notes, stats, state,
        created_at, ready_at)
      SELECT ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM outbox), id, ?, requester,
        NULLIF(COALESCE(?, requester_session), ''), ?, ?, ?, ?, 'pending', ?, ?
      FROM runs WHERE id = ? AND ? IS NOT COALESCE(?, requester_session, '')`,
-    announcement.id,
-    turn.number,
-    turn.session,
-    announcement.status,
-    announcement.result,
-    announcement.notes,
-    announcement.stats,
-    turn.endedAtMs ?? announcement.readyAtMs,
-    announcement.readyAtMs,
-    turn.runId,
-    turn.stop?.reason === 'requested' ? (turn.stop.session ?? '') : null,
-    turn.session,
+    ...[id, turn.number, turn.session, status, result, notes, stats],
+    ...[turn.endedAtMs ?? readyAtMs, readyAtMs, turn.runId],
+    ...[turn.stop?.reason === 'requested' ? (turn.stop.session ?? '') : null, turn.session],
   );
 }
 
@@ -84,11 +72,7 @@ export function reword(runId: string, turn: number, words: Rewording, db: Sqlite
     const { changes } = db.run(
       `UPDATE outbox SET ${assignments}
        WHERE run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?`,
-      ...values,
-      words.nowMs,
-      runId,
-      turn,
-      words.nowMs,
+      ...[...values, words.nowMs, runId, turn, words.nowMs],
     );
     if (changes > 0) scheduleArchive(runId, db);
     return changes > 0;
@@ -113,11 +97,7 @@ export function takeAnnouncements(listener: Listener, options: TakeOptions, db: 
         String(row.id),
       );
     }
-    return rows.map((row) => ({
-      ...readAnnouncement(row),
-      state: 'leased',
-      attempts: Number(row.attempts) + 1,
-    }));
+    return rows.map(readAnnouncement).map((one) => ({ ...one, state: 'leased', attempts: one.attempts + 1 }));
   });
 }
 
@@ -130,11 +110,7 @@ export function leaseTurn(
   const { changes } = db.run(
     `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1
      WHERE run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`,
-    owner,
-    untilMs,
-    runId,
-    turn,
-    session,
+    ...[owner, untilMs, runId, turn, session],
   );
   return changes > 0;
 }
@@ -189,19 +165,15 @@ export function returnAnnouncements(owner: string, db: Sqlite): void {
 
 /** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
 export function waitingAnnouncements(requester: string, db: Sqlite): Announcement[] {
-  return db
-    .all(
-      `SELECT ${COLUMNS} FROM ${WITH_RUN} WHERE outbox.requester = ? AND outbox.${IS_WAITING} ORDER BY position`,
-      requester,
-    )
-    .map(readAnnouncement);
+  const where = `outbox.requester = ? AND outbox.${IS_WAITING}`;
+  const sql = `SELECT ${COLUMNS} FROM ${WITH_RUN} WHERE ${where} ORDER BY position`;
+  return db.all(sql, requester).map(readAnnouncement);
 }
 
 /** How many announcements of this requester are not settled. */
 export function undelivered(requester: string, db: Sqlite): number {
-  return Number(
-    db.get(`SELECT COUNT(*) AS n FROM outbox WHERE requester = ? AND ${IS_WAITING}`, requester)?.n,
-  );
+  const rows = `outbox WHERE requester = ? AND ${IS_WAITING}`;
+  return Number(db.get(`SELECT COUNT(*) AS n FROM ${rows}`, requester)?.n);
 }
 
 /** Drops announcements of this requester unread; the ids of those that were waiting. */
@@ -225,12 +197,8 @@ export function dismissAnnouncements(
  * is handed out and has to be settled.
  */
 export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolean {
-  const row = db.get(
-    `SELECT 1 FROM outbox WHERE requester = ? AND ${IS_WAITING} AND ready_at <= ? LIMIT 1`,
-    requester,
-    nowMs + SOON_MS,
-  );
-  return row !== undefined;
+  const rows = `outbox WHERE requester = ? AND ${IS_WAITING} AND ready_at <= ?`;
+  return db.get(`SELECT 1 FROM ${rows} LIMIT 1`, requester, nowMs + SOON_MS) !== undefined;
 }
 
 /** How the run ended of which something can be told that was not handed out to anybody yet; undefined: there is none. */
@@ -246,28 +214,21 @@ export function untakenStatus(runId: string, nowMs: number, db: Sqlite): Announc
 
 /** Whether what the turn has to tell is still being put into words. */
 export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sqlite): boolean {
-  const row = db.get(
-    "SELECT 1 FROM outbox WHERE run_id = ? AND turn = ? AND state = 'pending' AND ready_at > ?",
-    runId,
-    turn,
-    nowMs,
-  );
-  return row !== undefined;
+  const where = "run_id = ? AND turn = ? AND state = 'pending' AND ready_at > ?";
+  return db.get(`SELECT 1 FROM outbox WHERE ${where}`, runId, turn, nowMs) !== undefined;
 }
 
 /** Every requester for which hasWaiting() holds. */
 export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
+  const rows = `outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`;
   return db
-    .all(
-      `SELECT DISTINCT requester FROM outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`,
-      nowMs + SOON_MS,
-    )
+    .all(`SELECT DISTINCT requester FROM ${rows}`, nowMs + SOON_MS)
     .map((row) => String(row.requester));
 }
 
 function readyRows(
   { requester, session, isPerson, ended = [] }: Listener,
-  options: TakeOptions,
+  { nowMs, limit }: TakeOptions,
   db: Sqlite,
 ): Row[] {
   return db.all(
@@ -277,14 +238,8 @@ function readyRows(
        AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
          OR outbox.requester_session IN (SELECT value FROM json_each(?)))
      ORDER BY position LIMIT ?`,
-    requester,
-    options.nowMs,
-    options.nowMs,
-    session,
-    isPerson ? 1 : 0,
-    options.nowMs - KEPT_FOR_SESSION_MS,
-    JSON.stringify(ended),
-    options.limit,
+    ...[requester, nowMs, nowMs, session, isPerson ? 1 : 0, nowMs - KEPT_FOR_SESSION_MS],
+    ...[JSON.stringify(ended), limit],
   );
 }
 
@@ -296,30 +251,19 @@ function settle(
 ): string[] {
   const rows = db.all(
     `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`,
-    to,
-    nowMs,
-    ...values,
+    ...[to, nowMs, ...values],
   );
   for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
   return rows.map((row) => String(row.id));
 }
 
+const ANNOUNCEMENT: ColumnsOf<Omit<Announcement, 'isRedelivery'>> = {
+  ...{ id: 'id', runId: 'run_id', turn: 'turn', number: 'run_number', label: 'run_label' },
+  ...{ requester: 'requester', requesterSession: 'requester_session', status: 'status', result: 'result' },
+  ...{ notes: 'notes', stats: 'stats', state: 'state', createdAtMs: 'created_at', attempts: 'attempts' },
+};
+
 function readAnnouncement(row: Row): Announcement {
-  return {
-    id: String(row.id),
-    runId: String(row.run_id),
-    turn: Number(row.turn),
-    number: Number(row.run_number),
-    label: textIn(row.run_label),
-    requester: String(row.requester),
-    requesterSession: textIn(row.requester_session),
-    status: String(row.status) as AnnounceStatus,
-    result: String(row.result),
-    notes: String(row.notes),
-    stats: String(row.stats),
-    state: String(row.state) as AnnounceState,
-    createdAtMs: Number(row.created_at),
-    isRedelivery: Number(row.attempts) > 0,
-    attempts: Number(row.attempts),
-  };
+  const known = read(row, ANNOUNCEMENT);
+  return { ...known, isRedelivery: known.attempts > 0 };
 }

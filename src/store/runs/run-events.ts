@@ -1,5 +1,6 @@
 import { cutText, oneLine } from '../../core/text.ts';
-import { numberIn, type Row, type Sqlite, textIn } from '../sqlite.ts';
+import type { Sqlite } from '../sqlite.ts';
+import { type ColumnsOf, read } from './run-rows.ts';
 
 /** What happened to a run, in short: for `info`, and for whoever has to find out why. */
 export type RunEvent = {
@@ -13,6 +14,9 @@ export type RunEvent = {
   readonly detail: string;
 };
 
+const EVENT: ColumnsOf<RunEvent> = {
+  ...{ runId: 'run_id', turn: 'turn', atMs: 'at', actor: 'actor', type: 'type', detail: 'detail' },
+};
 const EVENTS_PER_RUN_MAX = 200;
 const WORD_LENGTH_MAX = 100;
 const DETAIL_LENGTH_MAX = 1000;
@@ -22,9 +26,7 @@ export function addRunEvent(event: RunEvent, db: Sqlite): void {
   db.transaction(() => {
     db.run(
       'INSERT INTO run_events(run_id, turn, at, actor, type, detail) VALUES (?, ?, ?, ?, ?, ?)',
-      event.runId,
-      event.turn,
-      event.atMs,
+      ...[event.runId, event.turn, event.atMs],
       cutText(oneLine(event.actor), WORD_LENGTH_MAX),
       cutText(oneLine(event.type), WORD_LENGTH_MAX),
       cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
@@ -32,9 +34,7 @@ export function addRunEvent(event: RunEvent, db: Sqlite): void {
     db.run(
       `DELETE FROM run_events WHERE run_id IS ?
          AND id <= (SELECT id FROM run_events WHERE run_id IS ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-      event.runId,
-      event.runId,
-      EVENTS_PER_RUN_MAX,
+      ...[event.runId, event.runId, EVENTS_PER_RUN_MAX],
     );
   });
 }
@@ -44,8 +44,7 @@ export function addRunEventOnce(event: RunEvent, db: Sqlite): void {
   db.transaction(() => {
     const known = db.get(
       'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?',
-      event.runId,
-      event.turn,
+      ...[event.runId, event.turn],
       cutText(oneLine(event.type), WORD_LENGTH_MAX),
       cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
     );
@@ -58,16 +57,5 @@ export function runEvents(runId: string | null, limit: number, db: Sqlite): RunE
   return db
     .all('SELECT * FROM run_events WHERE run_id IS ? ORDER BY id DESC LIMIT ?', runId, limit)
     .reverse()
-    .map(readEvent);
-}
-
-function readEvent(row: Row): RunEvent {
-  return {
-    runId: textIn(row.run_id),
-    turn: numberIn(row.turn),
-    atMs: Number(row.at),
-    actor: String(row.actor),
-    type: String(row.type),
-    detail: String(row.detail),
-  };
+    .map((row) => read(row, EVENT));
 }

@@ -1,20 +1,11 @@
-import type { ClientName } from '../../core/client-name.ts';
-import { parseJson } from '../../core/guards.ts';
+import { definedOnly, parseJson } from '../../core/guards.ts';
 import { readPermissions } from '../../core/runs/permissions.ts';
-import type {
-  ChildSessionKey,
-  Run,
-  Terminal,
-  Thinking,
-  Worktree,
-  WorktreeMode,
-} from '../../core/runs/run.ts';
-import type { ToolPolicy } from '../../core/runs/tool-policy.ts';
-import type { ProcessIdentity, Stop, StopReason, Turn, TurnKind, TurnState } from '../../core/runs/turn.ts';
+import type { Requester, Run } from '../../core/runs/run.ts';
+import type { Exit, ProcessIdentity, Stop, Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
-import { numberIn, type Row, textIn } from '../sqlite.ts';
+import type { Row, Value } from '../sqlite.ts';
 
-/** Rows of runs and turns as values. The schema's checks hold, since nobody else writes this database. */
+/** Rows as values, and values as rows. The schema's checks hold, since nobody else writes this database. */
 
 /** As the partial index on turns says it, word for word. */
 export const IS_ACTIVE = "state IN ('queued', 'starting', 'running', 'stopping')";
@@ -29,112 +20,136 @@ export const ACTIVE_TURNS = `turns INDEXED BY turns_active CROSS JOIN runs ON ru
 /** Somebody looks after the turn. */
 export const IS_STARTED = "state IN ('starting', 'running', 'stopping')";
 
+/** The column of each property. */
+export type ColumnsOf<T> = { readonly [K in keyof T & string]-?: string };
+
+const REQUESTER: ColumnsOf<Requester> = {
+  ...{ key: 'requester', session: 'requester_session', client: 'requester_client', cwd: 'requester_cwd' },
+};
+const MODEL: ColumnsOf<Run['model']> = {
+  ...{ requested: 'model_requested', resolved: 'model_resolved', observed: 'model_observed' },
+};
+const RUN_JSON = { worktree: 'worktree', policy: 'policy', gaps: 'gaps', terminal: 'terminal' } as const;
+const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | 'permissions'>> = {
+  ...{ id: 'id', number: 'number', childKey: 'child_key', agentId: 'agent_id', client: 'client' },
+  ...{ label: 'label', task: 'task', thinking: 'thinking', cleanup: 'cleanup', cwd: 'cwd' },
+  ...{ runTimeoutMs: 'run_timeout_ms', worktreeMode: 'worktree_mode', agentDir: 'agent_dir' },
+  ...{ sessionId: 'session_id', warning: 'warning', archiveAfterMs: 'archive_after_ms' },
+  ...{ createdAtMs: 'created_at', archiveAtMs: 'archive_at', archivedAtMs: 'archived_at' },
+};
+
+/** What can be seen of a turn without reading what it was asked: whether somebody looks after it. */
+export type Watch = Pick<Turn, keyof typeof WATCH | 'owner' | 'process'>;
+
+const WATCH = {
+  ...{ runId: 'run_id', number: 'number', state: 'state', version: 'version' },
+  ...{ queuedAtMs: 'queued_at', claimedAtMs: 'claimed_at' },
+} as const;
+const OWNER: ColumnsOf<ProcessIdentity> = { pid: 'owner_pid', start: 'owner_start', boot: 'owner_boot' };
+export const PROCESS: ColumnsOf<ProcessIdentity> = { pid: 'pid', start: 'pid_start', boot: 'pid_boot' };
+const STOP: ColumnsOf<Stop> = {
+  ...{ reason: 'stop_reason', by: 'stop_by', atMs: 'stop_at', session: 'stop_session' },
+};
+const EXIT: ColumnsOf<Exit> = { code: 'exit_code', signal: 'exit_signal' };
+const USAGE: ColumnsOf<Usage> = {
+  ...{ inputTokens: 'tokens_in', outputTokens: 'tokens_out', costUsd: 'cost_usd', costSource: 'cost_source' },
+  ...{ cacheReadTokens: 'tokens_cache_read', cacheWriteTokens: 'tokens_cache_write', model: 'model' },
+};
+const TURN: ColumnsOf<Omit<Turn, keyof Watch | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> = {
+  ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
+  ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
+  ...{ launchedAtMs: 'launched_at', error: 'error' },
+};
+
+/** The columns by which a Watch is read. */
+export const WATCH_COLUMNS = [WATCH, OWNER, PROCESS].flatMap(Object.values).join(', ');
+
+/** The value in these columns of a row; null where one has nothing, or is not there yet. */
+export function read<T>(row: Row, columns: ColumnsOf<T>, parse = (stored: unknown) => stored): T {
+  const value: Row = {};
+  for (const [property, column] of Object.entries<string>(columns))
+    value[property] = parse(row[column] ?? null);
+  return value as T;
+}
+
 /** The run of a row of `runs`. */
 export function readRun(row: Row): Run {
   return {
-    id: String(row.id),
-    number: Number(row.number),
-    requester: {
-      key: String(row.requester),
-      session: textIn(row.requester_session),
-      client: textIn(row.requester_client) as ClientName | null,
-      cwd: String(row.requester_cwd),
-    },
-    childKey: String(row.child_key) as ChildSessionKey,
-    agentId: String(row.agent_id),
-    client: String(row.client) as ClientName,
-    label: textIn(row.label),
-    task: String(row.task),
-    model: {
-      requested: textIn(row.model_requested),
-      resolved: textIn(row.model_resolved),
-      observed: textIn(row.model_observed),
-    },
-    thinking: textIn(row.thinking) as Thinking | null,
-    cleanup: row.cleanup === 'delete' ? 'delete' : 'keep',
-    runTimeoutMs: Number(row.run_timeout_ms),
-    cwd: String(row.cwd),
-    worktreeMode: String(row.worktree_mode) as WorktreeMode,
-    worktree: json(row.worktree) as Worktree | null,
-    policy: json(row.policy) as ToolPolicy,
+    ...read(row, RUN),
+    ...read<Pick<Run, keyof typeof RUN_JSON>>(row, RUN_JSON, json),
+    requester: read(row, REQUESTER),
+    model: read(row, MODEL),
     permissions: readPermissions(json(row.permissions)),
-    gaps: json(row.gaps) as readonly string[],
-    agentDir: textIn(row.agent_dir),
-    sessionId: textIn(row.session_id),
-    warning: textIn(row.warning),
-    terminal: json(row.terminal) as Terminal | null,
-    archiveAfterMs: Number(row.archive_after_ms),
-    createdAtMs: Number(row.created_at),
-    archiveAtMs: numberIn(row.archive_at),
-    archivedAtMs: numberIn(row.archived_at),
   };
 }
 
 /** Who looks after a turn, as a row of `turns` says it. */
-export function readWatch(row: Row) {
-  return {
-    runId: String(row.run_id),
-    number: Number(row.number),
-    state: String(row.state) as TurnState,
-    queuedAtMs: Number(row.queued_at),
-    claimedAtMs: numberIn(row.claimed_at),
-    owner: readIdentity(row.owner_pid, row.owner_start, row.owner_boot),
-    process: readIdentity(row.pid, row.pid_start, row.pid_boot),
-    version: Number(row.version),
-  };
+export function readWatch(row: Row): Watch {
+  const watch = read<Omit<Watch, 'owner' | 'process'>>(row, WATCH);
+  return { ...watch, owner: readIf('pid', row, OWNER), process: readIf('pid', row, PROCESS) };
 }
 
 /** The turn of a row of `turns`. */
 export function readTurn(row: Row): Turn {
+  const { session, ...stop } = readIf('reason', row, STOP) ?? { reason: null };
+  const exit = read(row, EXIT);
   return {
     ...readWatch(row),
-    kind: String(row.kind) as TurnKind,
-    announces: numberIn(row.announces),
-    message: String(row.message),
-    session: textIn(row.session),
+    ...read(row, TURN),
     permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
-    startedAtMs: numberIn(row.started_at),
-    endedAtMs: numberIn(row.ended_at),
-    deadlineAtMs: numberIn(row.deadline_at),
-    stop: readStop(row),
-    launchedAtMs: numberIn(row.launched_at),
+    stop: stop.reason === null ? null : { ...stop, ...(session != null && { session }) },
     usage: readUsage(row),
-    result: textIn(row.result),
-    error: textIn(row.error),
     notes: json(row.notes) as readonly string[],
-    exit:
-      row.exit_code === null && row.exit_signal === null
-        ? null
-        : { code: numberIn(row.exit_code), signal: textIn(row.exit_signal) },
+    exit: exit.code === null && exit.signal === null ? null : exit,
   };
 }
 
-/** The usage in a row of `turns`. */
-function readUsage(row: Row): Usage {
+/** The usage in a row with the columns of `turns`. */
+export function readUsage(row: Row): Usage {
+  return read(row, USAGE);
+}
+
+/** Columns and their new values. The names are constants of this program. */
+export type Columns = Record<string, Value>;
+
+/** The columns of what is there of a run. */
+export function runColumns(
+  run: Partial<Omit<Run, 'model'> & { readonly model: Partial<Run['model']> }>,
+): Columns {
+  const { requester = {}, model = {} } = run;
+  const own = written(run, { ...RUN, ...RUN_JSON, permissions: 'permissions' });
+  return { ...own, ...written(requester, REQUESTER), ...written(model, MODEL) };
+}
+
+/** The columns of what is there of a turn. */
+export function turnColumns({ owner, process, stop, exit, usage, ...turn }: Partial<Turn>): Columns {
   return {
-    inputTokens: numberIn(row.tokens_in),
-    outputTokens: numberIn(row.tokens_out),
-    cacheReadTokens: numberIn(row.tokens_cache_read),
-    cacheWriteTokens: numberIn(row.tokens_cache_write),
-    costUsd: numberIn(row.cost_usd),
-    costSource: textIn(row.cost_source) as Usage['costSource'],
-    model: textIn(row.model),
+    ...written(turn, { ...WATCH, ...TURN, permissions: 'permissions', notes: 'notes' }),
+    ...whole(owner, OWNER),
+    ...whole(process, PROCESS),
+    ...whole(stop, STOP),
+    ...whole(exit, EXIT),
+    ...whole(usage, USAGE),
   };
 }
 
-function readStop(row: Row): Stop | null {
-  if (typeof row.stop_reason !== 'string') return null;
-  const session = textIn(row.stop_session);
-  return {
-    reason: row.stop_reason as StopReason,
-    by: String(row.stop_by),
-    atMs: Number(row.stop_at),
-    ...(session === null ? {} : { session }),
-  };
+function readIf<T>(property: keyof T & string, row: Row, columns: ColumnsOf<T>): T | null {
+  return row[columns[property]] == null ? null : read(row, columns);
 }
 
-function readIdentity(pid: unknown, start: unknown, boot: unknown): ProcessIdentity | null {
-  return typeof pid === 'number' ? { pid, start: String(start), boot: String(boot) } : null;
+function written(value: object, columns: Readonly<Record<string, string>>): Columns {
+  const stored = Object.entries(columns).map(([property, column]) => {
+    const one: unknown = (value as Row)[property];
+    return [column, typeof one === 'object' && one !== null ? JSON.stringify(one) : one] as const;
+  });
+  return definedOnly(Object.fromEntries(stored) as Record<string, Value | undefined>);
+}
+
+/** All of its columns: null clears them. */
+function whole(value: object | null | undefined, columns: Readonly<Record<string, string>>): Columns {
+  if (value === undefined) return {};
+  const none = Object.fromEntries(Object.values(columns).map((column) => [column, null]));
+  return { ...none, ...(value && written(value, columns)) };
 }
 
 function json(value: unknown): unknown {

@@ -1,11 +1,19 @@
-import { definedOnly } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { AnnounceState } from '../../core/runs/announcement.ts';
-import type { Run, RunWithMessages, RunWithTurn, Worktree } from '../../core/runs/run.ts';
+import type { Run, RunWithMessages, RunWithTurn } from '../../core/runs/run.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
-import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
-import { numberIn, type Row, type Sqlite, type Value } from '../sqlite.ts';
-import { ACTIVE_TURNS, IS_ACTIVE, IS_STARTED, readRun, readTurn } from './run-rows.ts';
+import type { Usage } from '../../core/runs/usage.ts';
+import type { Row, Sqlite, Value } from '../sqlite.ts';
+import {
+  ACTIVE_TURNS,
+  type Columns,
+  IS_ACTIVE,
+  IS_STARTED,
+  readRun,
+  readTurn,
+  readUsage,
+  runColumns,
+} from './run-rows.ts';
 import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './spawn-limits.ts';
 
 /** Runs: accepting them, and looking at them. */
@@ -37,13 +45,8 @@ export type RunFilter = {
 };
 
 /** Warnings quote what clients say: no secret of theirs is stored. */
-export type RunChanges = {
-  readonly sessionId?: string;
-  readonly modelObserved?: string;
-  readonly modelResolved?: string | null;
-  readonly warning?: string | null;
-  readonly worktree?: Worktree | null;
-  readonly cwd?: string;
+export type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'>> & {
+  readonly model?: Partial<Run['model']>;
 };
 
 /** Writes a run down with its first turn, which waits, unless the same was asked for just now or a limit is reached. */
@@ -56,9 +59,7 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
     insertRow(run, spawnKey, db);
     db.run(
       `INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 1, 'task', 'queued', ?, ?)`,
-      run.id,
-      run.task,
-      run.createdAtMs,
+      ...[run.id, run.task, run.createdAtMs],
     );
     return { ...answer, ...knownRun(run.id, db), kind: 'inserted' };
   });
@@ -77,11 +78,7 @@ function sameCall(
   const row = db.get(
     `SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ?
        AND (? = 1 OR requester_session IS ?) ORDER BY created_at DESC LIMIT 1`,
-    requester.key,
-    spawnKey,
-    createdAtMs - dedupeMs,
-    isNamed ? 1 : 0,
-    requester.session,
+    ...[requester.key, spawnKey, createdAtMs - dedupeMs, isNamed ? 1 : 0, requester.session],
   );
   if (row === undefined) return undefined;
   const known = knownRun(String(row.id), db);
@@ -127,8 +124,8 @@ export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
       turn,
       waiting: Number(sum?.waiting),
       changedAtMs: Number(sum?.changed_at),
-      delivery: readDelivery(deliveries.get(String(row.id))),
-      usage: { ...readSums(sum), model: turn.usage.model },
+      delivery: (deliveries.get(String(row.id))?.state ?? 'none') as RunListing['delivery'],
+      usage: readSums(sum ?? {}, turn.usage.model),
     };
   });
 }
@@ -166,49 +163,16 @@ export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Ru
 
 /** Enters what became known of a run on the way. */
 export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
-  const columns = definedOnly<Value>({
-    session_id: changes.sessionId,
-    model_observed: changes.modelObserved,
-    model_resolved: changes.modelResolved,
-    warning: changes.warning && redactSecrets(changes.warning),
-    cwd: changes.cwd,
-    worktree: changes.worktree && JSON.stringify(changes.worktree),
-  });
-  const names = Object.keys(columns);
-  if (names.length === 0) return;
-  const assignments = names.map((name) => `${name} = ?`).join(', ');
-  db.run(`UPDATE runs SET ${assignments} WHERE id = ?`, ...Object.values(columns), runId);
+  const { warning } = changes;
+  const columns = runColumns({ ...changes, ...(warning && { warning: redactSecrets(warning) }) });
+  const assignments = Object.keys(columns).map((name) => `${name} = ?`);
+  if (assignments.length === 0) return;
+  db.run(`UPDATE runs SET ${assignments.join(', ')} WHERE id = ?`, ...Object.values(columns), runId);
 }
 
 function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
-  const columns: Record<string, Value> = {
-    id: run.id,
-    requester: run.requester.key,
-    requester_session: run.requester.session,
-    requester_client: run.requester.client,
-    requester_cwd: run.requester.cwd,
-    child_key: run.childKey,
-    agent_id: run.agentId,
-    client: run.client,
-    label: run.label,
-    task: run.task,
-    spawn_key: spawnKey,
-    model_requested: run.model.requested,
-    model_resolved: run.model.resolved,
-    thinking: run.thinking,
-    cleanup: run.cleanup,
-    run_timeout_ms: run.runTimeoutMs,
-    cwd: run.cwd,
-    worktree_mode: run.worktreeMode,
-    policy: JSON.stringify(run.policy),
-    permissions: JSON.stringify(run.permissions),
-    gaps: JSON.stringify(run.gaps),
-    agent_dir: run.agentDir,
-    warning: run.warning && redactSecrets(run.warning),
-    terminal: run.terminal && JSON.stringify(run.terminal),
-    archive_after_ms: run.archiveAfterMs,
-    created_at: run.createdAtMs,
-  };
+  const warning = run.warning && redactSecrets(run.warning);
+  const columns: Columns = { ...runColumns({ ...run, warning }), spawn_key: spawnKey };
   const names = Object.keys(columns);
   db.run(
     `INSERT INTO runs(number, ${names.join(', ')})
@@ -233,9 +197,9 @@ const SHOWN_TURNS = `SELECT * FROM turns
   WHERE ${IS_LISTED} AND (kind = 'task' OR kind = 'send' AND ${IS_STARTED}) ORDER BY ${IS_STARTED}`;
 
 const USAGE_SUMS = `SELECT run_id, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out,
-    SUM(tokens_cache_read) AS cache_read, SUM(tokens_cache_write) AS cache_write,
-    CASE WHEN SUM(launched_at IS NOT NULL AND cost_usd IS NULL) = 0 THEN SUM(cost_usd) END AS cost,
-    MAX(cost_source) AS source, SUM(${IS_WAITING}) AS waiting,
+    SUM(tokens_cache_read) AS tokens_cache_read, SUM(tokens_cache_write) AS tokens_cache_write,
+    CASE WHEN SUM(launched_at IS NOT NULL AND cost_usd IS NULL) = 0 THEN SUM(cost_usd) END AS cost_usd,
+    MAX(cost_source) AS cost_source, SUM(${IS_WAITING}) AS waiting,
     MAX(COALESCE(ended_at, started_at, queued_at)) AS changed_at
   FROM turns WHERE ${IS_LISTED} AND kind <> 'announce' GROUP BY run_id`;
 
@@ -243,21 +207,9 @@ const USAGE_SUMS = `SELECT run_id, SUM(tokens_in) AS tokens_in, SUM(tokens_out) 
 const DELIVERIES = `SELECT run_id, state, MIN(CASE state WHEN 'pending' THEN -2 WHEN 'leased' THEN -1 ELSE 1.0 / turn END)
   FROM outbox WHERE ${IS_LISTED} GROUP BY run_id`;
 
-function readDelivery(row: Row | undefined): RunListing['delivery'] {
-  return row === undefined ? 'none' : (String(row.state) as AnnounceState);
-}
-
-function readSums(row: Row | undefined): Usage {
-  if (row === undefined) return NO_USAGE;
-  const costUsd = numberIn(row.cost);
-  return {
-    inputTokens: numberIn(row.tokens_in),
-    outputTokens: numberIn(row.tokens_out),
-    cacheReadTokens: numberIn(row.cache_read),
-    cacheWriteTokens: numberIn(row.cache_write),
-    costUsd,
-    // Where one of them was reckoned, all of it is no better than that.
-    costSource: costUsd === null ? null : row.source === 'priced' ? 'priced' : 'client',
-    model: null,
-  };
+/** Where one of the costs was reckoned, all of it is no better than that. */
+function readSums(row: Row, model: string | null): Usage {
+  const usage = readUsage(row);
+  const source = usage.costSource === 'priced' ? 'priced' : 'client';
+  return { ...usage, costSource: usage.costUsd === null ? null : source, model };
 }

@@ -12,9 +12,7 @@ export function noteStopOfAll(requester: string, { session, atMs }: StopOfAll, d
   db.run(
     `INSERT INTO stops(requester, session, stopped_at) VALUES (?, ?, ?)
      ON CONFLICT(requester, session) DO UPDATE SET stopped_at = MAX(stopped_at, excluded.stopped_at)`,
-    requester,
-    session,
-    atMs,
+    ...[requester, session, atMs],
   );
 }
 

@@ -1,3 +1,4 @@
+import { redactSecrets } from '../../core/redact.ts';
 import { rawAnnouncement } from '../../core/runs/announce-text.ts';
 import type { NewAnnouncement } from '../../core/runs/announcement.ts';
 import type { Permissions } from '../../core/runs/permissions.ts';
@@ -10,15 +11,40 @@ import {
   type Turn,
   type TurnState,
 } from '../../core/runs/turn.ts';
-import { NO_USAGE } from '../../core/runs/usage.ts';
+import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
 import { type Row, type Sqlite, textIn } from '../sqlite.ts';
 import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
-import { ACTIVE_TURNS, IS_ACTIVE, readRun, readTurn, readWatch } from './run-rows.ts';
-import { lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './stops.ts';
-import { columnsOf, endingColumns, stopColumns, type TurnChanges, writeTurn } from './turn-columns.ts';
+import {
+  ACTIVE_TURNS,
+  IS_ACTIVE,
+  readRun,
+  readTurn,
+  readWatch,
+  turnColumns,
+  WATCH_COLUMNS,
+  type Watch,
+} from './run-rows.ts';
 
-export type { TurnChanges } from './turn-columns.ts';
+import { lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './stops.ts';
+
+export type { Watch } from './run-rows.ts';
+
+/** What may change of a turn that goes on. */
+export type TurnChanges = Partial<
+  Pick<
+    Turn,
+    | 'state'
+    | 'owner'
+    | 'process'
+    | 'launchedAtMs'
+    | 'startedAtMs'
+    | 'deadlineAtMs'
+    | 'stop'
+    | 'usage'
+    | 'notes'
+  >
+>;
 
 /** Turns, and how they go on: every change is a compare-and-set on the version, and what has ended stays as it is. */
 
@@ -51,16 +77,9 @@ export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
       `INSERT INTO turns(run_id, number, kind, announces, state, message, session, permissions, queued_at,
          claimed_at)
        SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
-      turn.runId,
-      turn.kind,
-      turn.announces,
-      turn.state,
-      turn.message,
-      turn.session ?? null,
+      ...[turn.runId, turn.kind, turn.announces, turn.state, turn.message, turn.session ?? null],
       turn.permissions == null ? null : JSON.stringify(turn.permissions),
-      turn.nowMs,
-      turn.state === 'starting' ? turn.nowMs : null,
-      turn.runId,
+      ...[turn.nowMs, turn.state === 'starting' ? turn.nowMs : null, turn.runId],
     );
     const added = readTurn(row ?? {});
     const last = lastStopOfAll(requester.key, [turn.session ?? requester.session, requester.session], db);
@@ -108,21 +127,9 @@ export function awaitedTurns(requester: string, db: Sqlite) {
   }));
 }
 
-/** What can be seen of an active turn without reading what it was asked: whether somebody looks after it. */
-export type Watch = Pick<
-  Turn,
-  'runId' | 'number' | 'state' | 'owner' | 'process' | 'claimedAtMs' | 'queuedAtMs' | 'version'
->;
-
 /** As activeTurns(), for those who look at every one of them again and again. */
 export function activeWatches(db: Sqlite): Watch[] {
-  return db
-    .all(
-      `SELECT run_id, number, state, owner_pid, owner_start, owner_boot, pid, pid_start, pid_boot,
-         claimed_at, queued_at, version
-       FROM turns WHERE ${IS_ACTIVE} ORDER BY position`,
-    )
-    .map(readWatch);
+  return db.all(`SELECT ${WATCH_COLUMNS} FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readWatch);
 }
 
 /**
@@ -138,7 +145,7 @@ export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn |
     );
   }
   if (state !== undefined) assertFollows(turn, state);
-  return writeTurn(turn, columnsOf(changes), db);
+  return writeTurn(turn, changes, db);
 }
 
 /**
@@ -159,7 +166,7 @@ export function endTurn(
     const isStopNews = turn.stop === null && now.stop?.reason === 'requested';
     const outcome = isStopNews ? 'stopped' : ending.outcome;
     assertFollows(now, outcome);
-    const ended = writeTurn(now, { state: outcome, ...endingColumns(ending, now.usage) }, db);
+    const ended = writeTurn(now, endOf({ ...ending, outcome }, now.usage), db);
     if (ended !== undefined && announcement !== null) {
       if (isStopNews) announceEnd(ended, { ...ending, outcome }, db);
       else insertAnnouncement(ended, announcement, db);
@@ -167,6 +174,33 @@ export function endTurn(
     scheduleArchive(turn.runId, db);
     return ended;
   });
+}
+
+/** Writes when the turn is still as it was read; undefined when somebody was faster. */
+function writeTurn(turn: Turn, changes: Partial<Turn>, db: Sqlite): Turn | undefined {
+  const columns = turnColumns(changes);
+  const assignments = [...Object.keys(columns).map((name) => `${name} = ?`), 'version = version + 1'];
+  const row = db.get(
+    `UPDATE turns SET ${assignments.join(', ')} WHERE run_id = ? AND number = ? AND version = ? RETURNING *`,
+    ...Object.values(columns),
+    ...[turn.runId, turn.number, turn.version],
+  );
+  return row && readTurn(row);
+}
+
+/** What an end changes, without secrets. Where it does not know of the usage, what was known before stays. */
+function endOf({ outcome, endedAtMs, exit, ...ending }: Ending, before: Usage): Partial<Turn> {
+  const { costUsd, costSource, ...said } = ending.usage;
+  const known = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null));
+  return {
+    state: outcome,
+    endedAtMs,
+    exit,
+    result: ending.result && redactSecrets(ending.result),
+    error: ending.error && redactSecrets(ending.error),
+    notes: ending.notes.map(redactSecrets),
+    usage: { ...before, ...known, ...(costUsd !== null && { costUsd, costSource }) },
+  };
 }
 
 function assertFollows(turn: Turn, state: TurnState): void {
@@ -200,9 +234,7 @@ export function requestStopAll(requester: string, session: string, stop: Stop, d
       `SELECT turns.* FROM ${ACTIVE_TURNS} AND runs.requester = ?
          AND (? = '${WHOLE_PROJECT}' OR ? IN (COALESCE(runs.requester_session, ''), turns.session))
        ORDER BY turns.position`,
-      requester,
-      session,
-      session,
+      ...[requester, session, session],
     );
     return stopTurns(rows, stop, db);
   });
@@ -223,7 +255,7 @@ function stopTurns(rows: readonly Row[], stop: Stop, db: Sqlite): Turn[] {
 /** The first stop counts. */
 function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
   if (turn.state !== 'queued') {
-    return turn.stop === null ? (writeTurn(turn, stopColumns(stop), db) ?? turn) : turn;
+    return turn.stop === null ? (writeTurn(turn, { stop }, db) ?? turn) : turn;
   }
   const ending: Ending = {
     outcome: 'stopped',
@@ -234,16 +266,13 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
     exit: null,
     endedAtMs: stop.atMs,
   };
-  const columns = { ...stopColumns(stop), state: 'stopped', ...endingColumns(ending, turn.usage) };
-  const ended = writeTurn(turn, columns, db) ?? turn;
+  const ended = writeTurn(turn, { stop, ...endOf(ending, turn.usage) }, db) ?? turn;
   announceEnd(ended, ending, db);
   return ended;
 }
 
 /** Tells whoever asked for a turn how it has ended, in the words of its rows; see insertAnnouncement(). */
 export function announceEnd(turn: Turn, ending: Ending, db: Sqlite): void {
-  const run = runOf(turn.runId, db);
-  const ended = { run, turn, ending, transcript: 'n/a' };
-  const words = rawAnnouncement(ended);
+  const words = rawAnnouncement({ run: runOf(turn.runId, db), turn, ending, transcript: 'n/a' });
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
 }

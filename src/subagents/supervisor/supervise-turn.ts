@@ -60,7 +60,7 @@ function isRetried(
   const safe = redactSecrets(oneLine(run.warning === null ? words : `${run.warning}; ${words}`));
   const warning = cutText(safe, WARNING_LENGTH_MAX);
   db.transaction(() => {
-    changeRun(run.id, { modelResolved: null, warning }, db);
+    changeRun(run.id, { model: { resolved: null }, warning }, db);
     row.change({ launchedAtMs: null, process: null, usage: NO_USAGE });
   });
   noteEvent(row.turn, 'model refused', words, supervision);

@@ -130,7 +130,7 @@ export class TurnEffects {
     this.run = { ...this.run, sessionId, model: { ...this.run.model, observed } };
     const changes = {
       ...(sessionId === null ? {} : { sessionId }),
-      ...(observed === null ? {} : { modelObserved: observed }),
+      ...(observed === null ? {} : { model: { observed } }),
     };
     this.#orLogged(() => changeRun(this.run.id, changes, this.#supervision.db));
   }

@@ -35,7 +35,7 @@ describe('subagents info', () => {
       warning: 'model "gpt-99" is not known',
     });
     shelf.write((db) => {
-      changeRun(ID, { sessionId: 's-1', modelObserved: 'made-1-2026' }, db);
+      changeRun(ID, { sessionId: 's-1', model: { observed: 'made-1-2026' } }, db);
       addRunEvent(
         { runId: ID, turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' },
         db,

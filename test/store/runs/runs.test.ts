@@ -118,8 +118,7 @@ test('changeRun() enters what became known and leaves the rest', () =>
     const worktree = { path: '/w', branch: 'subagent/1', repository: '/r' };
     const changes = {
       sessionId: 's',
-      modelObserved: 'o',
-      modelResolved: 'r',
+      model: { observed: 'o', resolved: 'r' },
       warning: 'w',
       worktree,
       cwd: '/w',
