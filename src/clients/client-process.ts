@@ -28,7 +28,10 @@ export const STDERR_BYTES_MAX = 16 * 1024;
 /** Writes what the client finds at its start: its prompt, its private directory, empty files for what it says. */
 export function writeClientFiles(files: TurnFiles, command: TurnCommand): void {
   mkdirSync(files.directory, PRIVATE_DIRECTORY);
-  makeEmpty(files);
+  // An earlier try of the same turn leaves nothing behind.
+  for (const path of [files.output, files.errors, files.home]) rmSync(path, { recursive: true, force: true });
+  for (const path of [files.output, files.errors]) writeFileSync(path, '', PRIVATE_FILE);
+  mkdirSync(files.home, PRIVATE_DIRECTORY);
   for (const name of command.keeps ?? []) linkKept(files, name);
   writeFileSync(files.prompt, command.stdin, PRIVATE_FILE);
   for (const [name, text] of Object.entries(command.files)) {
@@ -36,16 +39,6 @@ export function writeClientFiles(files: TurnFiles, command: TurnCommand): void {
     mkdirSync(dirname(path), PRIVATE_DIRECTORY);
     writeFileSync(path, text, PRIVATE_FILE);
   }
-}
-
-/** An earlier try of the same turn leaves nothing behind. */
-function makeEmpty(files: TurnFiles): void {
-  for (const path of [files.output, files.errors]) {
-    rmSync(path, { force: true });
-    writeFileSync(path, '', PRIVATE_FILE);
-  }
-  rmSync(files.home, { recursive: true, force: true });
-  mkdirSync(files.home, PRIVATE_DIRECTORY);
 }
 
 /** A directory that stays when the turn's own goes; a junction, as links are not for everybody on Windows. */

@@ -61,7 +61,7 @@ export function lookAfterRuns(world: RunsWorld): void {
       startSupervisors(claimed, world);
     }
   } catch (error) {
-    logRunFailure('', error, paths, world.now());
+    logRunFailure('', error, paths);
   }
 }
 
@@ -76,8 +76,8 @@ export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void
         cwd: home,
       });
     } catch (error) {
-      logRunFailure(turn.runId, error, world.paths, world.now());
-      orLogged(turn.runId, world.paths, world.now(), () => withRuns(world.paths, (db) => unclaim(turn, db)));
+      logRunFailure(turn.runId, error, world.paths);
+      orLogged(turn.runId, world.paths, () => withRuns(world.paths, (db) => unclaim(turn, db)));
     }
   }
 }

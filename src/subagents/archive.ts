@@ -39,7 +39,7 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
     }),
   );
   checkpoint('after-archive', process.env);
-  if (isEntered) removeHomes(run.id, paths, now);
+  if (isEntered) removeHomes(run.id, paths);
   return isEntered;
 }
 
@@ -47,20 +47,20 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
  * Removes the clients' own directories of an archived run. They hold what a session needs to go on, and may be large: so
  * they go only now, and while nobody has to wait for the database. Never throws: the mark stays for the next one.
  */
-function removeHomes(runId: string, paths: StatePaths, now: Date): void {
-  orLogged(runId, paths, now, () => {
+function removeHomes(runId: string, paths: StatePaths): void {
+  orLogged(runId, paths, () => {
     for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });
     rmSync(homesMark(runId, paths), { force: true });
   });
 }
 
 /** Those that were left by whoever archived a run and did not come to it. */
-function removeHomesLeft(paths: StatePaths, now: Date): void {
+function removeHomesLeft(paths: StatePaths): void {
   const marked = entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? []);
   if (marked.length === 0) return;
   const isArchived = (id: string) =>
     readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs ?? null) !== null;
-  for (const id of marked) if (isArchived(id)) removeHomes(id, paths, now);
+  for (const id of marked) if (isArchived(id)) removeHomes(id, paths);
 }
 
 function homesIn(directory: string): string[] {
@@ -74,18 +74,15 @@ function homesMark(runId: string, paths: StatePaths): string {
 /** Archives what is due and gives how many that were. Never throws: a run that cannot be archived comes up again later. */
 export function archiveDue(paths: StatePaths, now: Date): number {
   const nowMs = now.getTime();
-  const due =
-    orLogged('', paths, now, () => readRuns(paths, (db) => dueArchives(nowMs, ARCHIVED_AT_ONCE_MAX, db))) ??
-    [];
+  const look = () => readRuns(paths, (db) => dueArchives(nowMs, ARCHIVED_AT_ONCE_MAX, db));
+  const due = orLogged('', paths, look) ?? [];
   const archived = due.filter((run) => {
-    const isEntered = orLogged(run.id, paths, now, () => archiveRun(run, paths, now));
-    if (isEntered === undefined)
-      orLogged(run.id, paths, now, () =>
-        withRuns(paths, (db) => postponeArchive(run.id, nowMs + AGAIN_MS, db)),
-      );
+    const isEntered = orLogged(run.id, paths, () => archiveRun(run, paths, now));
+    const postpone = () => withRuns(paths, (db) => postponeArchive(run.id, nowMs + AGAIN_MS, db));
+    if (isEntered === undefined) orLogged(run.id, paths, postpone);
     return isEntered === true;
   });
-  if (due.length > 0) orLogged('', paths, now, () => removeHomesLeft(paths, now));
+  if (due.length > 0) orLogged('', paths, () => removeHomesLeft(paths));
   return archived.length;
 }
 

@@ -46,7 +46,7 @@ export async function noteRelease(runId: string, world: RunsWorld): Promise<void
       }),
     );
   } catch (error) {
-    logRunFailure(runId, error, world.paths, world.now());
+    logRunFailure(runId, error, world.paths);
   }
 }
 

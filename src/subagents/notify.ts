@@ -41,6 +41,6 @@ export async function notifyOfResult(runId: string, world: RunsWorld): Promise<v
       end.kind === 'failed' ? end.reason : end.kind === 'exited' ? `exit code ${end.code}` : end.kind;
     throw new Error(`Cannot notify with "${program}": ${reason}; correct notify.command`);
   } catch (error) {
-    logRunFailure(runId, error, world.paths, world.now());
+    logRunFailure(runId, error, world.paths);
   }
 }

@@ -32,7 +32,7 @@ function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWor
   const runId = RUN_ID.exec(env[RUN_VARIABLE] ?? '')?.[0] ?? null;
   const event = { runId, turn: null, atMs: now().getTime(), actor, type: 'refused' };
   const detail = `${action}: inside a run`;
-  orLogged(runId ?? '', paths, now(), () => withRuns(paths, (db) => addRunEvent({ ...event, detail }, db)));
+  orLogged(runId ?? '', paths, () => withRuns(paths, (db) => addRunEvent({ ...event, detail }, db)));
 }
 
 /** A run that is named is looked for among so many of the newest. */

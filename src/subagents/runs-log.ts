@@ -6,18 +6,18 @@ import { appendToLog } from '../store/hook-log.ts';
 const MESSAGE_LENGTH_MAX = 1000;
 
 /** Notes what went wrong around a run: nobody watches a supervisor. Never throws. */
-export function logRunFailure(run: string, failure: unknown, { runsLog }: StatePaths, now: Date): void {
+export function logRunFailure(run: string, failure: unknown, { runsLog }: StatePaths): void {
   const words = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
   const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
-  appendToLog(runsLog, { ts: now.toISOString(), run, message });
+  appendToLog(runsLog, { ts: new Date().toISOString(), run, message });
 }
 
 /** Does it; undefined when that fails, which is noted. Never throws. */
-export function orLogged<T>(run: string, paths: StatePaths, now: Date, work: () => T): T | undefined {
+export function orLogged<T>(run: string, paths: StatePaths, work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {
-    logRunFailure(run, error, paths, now);
+    logRunFailure(run, error, paths);
     return undefined;
   }
 }

@@ -4,11 +4,7 @@ import { claudeDirectory, directoriesAbove, isTrusted, OF_ADMINISTRATOR } from '
 import { type ClientUser, configIn } from '../routes/route.ts';
 
 const MODES: Readonly<Record<string, PermissionMode>> = {
-  plan: 'plan',
-  default: 'default',
-  dontAsk: 'default',
-  acceptEdits: 'edit',
-  auto: 'auto',
+  ...{ plan: 'plan', default: 'default', dontAsk: 'default', acceptEdits: 'edit', auto: 'auto' },
   bypassPermissions: 'all',
 };
 

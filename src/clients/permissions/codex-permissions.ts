@@ -4,9 +4,7 @@ import { codexConfig } from '../routes/codex-route.ts';
 import type { ClientUser } from '../routes/route.ts';
 
 const MODES: Readonly<Record<string, PermissionMode>> = {
-  'read-only': 'default',
-  'workspace-write': 'edit',
-  'danger-full-access': 'all',
+  ...{ 'read-only': 'default', 'workspace-write': 'edit', 'danger-full-access': 'all' },
 };
 
 /** The mode that a sandbox comes to, and when the client asks: `untrusted` asks about whatever is more than looking. */

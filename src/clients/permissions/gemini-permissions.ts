@@ -4,10 +4,7 @@ import { geminiDirectory, isTrusted } from '../routes/gemini-route.ts';
 import { type ClientUser, configIn } from '../routes/route.ts';
 
 const MODES: Readonly<Record<string, PermissionMode>> = {
-  plan: 'plan',
-  default: 'default',
-  auto_edit: 'edit',
-  autoEdit: 'edit',
+  ...{ plan: 'plan', default: 'default', auto_edit: 'edit', autoEdit: 'edit' },
 };
 
 const CHANGING = ['edit', 'exec', 'web_fetch', 'web_search'];

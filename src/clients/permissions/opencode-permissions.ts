@@ -46,13 +46,8 @@ function switchedOff({ tools }: Json): Json {
 /** The last rule that fits decides, so that none before one for every call means anything. */
 function rulesOf(tool: string, value: unknown) {
   const all = isRecord(value) ? Object.entries(value) : [['*', value] as const];
-  const rules = all.slice(
-    Math.max(
-      0,
-      all.findLastIndex(([pattern]) => pattern === '*'),
-    ),
-  );
-  return rules.map(([pattern, action]) => {
+  const last = all.findLastIndex(([pattern]) => pattern === '*');
+  return all.slice(Math.max(0, last)).map(([pattern, action]) => {
     const isBare = pattern === '*';
     return { text: isBare ? tool : `${tool}(${pattern})`, action, isBare };
   });

@@ -74,10 +74,9 @@ function refuseProject(user: ClientUser): void {
     const path = `${user.cwd}/.claude/${name}`;
     if (path === `${homeOf(user)}/.claude/settings.json`) continue;
     const config = configIn(path, user);
+    const names = Object.keys(readRecord(config, 'env')).filter((one) => LEADS_AWAY.test(one));
     const leading = [
-      ...Object.keys(readRecord(config, 'env')).flatMap((one) =>
-        LEADS_AWAY.test(one) ? [`env.${one}`] : [],
-      ),
+      ...names.map((one) => `env.${one}`),
       ...('apiKeyHelper' in config ? ['apiKeyHelper'] : []),
     ];
     if (leading.length === 0) continue;

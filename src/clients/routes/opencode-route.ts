@@ -42,24 +42,12 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 };
 /** The variables by which the client takes a provider for set up, and one provider for each. */
 const FOUND_BY: Readonly<Record<string, string>> = {
-  ANTHROPIC_API_KEY: 'anthropic',
-  AWS_ACCESS_KEY_ID: 'amazon-bedrock',
-  AWS_BEARER_TOKEN_BEDROCK: 'amazon-bedrock',
-  AWS_PROFILE: 'amazon-bedrock',
-  AZURE_API_KEY: 'azure',
-  CEREBRAS_API_KEY: 'cerebras',
-  DEEPSEEK_API_KEY: 'deepseek',
-  GEMINI_API_KEY: 'google',
-  GITHUB_TOKEN: 'github-models',
-  GOOGLE_CLOUD_PROJECT: 'google-vertex',
-  GOOGLE_GENERATIVE_AI_API_KEY: 'google',
-  GROQ_API_KEY: 'groq',
-  MISTRAL_API_KEY: 'mistral',
-  MOONSHOT_API_KEY: 'moonshotai',
-  OPENAI_API_KEY: 'openai',
-  OPENCODE_API_KEY: 'opencode',
-  OPENROUTER_API_KEY: 'openrouter',
-  XAI_API_KEY: 'xai',
+  ...{ ANTHROPIC_API_KEY: 'anthropic', AWS_ACCESS_KEY_ID: 'amazon-bedrock', AWS_PROFILE: 'amazon-bedrock' },
+  ...{ AWS_BEARER_TOKEN_BEDROCK: 'amazon-bedrock', AZURE_API_KEY: 'azure', CEREBRAS_API_KEY: 'cerebras' },
+  ...{ DEEPSEEK_API_KEY: 'deepseek', GEMINI_API_KEY: 'google', GOOGLE_GENERATIVE_AI_API_KEY: 'google' },
+  ...{ GITHUB_TOKEN: 'github-models', GOOGLE_CLOUD_PROJECT: 'google-vertex', GROQ_API_KEY: 'groq' },
+  ...{ MISTRAL_API_KEY: 'mistral', MOONSHOT_API_KEY: 'moonshotai', OPENAI_API_KEY: 'openai' },
+  ...{ OPENCODE_API_KEY: 'opencode', OPENROUTER_API_KEY: 'openrouter', XAI_API_KEY: 'xai' },
 };
 
 function routeOf(user: ClientUser, asked: string | null): Route {
@@ -111,13 +99,9 @@ export function opencodeConfig(user: ClientUser): Json {
 
 /** `{file:…}` stands for a file beside the configuration, or in a home directory that the child does not see as such. */
 function withAbsoluteFiles<T>(value: T, directory: string, home: string): T {
+  const inPlace = (_whole: string, path: string) => `{file:${absolute(path.trim(), directory, home)}}`;
   return JSON.parse(JSON.stringify(value), (_key, one: unknown) =>
-    typeof one !== 'string' || !one.includes('{file:')
-      ? one
-      : one.replace(
-          /\{file:([^}]+)\}/g,
-          (_whole, path: string) => `{file:${absolute(path.trim(), directory, home)}}`,
-        ),
+    typeof one === 'string' ? one.replace(/\{file:([^}]+)\}/g, inPlace) : one,
   );
 }
 

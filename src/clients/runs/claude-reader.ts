@@ -1,6 +1,5 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../core/runs/usage.ts';
-import { cutText } from '../../core/text.ts';
 import { turnUsage, usageOf } from './claude-usage.ts';
 import {
   addUsage,
@@ -9,7 +8,7 @@ import {
   NO_PROGRESS,
   type Progress,
   type Step,
-  textLengthMax,
+  sessionStep,
   turnReader,
   wordIn,
 } from './reading.ts';
@@ -30,10 +29,7 @@ type State = Progress & {
 
 const INITIAL: State = {
   ...NO_PROGRESS,
-  messageId: null,
-  settled: NO_USAGE,
-  reported: NO_USAGE,
-  resultId: null,
+  ...{ messageId: null, settled: NO_USAGE, reported: NO_USAGE, resultId: null },
 };
 
 /** Reads a turn's output. */
@@ -61,12 +57,8 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
 function systemStep(state: State, line: Json): Step<State> {
   const warn = (text: string): Step<State> => ({ state, events: [{ kind: 'warning', text }] });
   switch (line.subtype) {
-    case 'init': {
-      const id = cutWord(readString(line, 'session_id') ?? '');
-      if (id === '') return { state, events: [] };
-      const model = readString(line, 'model') ?? null;
-      return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
-    }
+    case 'init':
+      return sessionStep(state, readString(line, 'session_id'), readString(line, 'model') ?? null);
     case 'permission_denied':
       return { state, events: [{ kind: 'refused', id: readString(line, 'tool_use_id') ?? null }] };
     case 'api_retry':
@@ -95,10 +87,9 @@ function messageStep(start: ReaderStart, state: State, line: Json): Step<State> 
   const settled = isNext ? state.usage : state.settled;
   const usage = addUsage(settled, usageOf(message));
   const blocks = blocksOf(line);
-  const said = blocks
-    .map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''))
-    .join('');
-  const text = said === '' ? state.text : joinText(isNext ? null : state.text, said, textLengthMax(start));
+  const texts = blocks.filter(({ type }) => type === 'text').map((block) => readString(block, 'text') ?? '');
+  const said = texts.join('');
+  const text = said === '' ? state.text : joinText(isNext ? null : state.text, said, start);
   return {
     state: { ...state, messageId, settled, usage, text, hasWorked: true },
     events: [...blocks.flatMap(blockEvent), { kind: 'usage', usage }],
@@ -119,7 +110,7 @@ function resultStep(start: ReaderStart, state: State, line: Json): Step<State> {
   const problem = problemOf(line);
   const isError = problem !== undefined;
   const said = readString(line, 'result') ?? '';
-  const text = isError || said.trim() === '' ? state.text : cutText(said, textLengthMax(start));
+  const text = isError || said.trim() === '' ? state.text : joinText(null, said, start);
   const usage = turnUsage(line, { said: state.usage, reported: state.reported, before: start.before });
   const next: State = {
     ...state,
@@ -192,8 +183,5 @@ function userEvent(block: Json): AgentEvent[] {
 }
 
 function textOf(blocks: readonly Json[]): string {
-  return blocks
-    .map((block) => readString(block, 'text') ?? '')
-    .filter((text) => text !== '')
-    .join('\n');
+  return blocks.flatMap((block) => readString(block, 'text') || []).join('\n');
 }

@@ -67,11 +67,8 @@ const EDITS_HERE = ['Edit(./**)'];
 const EDITING = ['Edit', 'Write', 'NotebookEdit'];
 /** What a rule's tool is called here; one about paths has the same name for all that edit. */
 const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
-  read: ['Read', 'Glob', 'Grep'],
-  edit: ['Edit'],
-  exec: ['Bash'],
-  web_fetch: ['WebFetch'],
-  web_search: ['WebSearch'],
+  ...{ read: ['Read', 'Glob', 'Grep'], edit: ['Edit'], exec: ['Bash'] },
+  ...{ web_fetch: ['WebFetch'], web_search: ['WebSearch'] },
 };
 
 function command(request: TurnRequest): TurnCommand {
@@ -181,12 +178,10 @@ function ownRules(text: string): string[] {
 const NO_THINKING = { CLAUDE_CODE_DISABLE_THINKING: '1', MAX_THINKING_TOKENS: '0' };
 
 const ENV: TurnCommand['env'] = {
-  CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1',
-  CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1',
+  ...{ CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' },
   // Without it the client reads every file that a prompt names after an @, whether the policy allows reading or not.
   CLAUDE_CODE_DISABLE_ATTACHMENTS: '1',
-  CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
-  CLAUDE_CODE_DISABLE_CRON: '1',
+  ...{ CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', CLAUDE_CODE_DISABLE_CRON: '1' },
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   // Tools of a server are offered as they are, not to be searched for.
   ENABLE_TOOL_SEARCH: 'false',

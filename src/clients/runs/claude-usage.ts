@@ -47,17 +47,13 @@ export function turnUsage(result: Json, { said, reported, before }: Known): Usag
 }
 
 const MESSAGE_KEYS = {
-  input: 'input_tokens',
-  output: 'output_tokens',
-  cacheRead: 'cache_read_input_tokens',
-  cacheWrite: 'cache_creation_input_tokens',
+  ...{ input: 'input_tokens', output: 'output_tokens' },
+  ...{ cacheRead: 'cache_read_input_tokens', cacheWrite: 'cache_creation_input_tokens' },
 } as const;
 
 const MODEL_KEYS = {
-  input: 'inputTokens',
-  output: 'outputTokens',
-  cacheRead: 'cacheReadInputTokens',
-  cacheWrite: 'cacheCreationInputTokens',
+  ...{ input: 'inputTokens', output: 'outputTokens' },
+  ...{ cacheRead: 'cacheReadInputTokens', cacheWrite: 'cacheCreationInputTokens' },
 } as const;
 
 function tokensOf(counts: Json, keys: Readonly<Record<keyof typeof MESSAGE_KEYS, string>>): Usage {

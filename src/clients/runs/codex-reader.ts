@@ -7,8 +7,8 @@ import {
   NO_PROGRESS,
   type Progress,
   type Step,
+  sessionStep,
   sinceBefore,
-  textLengthMax,
   turnReader,
   wordIn,
 } from './reading.ts';
@@ -42,7 +42,7 @@ function withoutLog(stderr: string): string {
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
   switch (line.type) {
     case 'thread.started':
-      return sessionStep(state, line);
+      return sessionStep(state, readString(line, 'thread_id'), null);
     case 'item.started':
     case 'item.updated':
     case 'item.completed':
@@ -56,12 +56,6 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
     default:
       return { state, events: [] };
   }
-}
-
-function sessionStep(state: State, line: Json): Step<State> {
-  const id = cutWord(readString(line, 'thread_id') ?? '');
-  if (id === '') return { state, events: [] };
-  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model: null }] };
 }
 
 /** May be of an attempt after which the client tries again: only the end of the turn decides. */
@@ -119,7 +113,7 @@ function itemStep(
     case 'agent_message': {
       const said = readString(item, 'text') ?? '';
       if (!isDone || said === '') return { state, events: [] };
-      const next: State = { ...state, text: joinText(null, said, textLengthMax(start)), hasWorked: true };
+      const next: State = { ...state, text: joinText(null, said, start), hasWorked: true };
       return { state: next, events: [{ kind: 'text', text: said, isPiece: false }] };
     }
     case 'reasoning':
@@ -186,11 +180,8 @@ function commandIn(shown: string): string {
 }
 
 function changesIn({ changes }: Json): string {
-  if (!Array.isArray(changes)) return '';
-  return changes
-    .filter(isRecord)
-    .map((change) => `${wordIn(change, 'kind')} ${wordIn(change, 'path')}`)
-    .join('\n');
+  const known = Array.isArray(changes) ? changes.filter(isRecord) : [];
+  return known.map((change) => `${wordIn(change, 'kind')} ${wordIn(change, 'path')}`).join('\n');
 }
 
 /** The text of a server's answer, or what went wrong instead. */

@@ -31,10 +31,7 @@ export const codexRun: RunClient = {
     politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
     thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   },
-  version: {
-    read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1],
-    measured: ['0.169.0'],
-  },
+  version: { read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1], measured: ['0.169.0'] },
   gaps,
   route: codexRoute,
   permissions: codexPermissions,

@@ -8,7 +8,7 @@ import {
   NO_PROGRESS,
   type Progress,
   type Step,
-  textLengthMax,
+  sessionStep,
   turnReader,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -62,7 +62,7 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
   const next = { ...state, isSaying: false };
   switch (line.type) {
     case 'init':
-      return sessionStep(next, line);
+      return startStep(next, line);
     case 'message':
       return messageStep(start, state, line);
     case 'tool_use':
@@ -78,13 +78,10 @@ function step(start: ReaderStart, state: State, line: Json): Step<State> {
   }
 }
 
-function sessionStep(state: State, line: Json): Step<State> {
-  const id = cutWord(readString(line, 'session_id') ?? '');
+/** With `auto` the client chooses for each question anew. */
+function startStep(state: State, line: Json): Step<State> {
   const model = readString(line, 'model') ?? 'auto';
-  if (id === '') return { state, events: [] };
-  // With `auto` the client chooses for each question anew.
-  const event = { kind: 'session', id, model: model.startsWith('auto') ? null : model } as const;
-  return { state: { ...state, sessionId: id }, events: [event] };
+  return sessionStep(state, readString(line, 'session_id'), model.startsWith('auto') ? null : model);
 }
 
 function messageStep(start: ReaderStart, state: State, line: Json): Step<State> {
@@ -96,7 +93,7 @@ function messageStep(start: ReaderStart, state: State, line: Json): Step<State> 
   }
   if (said === '') return { state, events: [] };
   const isPiece = line.delta === true;
-  const text = joinText(isPiece && state.isSaying ? state.text : null, said, textLengthMax(start));
+  const text = joinText(isPiece && state.isSaying ? state.text : null, said, start);
   const next: State = { ...state, text, isSaying: isPiece, hasWorked: true };
   return { state: next, events: [{ kind: 'text', text: said, isPiece }] };
 }
@@ -158,19 +155,15 @@ function usageIn(stats: Json): Usage {
 /** What the client says to a person before it ends without a result, between notices of all kinds. */
 function complaintOf(stderr: string): string | null {
   const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
-  const said = lines.findLast(
-    (line) =>
-      /^(?:Error|Please|Invalid|Unknown|No input|When using)\b/.test(line) &&
-      !/^Error executing tool/.test(line),
-  );
+  const complaint = /^(?:Error(?! executing tool)|Please|Invalid|Unknown|No input|When using)\b/;
+  const said = lines.findLast((line) => complaint.test(line));
   return said === undefined ? null : cutWord(said);
 }
 
 /** In the words of the service: `no such model`, `models/x is not found for API version v1beta`. */
 function isAboutModel(message: string): boolean {
-  return (
-    /\bmodels?\b/i.test(message) && /not found|no such|not supported|does not exist|unknown/i.test(message)
-  );
+  const refusal = /not found|no such|not supported|does not exist|unknown/i;
+  return /\bmodels?\b/i.test(message) && refusal.test(message);
 }
 
 const STDERR_LENGTH_MAX = 64 * 1024;

@@ -32,15 +32,8 @@ import type { McpServer, RunClient, TurnCommand, TurnRequest } from './run-clien
  */
 export const geminiRun: RunClient = {
   name: 'gemini',
-  capabilities: {
-    keepsBudget: false,
-    politeSignal: 'SIGTERM',
-    thinking: ['low', 'medium', 'high'],
-  },
-  version: {
-    read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
-    measured: ['0.61.0'],
-  },
+  capabilities: { keepsBudget: false, politeSignal: 'SIGTERM', thinking: ['low', 'medium', 'high'] },
+  version: { read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['0.61.0'] },
   gaps: () => [], // All that is offered is on a list.
   route: geminiRoute,
   permissions: geminiPermissions,
@@ -52,20 +45,9 @@ export const geminiRun: RunClient = {
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
 const TOOLS: OwnTools = {
-  ...{
-    glob: 'read',
-    google_web_search: 'web_search',
-    grep_search: 'read',
-    list_directory: 'read',
-    read_file: 'read',
-  },
-  ...{
-    replace: 'edit',
-    run_shell_command: 'exec',
-    web_fetch: 'web_fetch',
-    write_file: 'write',
-    write_todos: 'todo',
-  },
+  ...{ glob: 'read', google_web_search: 'web_search', grep_search: 'read', list_directory: 'read' },
+  ...{ read_file: 'read', replace: 'edit', run_shell_command: 'exec', web_fetch: 'web_fetch' },
+  ...{ write_file: 'write', write_todos: 'todo' },
 };
 
 const FLAGS: readonly string[] = [
@@ -134,10 +116,7 @@ function question(request: TurnRequest, instructions: string): TurnCommand {
     args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
     // A slash in the very first place would be a command of the user's own.
     stdin: `\n${withJoiners(prompt)}`,
-    files: {
-      '.gemini/settings.json': JSON.stringify(QUESTION_SETTINGS),
-      [INSTRUCTIONS_FILE]: instructions,
-    },
+    files: { '.gemini/settings.json': JSON.stringify(QUESTION_SETTINGS), [INSTRUCTIONS_FILE]: instructions },
     env: {
       ...commonEnv(directory),
       ...ENV,
@@ -167,14 +146,10 @@ const SETTINGS = {
   experimental: { enableAgents: false },
   context: { loadMemoryFromIncludeDirectories: false },
   general: {
-    enableAutoUpdate: false,
-    checkpointing: { enabled: false },
-    sessionRetention: { enabled: false },
-    plan: { enabled: false },
+    ...{ enableAutoUpdate: false, checkpointing: { enabled: false } },
+    ...{ sessionRetention: { enabled: false }, plan: { enabled: false } },
   },
-  privacy: { usageStatisticsEnabled: false },
-  telemetry: { enabled: false },
-  ide: { enabled: false },
+  ...{ privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false }, ide: { enabled: false } },
   advanced: { ignoreLocalEnv: true }, // The client would look for a `.env` in every directory above.
 } as const;
 
@@ -265,12 +240,8 @@ function thinkingSettings(thinking: Thinking): Json {
     match: { model: base },
     modelConfig: { generateContentConfig: { thinkingConfig } },
   });
-  return {
-    customOverrides: [
-      override('chat-base-2.5', { thinkingBudget: budget }),
-      override('chat-base-3', { thinkingLevel: level }),
-    ],
-  };
+  const earlier = override('chat-base-2.5', { thinkingBudget: budget });
+  return { customOverrides: [earlier, override('chat-base-3', { thinkingLevel: level })] };
 }
 
 const LOW = { budget: 1024, level: 'LOW' } as const;
@@ -278,11 +249,6 @@ const HIGH = { budget: 24_576, level: 'HIGH' } as const;
 
 /** Some models cannot be kept from thinking at all, so `off` is little. */
 const EFFORTS: Readonly<Record<Thinking, { readonly budget: number; readonly level: string }>> = {
-  off: LOW,
-  minimal: LOW,
-  low: LOW,
-  medium: { budget: 8192, level: 'MEDIUM' },
-  high: HIGH,
-  xhigh: HIGH,
-  max: HIGH,
+  ...{ off: LOW, minimal: LOW, low: LOW, medium: { budget: 8192, level: 'MEDIUM' } },
+  ...{ high: HIGH, xhigh: HIGH, max: HIGH },
 };

@@ -8,7 +8,7 @@ import {
   NO_PROGRESS,
   type Progress,
   type Step,
-  textLengthMax,
+  sessionStep,
   turnReader,
 } from './reading.ts';
 import type { AgentEvent, ReaderStart, TurnReader } from './run-client.ts';
@@ -42,10 +42,10 @@ function atEnd(state: State, stderr: string) {
 
 /** Each line names its session; the first of all is the turn's. */
 function step(start: ReaderStart, state: State, line: Json): Step<State> {
-  const id = cutWord(readString(line, 'sessionID') ?? '');
-  if (id === '' || state.sessionId !== null) return stepIn(start, state, line);
-  const next = stepIn(start, { ...state, sessionId: id }, line);
-  return { ...next, events: [{ kind: 'session', id, model: null }, ...next.events] };
+  if (state.sessionId !== null) return stepIn(start, state, line);
+  const begun = sessionStep(state, readString(line, 'sessionID'), null);
+  const next = stepIn(start, begun.state, line);
+  return { ...next, events: [...begun.events, ...next.events] };
 }
 
 function stepIn(start: ReaderStart, state: State, line: Json): Step<State> {
@@ -70,7 +70,7 @@ function textStep(start: ReaderStart, state: State, part: Json): Step<State> {
   const text = readString(part, 'text') ?? '';
   const messageId = cutWord(readString(part, 'messageID') ?? '');
   const isNext = messageId !== state.messageId;
-  const joined = joinText(isNext ? null : state.text, text, textLengthMax(start));
+  const joined = joinText(isNext ? null : state.text, text, start);
   const next = { ...state, messageId, text: joined, hasWorked: true };
   return { state: next, events: [{ kind: 'text', text, isPiece: true }] };
 }

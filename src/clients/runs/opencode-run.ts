@@ -37,10 +37,7 @@ export const opencodeRun: RunClient = {
     politeSignal: 'SIGTERM',
     thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
-  version: {
-    read: (stdout) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1],
-    measured: ['1.18.33'],
-  },
+  version: { read: (stdout) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['1.18.33'] },
   gaps: () => [],
   route: opencodeRoute,
   permissions: opencodePermissions,
@@ -48,10 +45,7 @@ export const opencodeRun: RunClient = {
   command,
   attach: ({ id, kept, agentDir }) => ({
     args: ['--session', id],
-    env: {
-      OPENCODE_DB: databaseIn(kept),
-      ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
-    },
+    env: { OPENCODE_DB: databaseIn(kept), ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }) },
   }),
   reader: opencodeReader,
 };
@@ -220,19 +214,15 @@ function files({ policy, mcp }: TurnRequest): TurnCommand['files'] {
   };
 }
 
-const GIT_CONFIGURATION = [
-  '[core]',
-  '\texcludesFile = ~/.config/git/ignore',
-  '\tattributesFile = ~/.config/git/attributes',
-  '[include]',
-  '\tpath = ~/.config/git/config\n',
-].join('\n');
+const GIT_CONFIGURATION = `[core]
+\texcludesFile = ~/.config/git/ignore
+\tattributesFile = ~/.config/git/attributes
+[include]
+\tpath = ~/.config/git/config
+`;
 
 const ENV: TurnCommand['env'] = {
-  OPENCODE_DISABLE_PROJECT_CONFIG: '1',
-  OPENCODE_DISABLE_CLAUDE_CODE: '1',
-  OPENCODE_DISABLE_EXTERNAL_SKILLS: '1',
-  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-  OPENCODE_DISABLE_AUTOUPDATE: '1',
-  OPENCODE_DISABLE_SHARE: '1',
+  ...{ OPENCODE_DISABLE_PROJECT_CONFIG: '1', OPENCODE_DISABLE_CLAUDE_CODE: '1' },
+  ...{ OPENCODE_DISABLE_EXTERNAL_SKILLS: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
+  ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1' },
 };

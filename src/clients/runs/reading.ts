@@ -34,13 +34,8 @@ export type Progress = {
 };
 
 export const NO_PROGRESS: Progress = {
-  sessionId: null,
-  text: null,
-  usage: NO_USAGE,
-  verdict: null,
-  problem: null,
-  isModelRefused: false,
-  hasWorked: false,
+  ...{ sessionId: null, text: null, usage: NO_USAGE, verdict: null, problem: null },
+  ...{ isModelRefused: false, hasWorked: false },
 };
 
 export type Step<S> = { readonly state: S; readonly events: readonly AgentEvent[] };
@@ -106,15 +101,21 @@ export function sinceBefore(total: number | null, before: number | null): number
   return total - before;
 }
 
-/** How much of the last message is kept: of a question's answer all. */
-export function textLengthMax({ session }: Pick<ReaderStart, 'session'>): number {
-  return session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
+/** The last message with one more piece; `null` begins one. Cut to what is kept: of a question's answer all. */
+export function joinText(text: string | null, piece: string, { session }: ReaderStart): string {
+  const lengthMax = session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
+  return text !== null && text.length >= lengthMax ? text : cutText((text ?? '') + piece, lengthMax);
 }
 
-/** The last message with one more piece, cut to what is kept; `null` begins a message. */
-export function joinText(text: string | null, piece: string, lengthMax: number): string {
-  if (text === null) return cutText(piece, lengthMax);
-  return text.length >= lengthMax ? text : cutText(text + piece, lengthMax);
+/** The step of a line that names the session. */
+export function sessionStep<S extends Progress>(
+  state: S,
+  name: string | undefined,
+  model: string | null,
+): Step<S> {
+  const id = cutWord(name ?? '');
+  if (id === '') return { state, events: [] };
+  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
 }
 
 /** A word of the client's that goes into a state: of bounded length. */
@@ -145,12 +146,8 @@ function conclude(
   if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
   if (verdict === null) {
     const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    return failed(
-      outcome,
-      progress.problem ?? undefined,
-      complaintIn(stderr),
-      `${endOf(exit)}, without a result${lastWords(plain)}`,
-    );
+    const end = `${endOf(exit)}, without a result${lastWords(plain)}`;
+    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), end);
   }
   if (exit !== null && exit.code !== 0)
     return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);

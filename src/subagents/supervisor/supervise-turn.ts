@@ -160,12 +160,7 @@ class TurnSupervisor {
       return change();
     } catch (error) {
       if (error instanceof NotOurs) throw error;
-      logRunFailure(
-        this.#effects.run.id,
-        error,
-        this.#supervision.world.paths,
-        this.#supervision.world.now(),
-      );
+      logRunFailure(this.#effects.run.id, error, this.#supervision.world.paths);
       return this.#row.turn.stop ?? own;
     }
   }

@@ -67,7 +67,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
       db.close();
     }
   } catch (error) {
-    if (!(error instanceof NotOurs)) logRunFailure(runId, error, world.paths, world.now());
+    if (!(error instanceof NotOurs)) logRunFailure(runId, error, world.paths);
   } finally {
     process.off('SIGTERM', shutDown);
   }
@@ -105,7 +105,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
   } catch (error) {
     if (error instanceof NotOurs) throw error;
     const { world } = supervision;
-    logRunFailure(row.turn.runId, error, world.paths, world.now());
+    logRunFailure(row.turn.runId, error, world.paths);
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
     const words = `the supervisor failed: ${reasonOf(error)}`;
     return unwatchedEnd(row, 'error', words, supervision);
@@ -184,7 +184,7 @@ async function writing<T>(runId: string, { world }: Supervision, write: () => T)
       return write();
     } catch (error) {
       if (sqliteErrorCode(error) === undefined || tries >= WRITE_TRIES_MAX) throw error;
-      if (tries === 1) logRunFailure(runId, error, world.paths, world.now());
+      if (tries === 1) logRunFailure(runId, error, world.paths);
       await sleep(WRITE_RETRY_MS);
     }
   }

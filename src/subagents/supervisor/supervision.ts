@@ -27,7 +27,7 @@ export function noteEvent(
   add: typeof addRunEvent = addRunEvent,
 ): void {
   const event = { runId, turn: number, atMs: world.now().getTime(), actor: ACTOR, type };
-  orLogged(runId, world.paths, world.now(), () => add({ ...event, detail: redactSecrets(detail) }, db));
+  orLogged(runId, world.paths, () => add({ ...event, detail: redactSecrets(detail) }, db));
 }
 
 /** Notes what is said of a turn, once, whichever of its supervisors comes across it. */

@@ -137,11 +137,11 @@ export class TurnEffects {
 
   /** It is tried again each second. */
   #sayUnstored(error: unknown): void {
-    if (!this.#isUnstoredSaid) logRunFailure(this.run.id, error, this.#supervision.world.paths, this.now());
+    if (!this.#isUnstoredSaid) logRunFailure(this.run.id, error, this.#supervision.world.paths);
     this.#isUnstoredSaid = true;
   }
 
   #orLogged<T>(work: () => T): T | undefined {
-    return orLogged(this.run.id, this.#supervision.world.paths, this.now(), work);
+    return orLogged(this.run.id, this.#supervision.world.paths, work);
   }
 }

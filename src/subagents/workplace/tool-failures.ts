@@ -92,7 +92,7 @@ export class FailureRecorder {
   }
 
   #guarded(work: () => void): void {
-    orLogged(this.#run.id, this.#paths, new Date(), work);
+    orLogged(this.#run.id, this.#paths, work);
   }
 
   #observe(event: AgentEvent): void {
