@@ -11,7 +11,6 @@ import {
   hasWaiting,
   leaseTurn,
   passOn,
-  returnAnnouncements,
   takeAnnouncements,
 } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
@@ -130,7 +129,7 @@ export function acknowledgeTurns(
 
 /** What this owner holds has not arrived: it waits again, at once. */
 export function returnDelivery(owner: string, { paths }: RunsWorld): void {
-  if (existsSync(paths.runsDatabase)) withRuns(paths, (db) => returnAnnouncements(owner, db));
+  if (existsSync(paths.runsDatabase)) withRuns(paths, (db) => passOn(owner, null, db));
 }
 
 /**

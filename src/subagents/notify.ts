@@ -37,8 +37,8 @@ export async function notifyOfResult(runId: string, world: RunsWorld): Promise<v
     const options = { env: world.env, cwd: world.paths.home, timeoutMs: COMMAND_TIMEOUT_MS };
     const end = await runCommand(program, [...args, text], options);
     if (end.kind === 'exited' && end.code === 0) return;
-    const reason =
-      end.kind === 'failed' ? end.reason : end.kind === 'exited' ? `exit code ${end.code}` : end.kind;
+    const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind;
+    const reason = end.kind === 'failed' ? end.reason : how;
     throw new Error(`Cannot notify with "${program}": ${reason}; correct notify.command`);
   } catch (error) {
     logRunFailure(runId, error, world.paths);

@@ -6,7 +6,7 @@ import { chooseAgent } from '../core/runs/agent-ids.ts';
 import { chooseModel } from '../core/runs/model-choice.ts';
 import { grantProblem, type Permissions } from '../core/runs/permissions.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
-import type { Requester, Run, Thinking } from '../core/runs/run.ts';
+import { type Requester, type Run, THINKING_LEVELS, type Thinking } from '../core/runs/run.ts';
 import { labelProblem } from '../core/runs/run-target.ts';
 import type { AgentSettings, RunSettings } from '../core/runs/settings.ts';
 import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from '../core/runs/tool-policy.ts';
@@ -57,7 +57,6 @@ const ECHO_LENGTH_MAX = 80;
 const TIMEOUT_SECONDS_MAX = 30 * 86_400;
 const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;
-const THINKING: readonly Thinking[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 const PACKAGES: Readonly<Record<ClientName, string>> = {
   claude: '@anthropic-ai/claude-code',
@@ -81,7 +80,8 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   if (!surroundings.isOnPath(client.name)) return refuse('error', notInstalled(client));
 
   const policy = policyOf(agent, settings);
-  const permissions = permissionsOf(client, request, surroundings);
+  const grants = { ofSettings: settings.tools.permitted, ofPerson: request.permissions ?? [] };
+  const permissions = surroundings.permissionsOf(client.name, grants);
   const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
   if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
 
@@ -90,7 +90,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const agentDir = surroundings.agentDirOf({ agentId, client: client.name });
   const unroutable = surroundings.routeProblemOf({ client: client.name, agentDir, cwd }, model.resolved);
   if (unroutable !== null) return refuse('error', unroutable);
-  const thinking = thinkingOf(request, agent, settings);
+  const thinking = readThinking(request.thinking) ?? agent?.thinking ?? settings.thinking;
   const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
   const release = surroundings.releaseWarningOf(client);
   const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
@@ -130,14 +130,6 @@ export function mayWrite({ policy }: Pick<Run, 'policy'>): boolean {
   return ['write', 'edit', 'apply_patch', 'exec'].some((tool) => isToolAllowed(policy, tool));
 }
 
-function permissionsOf(
-  client: RunClient,
-  { permissions: ofPerson = [] }: SpawnRequest,
-  { settings, permissionsOf: of }: SpawnSurroundings,
-): Permissions {
-  return of(client.name, { ofSettings: settings.tools.permitted, ofPerson });
-}
-
 function refuse(status: Refusal['status'], error: string): SpawnPlan {
   return { kind: 'refused', refusal: { status, error } };
 }
@@ -149,7 +141,7 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
     return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
   }
   if (thinking !== undefined && readThinking(thinking) === undefined) {
-    return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING.join(', ')}.`;
+    return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING_LEVELS.join(', ')}.`;
   }
   if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
     return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
@@ -165,18 +157,9 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   return undefined;
 }
 
-function readThinking(word: string): Thinking | undefined {
-  const wanted = word.trim().toLowerCase();
-  return THINKING.find((level) => level === wanted);
-}
-
-function thinkingOf(
-  { thinking }: SpawnRequest,
-  agent: AgentSettings | undefined,
-  settings: RunSettings,
-): Thinking | null {
-  const asked = thinking === undefined ? undefined : readThinking(thinking);
-  return asked ?? agent?.thinking ?? settings.thinking;
+function readThinking(word: string | undefined): Thinking | undefined {
+  const wanted = word?.trim().toLowerCase();
+  return THINKING_LEVELS.find((level) => level === wanted);
 }
 
 /** A model in the settings is meant for the client that stands beside it. */

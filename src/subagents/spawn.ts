@@ -47,7 +47,7 @@ const OF_ANOTHER_SESSION =
  * ends before that, the next one that looks after runs does it.
  */
 export function spawnRun(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
-  return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, { requester, world });
+  return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, requester, world);
 }
 
 /** The request with what only git can say, where that matters. To be called before spawnRun(), which waits for nobody. */
@@ -64,12 +64,15 @@ export async function seenByGit(
 
 /** As spawnRun(), for one more try of a run: its name only says which try this is, and a later one is another run. */
 export function spawnAgain(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
-  return spawn(request, SAME_CALL, { requester, world });
+  return spawn(request, SAME_CALL, requester, world);
 }
 
-type Caller = { readonly requester: Requester; readonly world: RunsWorld };
-
-function spawn(request: SpawnRequest, repetition: Repetition, { requester, world }: Caller): SpawnAnswer {
+function spawn(
+  request: SpawnRequest,
+  repetition: Repetition,
+  requester: Requester,
+  world: RunsWorld,
+): SpawnAnswer {
   const askedAtMs = world.now().getTime();
   const inside = refusalInside('sessions_spawn', world);
   if (inside !== undefined) return inside;
@@ -161,8 +164,8 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
 }
 
 function limitWarnings({ undelivered, budgetWarnings }: Omit<SpawnGrant, 'kind'>): string[] {
-  if (undelivered < UNDELIVERED_WARNING) return [...budgetWarnings];
-  return [...budgetWarnings, `${undelivered} results have not been taken in: see "subagents inbox"`];
+  const inbox = `${undelivered} results have not been taken in: see "subagents inbox"`;
+  return [...budgetWarnings, ...(undelivered < UNDELIVERED_WARNING ? [] : [inbox])];
 }
 
 /** Said, not refused: what they write may be in different places. */

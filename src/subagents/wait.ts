@@ -14,9 +14,8 @@ import type { RunsWorld, TurnName, WaitAnswer, WaitOptions } from './features.ts
 const LOOK_MS = 200;
 
 /**
- * Resolves when every one of these turns has ended, or the time is over, or it is called off; looks after all
- * runs meanwhile. A turn
- * that there is not counts as ended and is left out.
+ * Resolves when every one of these turns has ended, or the time is over, or it is called off; looks after all runs
+ * meanwhile. A turn that there is not counts as ended and is left out.
  */
 export async function waitForRuns(
   turns: readonly TurnName[],
@@ -52,19 +51,14 @@ export function turnsAwaited(
       ({ state, requesterSession: meant }) =>
         state === 'pending' && (meant === session || (meant === null && isOwn(['']))),
     );
-    const turns = [...untold, ...awaitedTurns(key, db).filter(({ sessions }) => isOwn(sessions))].map(
-      ({ runId, turn }) => ({ runId, turn }),
-    );
+    const awaited = awaitedTurns(key, db).filter(({ sessions }) => isOwn(sessions));
+    const turns = [...untold, ...awaited].map(({ runId, turn }) => ({ runId, turn }));
     if (typeof whose === 'string') return turns;
     const own = turns.filter(({ runId }) => runId === whose.runId);
-    return own.length > 0 ? own : newestTurn(whose.runId, db);
+    const newest = turnsOf(whose.runId, db).findLast(({ kind }) => kind !== 'announce');
+    return own.length > 0 || newest === undefined ? own : [{ runId: whose.runId, turn: newest.number }];
   });
   return found ?? [];
-}
-
-function newestTurn(runId: string, db: Sqlite): TurnName[] {
-  const turns = turnsOf(runId, db).filter(({ kind }) => kind !== 'announce');
-  return turns.slice(-1).map(({ number }) => ({ runId, turn: number }));
 }
 
 async function watch(

@@ -115,17 +115,14 @@ export function leaseTurn(
   return changes > 0;
 }
 
-/** What one holds is held by another until then. What was given to somebody else meanwhile stays there. */
-export function passOn(
-  holder: string,
-  { owner, untilMs }: { readonly owner: string; readonly untilMs: number },
-  db: Sqlite,
-): void {
+/**
+ * What one holds is held by another until then; null: it waits again, and comes as a redelivery, since it may have been
+ * seen. What was given to somebody else meanwhile stays there.
+ */
+export function passOn(holder: string, lease: { owner: string; untilMs: number } | null, db: Sqlite): void {
   db.run(
-    `UPDATE outbox SET lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?`,
-    owner,
-    untilMs,
-    holder,
+    "UPDATE outbox SET state = ?, lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?",
+    ...[lease === null ? 'pending' : 'leased', lease?.owner ?? null, lease?.untilMs ?? null, holder],
   );
 }
 
@@ -151,15 +148,6 @@ export function acknowledgeSession(session: string, nowMs: number, db: Sqlite): 
   const isHanded = "requester_session = ? AND (lease_owner = ? OR lease_owner LIKE 'mcp:%')";
   db.transaction(() =>
     settle(`state = 'leased' AND ${isHanded}`, [session, `hook:${session}`], { to: 'acked', nowMs }, db),
-  );
-}
-
-/** What this owner holds waits again. It may have been seen, so that it comes as a redelivery. */
-export function returnAnnouncements(owner: string, db: Sqlite): void {
-  db.run(
-    `UPDATE outbox SET state = 'pending', lease_owner = NULL, lease_until = NULL
-     WHERE state = 'leased' AND lease_owner = ?`,
-    owner,
   );
 }
 

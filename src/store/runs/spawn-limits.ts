@@ -36,14 +36,11 @@ export type SpawnGrant = {
 
 /** Whether one more run may begin. */
 export function checkLimits(
-  {
-    requester: { key: requester, session },
-    createdAtMs,
-    label,
-  }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
+  { requester: asker, createdAtMs, label }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
   limits: SpawnLimits,
   db: Sqlite,
 ): SpawnGrant | SpawnRefusal {
+  const { key: requester, session } = asker;
   const stopped = lastStopOfAll(requester, [session], db);
   if (stopped !== undefined && createdAtMs < stopped.atMs) {
     return refuse('stopped', 'All sub-agents were stopped after this one was asked for');

@@ -66,7 +66,7 @@ export async function launchTurn(
   try {
     started = launchClient({ command, files, cwd: run.cwd, env: user.env, passedOn: FOR_COMMANDS });
   } catch (error) {
-    row.change({ launchedAtMs: null });
+    row.change(() => ({ launchedAtMs: null }));
     throw error;
   }
   checkpoint('after-start', world.env);
@@ -116,16 +116,12 @@ export function usageBefore(turn: Turn, { db }: Supervision): Usage {
 /** The run with its working tree, when it is to have one. @throws Error with what git says */
 async function withPlace(run: Run, supervision: Supervision): Promise<Run> {
   const { world, db } = supervision;
-  const isSharedHere = run.worktree === null && run.worktreeMode === 'auto' && isShared(run, supervision);
-  const prepared = await prepareWorktree(run, world.paths, { env: world.env, isShared: isSharedHere });
+  const mayShare = run.worktree === null && run.worktreeMode === 'auto';
+  const isShared = mayShare && runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);
+  const prepared = await prepareWorktree(run, world.paths, { env: world.env, isShared });
   if (prepared.kind === 'failed') throw new Error(prepared.reason);
   if (prepared.kind === 'none') return run;
   const { worktree, cwd } = prepared;
   if (worktree !== run.worktree) changeRun(run.id, { worktree, cwd }, db);
   return { ...run, worktree, cwd };
-}
-
-/** Whether another run is at work in the same directory. */
-function isShared(run: Run, { db }: Supervision): boolean {
-  return runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);
 }

@@ -61,7 +61,7 @@ function isRetried(
   const warning = cutText(safe, WARNING_LENGTH_MAX);
   db.transaction(() => {
     changeRun(run.id, { model: { resolved: null }, warning }, db);
-    row.change({ launchedAtMs: null, process: null, usage: NO_USAGE });
+    row.change(() => ({ launchedAtMs: null, process: null, usage: NO_USAGE }));
   });
   noteEvent(row.turn, 'model refused', words, supervision);
   checkpoint('after-model-refused', supervision.world.env);

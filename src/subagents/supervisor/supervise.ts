@@ -129,15 +129,10 @@ async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Pro
       checkpoint('within-end', world.env);
       if (ended === undefined || ended.state !== ending.outcome) return undefined;
       const nowMs = world.now().getTime();
-      if (announcing.kind === 'said' && announcing.isSkipped) {
-        reword(
-          turn.runId,
-          turn.number,
-          { skip: true, nowMs: Math.min(nowMs, announcing.announcement.readyAtMs - 1) },
-          db,
-        );
-      }
-      return announcing.kind === 'step' ? addAnnounceTurn(ended, announcing.prompt, supervision) : undefined;
+      if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
+      const skip = { skip: true, nowMs: Math.min(nowMs, announcing.announcement.readyAtMs - 1) } as const;
+      if (announcing.isSkipped) reword(turn.runId, turn.number, skip, db);
+      return undefined;
     }),
   );
   checkpoint('after-end', world.env);

@@ -4,13 +4,14 @@ import { priced } from '../../core/runs/price.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Turn } from '../../core/runs/turn.ts';
 import type { Usage } from '../../core/runs/usage.ts';
+import { addRunEventOnce } from '../../store/runs/run-events.ts';
 import { changeRun } from '../../store/runs/runs.ts';
 import { dataVersion } from '../../store/runs/runs-db.ts';
 import { checkpoint } from '../checkpoint.ts';
 import { logRunFailure, orLogged } from '../runs-log.ts';
 import { RefusedCalls } from '../workplace/refused-calls.ts';
 import { FailureRecorder } from '../workplace/tool-failures.ts';
-import { noteWarning, type Supervision } from './supervision.ts';
+import { noteEvent, type Supervision } from './supervision.ts';
 import { type BudgetShare, judgeBudget, sharesOf } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 
@@ -86,11 +87,8 @@ export class TurnEffects {
   turnIfChanged(): Turn | undefined {
     const { db, isShuttingDown } = this.#supervision;
     if (isShuttingDown() && this.#row.turn.stop === null) {
-      const stop = {
-        reason: 'shutdown',
-        by: 'the end of its supervisor',
-        atMs: this.now().getTime(),
-      } as const;
+      const by = 'the end of its supervisor';
+      const stop = { reason: 'shutdown', by, atMs: this.now().getTime() } as const;
       return this.#row.change((turn) => ({ stop: turn.stop ?? stop }));
     }
     const version = dataVersion(db);
@@ -103,17 +101,21 @@ export class TurnEffects {
   store(said: Usage): boolean {
     const usage = priced(said, this.#supervision.settings.prices);
     let isStored = true;
-    this.#row.changeSoon({ usage }, (error) => {
-      isStored = false;
-      this.#sayUnstored(error);
-    });
+    this.#row.changeSoon(
+      () => ({ usage }),
+      (error) => {
+        isStored = false;
+        this.#sayUnstored(error);
+      },
+    );
     this.#shares = undefined; // What others take is looked at again.
     checkpoint('after-progress', this.#supervision.world.env);
     return isStored;
   }
 
   onWarning(words: string): void {
-    noteWarning(this.#row.turn, words, this.#supervision);
+    // Once, whichever of its supervisors comes across it.
+    noteEvent(this.#row.turn, 'warning', words, this.#supervision, addRunEventOnce);
   }
 
   #enterWarning(words: string): void {
@@ -129,8 +131,8 @@ export class TurnEffects {
     if (sessionId === this.run.sessionId && observed === this.run.model.observed) return;
     this.run = { ...this.run, sessionId, model: { ...this.run.model, observed } };
     const changes = {
-      ...(sessionId === null ? {} : { sessionId }),
-      ...(observed === null ? {} : { model: { observed } }),
+      ...(sessionId !== null && { sessionId }),
+      ...(observed !== null && { model: { observed } }),
     };
     this.#orLogged(() => changeRun(this.run.id, changes, this.#supervision.db));
   }

@@ -58,12 +58,9 @@ export class TurnRow {
   /** Changes the turn now; a stop that comes in between stands in the turn that is given back. @throws as SQLite, NotOurs */
   change(changes: Changes): Turn {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const all = { ...this.#unstored, ...changesTo(this.#turn, changes) };
-      const changed = changeTurn(
-        this.#turn,
-        all.state === this.#turn.state ? withoutState(all) : all,
-        this.#db,
-      );
+      const { state, ...rest } = { ...this.#unstored, ...changes(this.#turn) };
+      const isNew = state !== undefined && state !== this.#turn.state;
+      const changed = changeTurn(this.#turn, isNew ? { ...rest, state } : rest, this.#db);
       if (changed !== undefined) {
         this.#unstored = {};
         this.#turn = changed;
@@ -71,9 +68,8 @@ export class TurnRow {
       }
       this.refresh();
     }
-    throw new Error(
-      `Cannot change turn ${this.#turn.number} of run "${this.#turn.runId}": it never stands still`,
-    );
+    const { number, runId } = this.#turn;
+    throw new Error(`Cannot change turn ${number} of run "${runId}": it never stands still`);
   }
 
   /** Changes the turn now or, where the disk is full or the database locked, with the next change. @throws NotOurs */
@@ -82,17 +78,13 @@ export class TurnRow {
       this.change(changes);
     } catch (error) {
       if (error instanceof NotOurs) throw error;
-      this.#unstored = { ...this.#unstored, ...changesTo(this.#turn, changes) };
+      this.#unstored = { ...this.#unstored, ...changes(this.#turn) };
       onFailure(error);
     }
   }
 }
 
-type Changes = TurnChanges | ((turn: Turn) => TurnChanges);
-
-function changesTo(turn: Turn, changes: Changes): TurnChanges {
-  return typeof changes === 'function' ? changes(turn) : changes;
-}
+type Changes = (turn: Turn) => TurnChanges;
 
 /** Or may be: whether a client in another namespace of process ids runs can only be seen from there. */
 function isLookedAfter({ owner, process }: Turn, by: ProcessIdentity): boolean {
@@ -102,8 +94,4 @@ function isLookedAfter({ owner, process }: Turn, by: ProcessIdentity): boolean {
 
 function isSame(one: ProcessIdentity | null, other: ProcessIdentity): boolean {
   return one !== null && one.pid === other.pid && one.start === other.start && one.boot === other.boot;
-}
-
-function withoutState({ state: _, ...rest }: TurnChanges): TurnChanges {
-  return rest;
 }

@@ -77,9 +77,9 @@ export function ungivenRules(workspace: string, names: readonly string[]): strin
  */
 function withinRepository(directory: string): string[] {
   const start = resolve(directory);
-  const owner = ownerOf(start);
+  const owner = lookAt(start)?.uid;
   const chain: string[] = [];
-  for (let at = start; chain.length < LEVELS_MAX && ownerOf(at) === owner; at = dirname(at)) {
+  for (let at = start; chain.length < LEVELS_MAX && lookAt(at)?.uid === owner; at = dirname(at)) {
     chain.push(at);
     if (isRepository(at)) return chain;
     if (dirname(at) === at) break;
@@ -90,10 +90,6 @@ function withinRepository(directory: string): string[] {
 function isRepository(directory: string): boolean {
   const mark = join(directory, '.git');
   return pathExists(join(mark, 'HEAD')) || lookAt(mark)?.isFile() === true;
-}
-
-function ownerOf(directory: string): number | undefined {
-  return lookAt(directory)?.uid;
 }
 
 function lookAt(path: string): Stats | undefined {
@@ -171,17 +167,8 @@ type Entry =
 /** What git says of a file; undefined when it cannot say. */
 async function entryOf(path: string, git: Git): Promise<Entry | undefined> {
   const name = path.split(sep).join('/');
-  const ask = [
-    '--literal-pathspecs',
-    'ls-files',
-    '-z',
-    '--stage',
-    '--others',
-    '--exclude-standard',
-    '--',
-    name,
-  ];
-  const answer = await git(ask);
+  const listing = ['ls-files', '-z', '--stage', '--others', '--exclude-standard', '--', name];
+  const answer = await git(['--literal-pathspecs', ...listing]);
   if (answer.kind === 'failed') return undefined;
   const line = answer.stdout.split('\0')[0] ?? '';
   if (line === name) return { kind: 'untracked' };

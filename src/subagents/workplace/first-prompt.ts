@@ -25,7 +25,8 @@ type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 export async function firstPrompt(run: Run, settings: RunSettings, world: PromptWorld): Promise<string> {
   const config = loadConfig(world.paths);
   const { workspace } = settings.agents.find(({ id }) => id === run.agentId) ?? { workspace: null };
-  const workspaces = workspace === null ? directoriesOf(run) : [workspace];
+  // Behind a working tree of its own the place that it was made from, with what is not committed.
+  const own = run.worktree === null ? [run.cwd] : [run.cwd, directoryBefore(run)];
   return firstPromptText({
     language: config.language,
     task: run.task,
@@ -33,7 +34,7 @@ export async function firstPrompt(run: Run, settings: RunSettings, world: Prompt
     childKey: run.childKey,
     nonce: nonceOf(run),
     uncommitted: run.worktree === null ? 0 : await uncommittedFiles(run.worktree.repository, world.env),
-    files: await contextFiles(workspaces, settings.contextFiles, world.env),
+    files: await contextFiles(workspace === null ? own : [workspace], settings.contextFiles, world.env),
     knowledge: knowledgeFor(run, config, world),
     isInline: settings.announce.mode === 'inline',
   });
@@ -76,9 +77,4 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: Omit<PromptWorld
   } catch {
     return ''; // A sub-agent without it is better than none; doctor says what is wrong with the database.
   }
-}
-
-/** Where the run works; behind a working tree of its own the place that it was made from, with what is not committed. */
-function directoriesOf(run: Run): string[] {
-  return run.worktree === null ? [run.cwd] : [run.cwd, directoryBefore(run)];
 }

@@ -47,24 +47,18 @@ type Setting = readonly [key: string, value: string];
 export async function gitIn(directory: string, env: Environment, touched?: string): Promise<Git> {
   const program = findProgram('git', env, process.platform);
   if (program === undefined) return async () => NO_GIT;
-  const clean = withAbsolutePath(withoutGit(env), process.platform);
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || KEPT.includes(name));
+  const clean = withAbsolutePath(Object.fromEntries(kept), process.platform);
   const run = async (
     args: readonly string[],
     settings: readonly Setting[],
     { cwd, timeoutMs = TIMEOUT_MS, stdin = '', index }: GitOptions & { cwd: string },
-  ) =>
-    answerOf(
-      await runCommand(program, ['--no-pager', ...args], {
-        cwd,
-        env: {
-          ...clean,
-          ...asVariables(settings),
-          ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
-        },
-        timeoutMs,
-        stdin,
-      }),
-    );
+  ) => {
+    const ofIndex = index === undefined ? {} : { GIT_INDEX_FILE: index };
+    const variables = { ...clean, ...asVariables(settings), ...ofIndex };
+    const options = { cwd, env: variables, timeoutMs, stdin };
+    return answerOf(await runCommand(program, ['--no-pager', ...args], options));
+  };
   const settings = [...NEVER_RUN];
   for (const cwd of touched === undefined ? [directory] : [directory, touched]) {
     const list = ['config', '--list', '--name-only', '--show-scope', '-z'];
@@ -106,11 +100,6 @@ function withoutFilters(listing: string): Setting[] {
     [`filter.${driver}.process`, ''],
     [`filter.${driver}.required`, 'false'],
   ]);
-}
-
-function withoutGit(env: Environment): Environment {
-  const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || KEPT.includes(name));
-  return Object.fromEntries(kept);
 }
 
 function asVariables(settings: readonly Setting[]): Environment {

@@ -63,8 +63,6 @@ function patchedFiles(input: Json): HookCall[] {
     ...named,
     ...inText.flatMap(([, path]) => path ?? []),
   ];
-  const calls = [...new Set(files)]
-    .slice(0, FILES_MAX)
-    .map((path) => ({ tool: 'Edit', input: { file_path: path } }));
-  return calls.length > 0 ? calls : [{ tool: 'Edit', input: {} }];
+  const inputs = [...new Set(files)].slice(0, FILES_MAX).map((path) => ({ file_path: path }));
+  return (inputs.length > 0 ? inputs : [{}]).map((one) => ({ tool: 'Edit', input: one }));
 }

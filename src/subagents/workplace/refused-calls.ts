@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../clients/runs/run-client.ts';
-import type { Json } from '../../core/guards.ts';
+import { type Json, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import {
   commandStart,
@@ -34,11 +34,7 @@ const COMPOUND = /[;&|<>`$(){}\n]/;
 
 type Call = { readonly tool: string; readonly input: Json };
 /** What was wanted. `rule`: would have allowed it, or forbids it; `never`: the client lets no run do it. */
-type Refused = {
-  readonly words: string;
-  readonly rule: string;
-  readonly kind: 'missing' | 'forbidden' | 'never';
-};
+type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'never' };
 
 export class RefusedCalls {
   readonly #run: Run;
@@ -64,12 +60,13 @@ export class RefusedCalls {
   /** One line, or none when nothing was refused that a permission would have let through. */
   notes(permitted: readonly string[]): string[] {
     const { client, policy, permissions } = this.#run;
-    const refused = [...this.#refused.values()];
-    if (refused.length > 0) return [note(refused, permitted, this.#run)];
+    // Codex says nothing of what its sandbox refuses.
     const isSilent = client === 'codex' && looksOnly(policy, permissions);
-    return isSilent
-      ? [note([{ words: 'changing files', rule: 'edit', kind: 'missing' }], permitted, this.#run)]
+    const unsaid: readonly Refused[] = isSilent
+      ? [{ words: 'changing files', rule: 'edit', kind: 'missing' }]
       : [];
+    const refused = this.#refused.size > 0 ? [...this.#refused.values()] : unsaid;
+    return refused.length > 0 ? [note(refused, permitted, this.#run)] : [];
   }
 
   #note(id: string, known: string, { tool, input }: Call): void {
@@ -91,9 +88,7 @@ export class RefusedCalls {
 }
 
 function wanted(known: string, tool: string, input: Json): Omit<Refused, 'kind'> {
-  const said = [input.command, input.file_path, input.url, input.query].find(
-    (one) => typeof one === 'string',
-  );
+  const said = readTexts([input.command, input.file_path, input.url, input.query])[0];
   const what = redactSecrets(String(said ?? '')).trim();
   const words = cutText(oneLine(what), SHOWN_LENGTH_MAX);
   const shown = words === '' ? tool : `${tool} ${words}`;
@@ -117,9 +112,8 @@ function forbidding(tool: string, input: Json, { permissions }: Run): string | u
   return permissions.deny.find((text) => {
     const rule = parseRule(text);
     if (rule === undefined || (rule.tool !== tool && rule.tool !== '*')) return false;
-    return (
-      rule.calls === null || tool !== 'exec' || command.startsWith(commandStart(rule.calls) ?? rule.calls)
-    );
+    if (rule.calls === null || tool !== 'exec') return true;
+    return command.startsWith(commandStart(rule.calls) ?? rule.calls);
   });
 }
 

@@ -153,11 +153,8 @@ export class FailureRecorder {
   }
 
   #write(recordings: readonly Recording[]): void {
-    const db = getDb(this.#paths, {
-      mode: 'write',
-      busyTimeoutMs: LOCK_TIMEOUT_MS,
-      migrationBytesMax: MIGRATION_BYTES_MAX,
-    });
+    const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
+    const db = getDb(this.#paths, { mode: 'write', ...limits });
     try {
       record(recordings, this.#paths, db);
     } finally {
@@ -169,21 +166,15 @@ export class FailureRecorder {
 /** What the hooks of the requester's session would have been told, had the call been one of a sub-agent in it. */
 function hookEvents(ended: EndedCall, run: Run, exits: GeminiExits | undefined): HookEvent[] {
   if (ended.tool === '' || (ended.isError && isRefused(ended.text))) return [];
-  const common = {
-    session_id: run.requester.session ?? run.childKey,
-    cwd: run.cwd,
-    agent_id: run.id,
-    agent_type: run.agentId,
-  };
+  const agent = { agent_id: run.id, agent_type: run.agentId };
+  const common = { session_id: run.requester.session ?? run.childKey, cwd: run.cwd, ...agent };
   // Some clients count the calls of each turn from one.
   const id = `${run.id}:${ended.id}:${fingerprint(JSON.stringify(ended.input))}`;
   return hookCalls(run.client, ended).flatMap((call) => {
-    const tool = { tool_name: call.tool, tool_input: call.input, tool_use_id: id };
     const [name, said] = endOf(ended, call, exits);
-    const told = { ...tool, ...said };
-    return (
-      parseHookEvent({ ...common, ...(name === 'PostToolBatch' ? { tool_calls: [told] } : told) }, name) ?? []
-    );
+    const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, ...said };
+    const input = name === 'PostToolBatch' ? { tool_calls: [told] } : told;
+    return parseHookEvent({ ...common, ...input }, name) ?? [];
   });
 }
 

@@ -35,10 +35,8 @@ export function readChanges(run: TreeRun, world: ChangesWorld): Promise<Patch | 
   return withPatch(run, world, async (file) => {
     const { size } = statSync(file);
     if (size <= PATCH_BYTES_MAX) return { kind: 'patch', text: readFileSync(file, 'utf8') };
-    return {
-      kind: 'failed',
-      reason: `the patch has ${size} bytes, the most that is shown is ${PATCH_BYTES_MAX}`,
-    };
+    const reason = `the patch has ${size} bytes, the most that is shown is ${PATCH_BYTES_MAX}`;
+    return { kind: 'failed', reason };
   });
 }
 
@@ -55,11 +53,8 @@ export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged 
     const listed = await apply('--numstat', '-z');
     if (listed.kind === 'failed') return listed;
     const applied = await apply();
-    if (applied.kind === 'ok')
-      return {
-        kind: 'merged',
-        files: listed.stdout.split('\0').flatMap((line) => line.split('\t')[2] ?? []),
-      };
+    const files = listed.stdout.split('\0').flatMap((line) => line.split('\t')[2] ?? []);
+    if (applied.kind === 'ok') return { kind: 'merged', files };
     return (await apply('--reverse', '--check')).kind === 'ok' ? { kind: 'known' } : applied;
   });
 }
@@ -108,13 +103,7 @@ async function writePatch(worktree: Worktree, { file, index, env }: Target): Pro
   copyFileSync(own.stdout.replace(/\n$/, ''), index);
   // Not repositories in it: git would enter them as submodules.
   const names = others.stdout.split('\0').filter((name) => name !== '' && !name.endsWith('/'));
-  const add = [
-    '--literal-pathspecs',
-    'add',
-    '--intent-to-add',
-    '--pathspec-from-file=-',
-    '--pathspec-file-nul',
-  ];
+  const add = '--literal-pathspecs add --intent-to-add --pathspec-from-file=- --pathspec-file-nul'.split(' ');
   const added = names.length === 0 ? own : await git(add, { index, stdin: names.join('\0') });
   return added.kind === 'failed' ? added : git(diff, { index, timeoutMs: TIMEOUT_MS });
 }

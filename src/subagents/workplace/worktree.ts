@@ -108,9 +108,7 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
     const reason = await reasonToKeep(worktree, inside, repository);
     if (reason !== null) return kept(worktree, reason);
     const remover = await gitIn(worktree.repository, env, worktree.path);
-    const removed = await remover(['worktree', 'remove', worktree.path], {
-      timeoutMs: CHECKOUT_TIMEOUT_MS,
-    });
+    const removed = await remover(['worktree', 'remove', worktree.path], { timeoutMs: CHECKOUT_TIMEOUT_MS });
     if (removed.kind === 'failed') return kept(worktree, removed.reason);
     return await forget(worktree, repository);
   } catch (error) {
@@ -151,13 +149,8 @@ function kept({ path, branch }: Worktree, reason: string): string {
   return `worktree kept: ${path} (branch ${branch}): ${reason}`;
 }
 
-type Place = {
-  readonly worktree: Worktree;
-  readonly prefix: string;
-  readonly git: Git;
-  readonly env: Environment;
-};
-type NoPlace = { readonly reason: string; readonly isRepository: boolean };
+type Place = { worktree: Worktree; prefix: string; git: Git; env: Environment };
+type NoPlace = { reason: string; isRepository: boolean };
 
 async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise<Place | NoPlace> {
   runDirectory(paths, run.id); // The id becomes a path and a branch.
@@ -169,8 +162,8 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
     return { reason, isRepository: false };
   }
   const [root = '', common = ''] = top.stdout.split('\n');
-  const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  if (head.kind === 'failed') {
+  const head = await commitOf('HEAD', git);
+  if (head === undefined) {
     return { reason: `Cannot make a worktree: "${root}" has no commit yet`, isRepository: true };
   }
   const prefix = await git(['rev-parse', '--show-prefix']);
@@ -180,7 +173,7 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
       path: join(paths.worktrees, hash, run.id),
       branch: run.worktree?.branch ?? branchOf(run),
       repository: root,
-      base: run.worktree?.base ?? head.stdout.trim(),
+      base: run.worktree?.base ?? head,
     },
     prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
     git,
@@ -191,20 +184,14 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
 async function addWorktree(place: Place): Promise<Prepared> {
   const { worktree, git } = place;
   const listed = await git(['worktree', 'list', '--porcelain', '-z']);
-  const isThere =
-    listed.kind === 'ok' &&
-    listed.stdout.split('\0\0').some((one) => {
-      const words = one.split('\0');
-      return (
-        words.includes(`branch refs/heads/${worktree.branch}`) && existsSync(join(worktree.path, '.git'))
-      );
-    });
-  if (!isThere) {
-    const branch = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${worktree.branch}^{commit}`]);
+  const lines = listed.kind === 'ok' ? listed.stdout.split('\0') : [];
+  const branch = `refs/heads/${worktree.branch}`;
+  if (!lines.includes(`branch ${branch}`) || !existsSync(join(worktree.path, '.git'))) {
     // The branch is there when the run had a tree before, and commits of it stayed.
-    const from = branch.kind === 'ok' ? [worktree.path, worktree.branch] : [worktree.path, 'HEAD'];
-    const create = branch.kind === 'ok' ? [] : ['--no-track', '-b', worktree.branch];
-    const added = await git(['worktree', 'add', '--quiet', '--no-checkout', ...create, ...from]);
+    const hasBranch = (await commitOf(branch, git)) !== undefined;
+    const how = hasBranch ? [] : ['--no-track', '-b', worktree.branch];
+    const from = [worktree.path, hasBranch ? worktree.branch : 'HEAD'];
+    const added = await git(['worktree', 'add', '--quiet', '--no-checkout', ...how, ...from]);
     if (added.kind === 'failed') return notMade(worktree, added.reason);
   }
   return (await fill(place)) ?? { kind: 'made', worktree, cwd: cwdIn(place) };
@@ -268,19 +255,21 @@ async function reasonToKeep(worktree: Worktree, inside: Git, repository: Git): P
 
 /** Commits that only the worktree or its branch holds; in words when that cannot be found out. */
 async function countLostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<number | string> {
-  const branch = `refs/heads/${worktree.branch}`;
-  const tips: string[] = [];
-  for (const name of ['HEAD', branch]) {
-    const tip = await inside(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
-    if (tip.kind === 'ok') tips.push(tip.stdout.trim());
-  }
-  const main = await repository(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  const elsewhere = main.kind === 'ok' ? [main.stdout.trim()] : [];
+  const own = [await commitOf('HEAD', inside), await commitOf(`refs/heads/${worktree.branch}`, inside)];
+  const tips = own.filter((tip) => tip !== undefined);
+  const main = await commitOf('HEAD', repository);
   if (tips.length === 0) return 'its HEAD cannot be read';
   const listed = await repository([
     ...['rev-list', '--count', `--max-count=${COUNTED_MAX}`, ...tips],
     // Another run's branch may be removed at this very moment, because it sees ours.
-    ...['--not', `--exclude=${BRANCHES}*`, '--branches', '--tags', '--remotes', ...elsewhere],
+    ...[
+      '--not',
+      `--exclude=${BRANCHES}*`,
+      '--branches',
+      '--tags',
+      '--remotes',
+      ...(main === undefined ? [] : [main]),
+    ],
   ]);
   return listed.kind === 'ok' ? Number(listed.stdout.trim()) : listed.reason;
 }
@@ -291,15 +280,19 @@ async function forget(worktree: Worktree, repository: Git): Promise<string | nul
   if (pruned.kind === 'failed')
     return `worktree ${worktree.path} is gone, but not its record: ${pruned.reason}`;
   const branch = `refs/heads/${worktree.branch}`;
-  const tip = await repository(['rev-parse', '--verify', '--quiet', `${branch}^{commit}`]);
-  if (tip.kind === 'failed') return null;
+  const tip = await commitOf(branch, repository);
+  if (tip === undefined) return null;
   const lost = await countLostCommits(worktree, repository, repository);
-  if (lost !== 0) {
-    return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lostWords(lost)}`;
-  }
+  if (lost !== 0) return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lostWords(lost)}`;
   // Only as it was looked at: a commit that came in between stays.
-  const deleted = await repository(['update-ref', '-d', branch, tip.stdout.trim()]);
+  const deleted = await repository(['update-ref', '-d', branch, tip]);
   return deleted.kind === 'ok' ? null : `branch kept: ${worktree.branch}: ${deleted.reason}`;
+}
+
+/** The commit that a name stands for; undefined: none. */
+async function commitOf(name: string, git: Git): Promise<string | undefined> {
+  const found = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
+  return found.kind === 'ok' ? found.stdout.trim() : undefined;
 }
 
 function lostWords(lost: number | string): string {
@@ -308,11 +301,8 @@ function lostWords(lost: number | string): string {
 }
 
 function isMadeAnew(entry: string): boolean {
-  if (!entry.startsWith('!! ')) return false;
-  return entry
-    .slice(3)
-    .split('/')
-    .some((name) => MADE_ANEW.has(name));
+  const names = entry.startsWith('!! ') ? entry.slice(3).split('/') : [];
+  return names.some((name) => MADE_ANEW.has(name));
 }
 
 function counted(count: number, one: string, many: string): string {
