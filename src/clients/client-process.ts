@@ -120,10 +120,7 @@ function markedLeader(files: TurnFiles): ProcessIdentity | undefined {
   return identities.sort((one, other) => Number(one.start) - Number(other.start))[0];
 }
 
-/**
- * Ends the client and all that came from it. `client`: null when it is gone, and its id may be somebody else's by now.
- * Never throws.
- */
+/** Ends the client, unless it is gone and its id perhaps somebody else's, and all that came from it. Never throws. */
 export function endClient(
   client: Pick<LiveClient, 'identity'> | null,
   files: TurnFiles,

@@ -3,10 +3,7 @@ import { NO_TOOLS } from '../core/runs/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../core/runs/usage.ts';
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './runs/run-client.ts';
 
-/**
- * Asking a model once through a client: a prompt in, a text out. It is a turn without a session and without any tool, in
- * an empty directory; nothing of the project is read.
- */
+/** Asking a model once through a client: a turn without a session and any tool, in an empty directory. */
 
 /** A budget is kept to by clients that can. */
 export type OneShotRequest = Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>;

@@ -21,11 +21,7 @@ const TAKE_OVER_MS = 3000;
 /** With the time above, nobody misses a supervisor that died for more than five seconds. */
 const LOOK_EVERY_MS = 2000;
 
-/**
- * Starts what may start, looks after runs that nobody looks after, archives what is due. Quick when there is nothing to
- * do. Inside a run it does nothing: what it started would count as part of that run. Never throws: what goes wrong is
- * noted in logs/runs.log.
- */
+/** Starts what may start, looks after runs, archives what is due. Never throws: what fails is in logs/runs.log. */
 export function advance(world: RunsWorld): void {
   lookAfterRuns(world);
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
@@ -55,6 +51,7 @@ export function lookAfterRuns(world: RunsWorld): void {
     for (const requester of marked) if (!existsSync(inboxMark(requester, paths))) markInbox(requester, paths);
     const orphans = active.filter((turn) => isOrphan(turn, nowMs));
     const isWaiting = active.some(({ state }) => state === 'queued');
+    // Inside a run, what it started would count as part of that run.
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
       const claimed = claim(orphans, isWaiting, world);
       checkpoint('after-claim', world.env);

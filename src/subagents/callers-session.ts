@@ -37,10 +37,7 @@ export function callersModel({ client, session }: Requester, env: Environment): 
   return model ?? (env.ANTHROPIC_MODEL || null);
 }
 
-/**
- * The mode in which the session that asks was last seen, as Claude Code's transcript and Codex' rollout say it; undefined
- * when nobody does.
- */
+/** The mode in which the session that asks was last seen, by its transcript or rollout; undefined: nobody says. */
 export function callersMode({ client, session }: Requester, env: Environment): PermissionMode | undefined {
   if (client === 'claude' && session !== null) {
     const path = transcriptPath(session, env);
@@ -92,10 +89,7 @@ function below(directory: string): string[] {
   return names.map((name) => `${directory}/${name}`);
 }
 
-/**
- * What the last line says that says it. A line with the words that is not whole may have said it too, so nothing before it
- * counts.
- */
+/** What the last line says that says it. Nothing counts before one with the words that is not whole: it may say it. */
 function lastSaid<T>(
   path: string | undefined,
   words: string,

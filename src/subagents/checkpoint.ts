@@ -1,10 +1,6 @@
 import type { Environment } from '../core/state-paths.ts';
 
-/**
- * Places at which a test ends a process as hard as a power cut would: `SELF_GENERATION_CRASH_AT` names one. Whoever can
- * set our environment can end our process anyway. A place is passed with `checkpoint('after-launch', world.env)`; places
- * are named where they stand, in the words `before-…` and `after-…`.
- */
+/** Names the place at which a test ends a process as hard as a power cut would. */
 export const CHECKPOINT_VARIABLE = 'SELF_GENERATION_CRASH_AT';
 
 /** Ends this process at once when the environment names this place. */

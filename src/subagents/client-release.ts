@@ -13,10 +13,7 @@ import { runCommand } from '../sys/run-command.ts';
 import type { RunsWorld } from './features.ts';
 import { logRunFailure } from './runs-log.ts';
 
-/**
- * Which release of a client is installed. Asking takes as long as the client's start, so that only a supervisor asks,
- * beside its work, and once for each program file.
- */
+/** Which release of a client is installed. Asking takes a start of it: a supervisor asks, once for each program file. */
 
 const ASK_TIMEOUT_MS = 10_000;
 

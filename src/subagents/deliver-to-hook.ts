@@ -4,7 +4,7 @@ import { isMachinePrompt } from '../hooks/prompt-logger.ts';
 import { forgetWakes, removeWaiter, waiterOf } from '../store/runs/listeners.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { lookAfterRuns } from './advance.ts';
-import { acknowledgeDelivery, noteSaid, returnDelivery, takeDelivery } from './deliver.ts';
+import { acknowledgeDelivery, noteSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
 import type { RunsWorld } from './features.ts';
 import { thisProcess } from './world.ts';
 
@@ -36,14 +36,23 @@ export function deliverToHook(
   }
   if (!isMarked) return undefined;
   if (event.name === 'SessionStart' && event.source !== 'compact') returnDelivery(owner, world);
-  const session = event.sessionId === 'unknown' ? null : event.sessionId;
-  const requester = { key, session, client: 'claude', cwd: world.cwd } as const;
-  const holder = `${owner}:${randomUUID()}`;
-  const reader = { owner, holder, isPerson: false, lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
-  const delivery = takeDelivery(requester, reader, world);
-  if (delivery === undefined) return undefined;
-  const settle = (isSaid: boolean) => (isSaid ? noteSaid(reader, world) : returnDelivery(holder, world));
-  return { text: delivery.text, settle };
+  const limits = { lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
+  return takeForHook({ requester: key, session: event.sessionId }, limits, world);
+}
+
+/** Hands out to one hook of a session, which says whether it has told it: others may ask meanwhile. */
+export function takeForHook(
+  { requester: key, session }: { readonly requester: string; readonly session: string },
+  limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'>,
+  world: RunsWorld,
+): HookNews | undefined {
+  const owner = `hook:${session}`;
+  const reader = { ...limits, owner, holder: `${owner}:${randomUUID()}`, isPerson: false };
+  const known = session === 'unknown' ? null : session;
+  const delivery = takeDelivery({ key, session: known, client: 'claude', cwd: world.cwd }, reader, world);
+  const settle = (isSaid: boolean) =>
+    isSaid ? noteSaid(reader, world) : returnDelivery(reader.holder, world);
+  return delivery && { text: delivery.text, settle };
 }
 
 /** Its user is there: the session may be woken as often again. */

@@ -46,10 +46,7 @@ const LENGTH_MAX = 9500;
 const ONE_LENGTH_MIN = 1500;
 const NONCE_BYTES = 16;
 
-/**
- * Hands out what waits for the requester, after taking note that what this owner held has arrived. Undefined when
- * nothing waits, and inside a run: what is announced is not for sub-agents.
- */
+/** Hands out what waits, after noting that what this owner held has arrived. Undefined: nothing waits, or inside a run. */
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
@@ -132,10 +129,7 @@ export function returnDelivery(owner: string, { paths }: RunsWorld): void {
   if (existsSync(paths.runsDatabase)) withRuns(paths, (db) => passOn(owner, null, db));
 }
 
-/**
- * Leaves the sign by which hooks see that something waits. `requester`: the key. Never throws: what is not delivered by a
- * hook is still delivered.
- */
+/** Leaves the sign by which hooks see that something waits. Never throws: it is delivered without it too. */
 export function markInbox(requester: string, paths: StatePaths): void {
   try {
     mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
@@ -145,10 +139,7 @@ export function markInbox(requester: string, paths: StatePaths): void {
   }
 }
 
-/**
- * Takes the sign away unless something waits. What comes in this very moment is seen by the second look: whoever wrote
- * it leaves the sign after that. Never throws.
- */
+/** Takes the sign away unless something waits; a second look sees what came in meanwhile. Never throws. */
 export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number): void {
   try {
     const mark = inboxMark(requester, paths);

@@ -21,10 +21,7 @@ export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Req
   };
 }
 
-/**
- * Whether this process is part of a sub-agent's run, by its own environment or that of the processes above it: a
- * command that was started with an empty environment still has its ancestors.
- */
+/** Whether this process is part of a run, by its environment or that of a process above it, for one that was emptied. */
 export function isInsideRun({ env }: RunsWorld): boolean {
   return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
 }

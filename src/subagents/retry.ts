@@ -11,10 +11,7 @@ import { directoryBefore } from './workplace/worktree.ts';
 
 const MS_PER_SECOND = 1000;
 
-/**
- * A new run with the task and the settings of an earlier one that has ended. Never by itself (P9). What the agent's
- * settings say is read anew; what was asked for stays.
- */
+/** A new run with the task and settings of one that has ended (P9). What the agent's settings say is read anew. */
 export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
   const inside = refusalInside('sessions_spawn', world);
   if (inside !== undefined) return inside;

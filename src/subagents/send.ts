@@ -22,10 +22,7 @@ const WAITING_MAX = 20;
 const NAME_LENGTH_MAX = 72;
 const NAME_SCANNED_MAX = 4096;
 
-/**
- * One more turn in the run's session: now when the run has ended, else when its current turn has. Nothing is started
- * before the caller has had its answer.
- */
+/** One more turn in the run's session, after its current one. Nothing is started before the caller has had its answer. */
 export function sendToRun(
   runId: string,
   message: string,

@@ -21,10 +21,7 @@ export function enterServer({ key, session, client }: Requester, { paths, now }:
   return true;
 }
 
-/**
- * The sessions whose place this one takes: their servers are gone, and no other session of the same client lives in the
- * project, so that nobody else can be meant.
- */
+/** The sessions whose place this one takes: of its client, no other one lives in the project. */
 export function endedSessions({ key, session, client }: Requester, { paths }: RunsWorld): string[] {
   if (client === null) return [];
   const servers = readRuns(paths, (db) => serversOf(key, client, db)) ?? [];

@@ -29,11 +29,7 @@ import { waitForRuns } from './wait.ts';
 /** The supervisor may have to be started again; then asking, SIGTERM and SIGKILL have their grace. */
 const STOP_TIMEOUT_MS = 40_000;
 
-/**
- * Writes down that runs are to stop, and resolves when every process of theirs is gone or has outlived its grace. With
- * `all` and `project`, nothing that was asked for before starts any more, also what is only being written down now. Whoever
- * else asked for what was stopped is told.
- */
+/** Stops runs, tells whoever else asked for them, and resolves when their processes are gone or have outlived their grace. */
 export async function stopRuns(
   target: StopTarget,
   requester: Requester,

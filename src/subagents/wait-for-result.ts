@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessIdentity } from '../core/runs/turn.ts';
 import type { HookRun, Waiter } from '../hooks/invocation.ts';
@@ -10,8 +9,7 @@ import type { Sqlite } from '../store/sqlite.ts';
 import { becomeLongLived } from '../sys/process.ts';
 import { identityNow, isGone, isSameProcess } from '../sys/process-identity.ts';
 import { lookAfterRuns } from './advance.ts';
-import { noteSaid, returnDelivery, takeDelivery } from './deliver.ts';
-import { worldOf } from './deliver-to-hook.ts';
+import { takeForHook, worldOf } from './deliver-to-hook.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
 
@@ -105,17 +103,14 @@ async function isToBeWoken(
 }
 
 /** Returns false if nothing was told: there was nothing any more, or standard error could not be written. */
-async function wake({ session, requester: key }: Session, world: RunsWorld): Promise<boolean> {
-  const owner = `hook:${session}`;
-  const reader = { owner, holder: `${owner}:${randomUUID()}`, isPerson: false, lengthMax: TEXT_LENGTH_MAX };
-  const delivery = takeDelivery({ key, session, client: 'claude', cwd: world.cwd }, reader, world);
-  if (delivery === undefined) return false;
+async function wake(one: Session, world: RunsWorld): Promise<boolean> {
+  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX }, world);
+  if (news === undefined) return false;
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));
-    process.stderr.write(`${delivery.text}\n`, (error) => resolve(error == null));
+    process.stderr.write(`${news.text}\n`, (error) => resolve(error == null));
   });
-  if (isWritten) noteSaid(reader, world);
-  else returnDelivery(reader.holder, world);
+  news.settle(isWritten);
   return isWritten;
 }
 

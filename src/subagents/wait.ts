@@ -35,10 +35,7 @@ export async function waitForRuns(
   }
 }
 
-/**
- * What there is to wait for: the turns that work or wait, and those that have ended, as by somebody else's stop, without
- * this session having been told. Of one run with none of them, its newest turn.
- */
+/** The turns that work or wait, and those whose end this session was not told; of one run without any, its newest turn. */
 export function turnsAwaited(
   { key, session }: Requester,
   whose: 'session' | 'project' | { readonly runId: string },

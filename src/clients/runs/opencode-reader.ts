@@ -144,10 +144,7 @@ function loggedModel(log: string): string | null {
   return last === undefined ? null : `${last[1]}/${last[2]}`;
 }
 
-/**
- * What is said to a person: the log also tells of what did not matter. An error is told over several lines, the last of
- * which says the least.
- */
+/** What is said to a person, without the log. Of an error over several lines, the last says the least. */
 function withoutLog(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => !/^timestamp=\S+ level=/.test(line));
   const text = lines.join('\n');
@@ -155,10 +152,7 @@ function withoutLog(stderr: string): string {
   return error < 0 ? text : text.slice(error).replaceAll(/\s+/g, ' ');
 }
 
-/**
- * A step's usage. A cost of 0 is that of a model whose price the client does not know: of a run it may be configured, of a
- * question nobody knows better.
- */
+/** A step's usage. The client says 0 where it does not know a model's price: of a run, that may be configured. */
 function usageOf({ session }: ReaderStart, part: Json): Usage {
   const tokens = readRecord(part, 'tokens');
   const cache = readRecord(tokens, 'cache');

@@ -41,10 +41,7 @@ export function postponeArchive(runId: string, untilMs: number, db: Sqlite): voi
   );
 }
 
-/**
- * Enters that the run's files have been put away. To be called after that; repeatable: the first time stays. False when
- * it is not archived now, because somebody sent it a message meanwhile: then it comes up again when that is done.
- */
+/** Enters that the files have been put away, after that; repeatable. False: a message came meanwhile, so it comes up again. */
 export function setArchived(runId: string, nowMs: number, db: Sqlite): boolean {
   db.run(`UPDATE runs SET archived_at = ? WHERE id = ? AND archived_at IS NULL AND ${IS_IDLE}`, nowMs, runId);
   return typeof db.get('SELECT archived_at FROM runs WHERE id = ?', runId)?.archived_at === 'number';

@@ -40,10 +40,7 @@ const IS_FOR_SESSION = '(requester_session IS NULL OR requester_session IS ?)';
 const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
 const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
 
-/**
- * Writes down what a turn has to tell to the session that asked for it; nothing where that session has stopped it. To be
- * called in the transaction that ends the turn.
- */
+/** Writes down what a turn has to tell, unless that session has stopped it; in the transaction that ends the turn. */
 export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
   const { id, status, result, notes, stats, readyAtMs } = announcement;
   db.run(
@@ -180,10 +177,7 @@ export function dismissAnnouncements(
   });
 }
 
-/**
- * Whether a session of this requester should ask: something is ready, or will be soon without anybody saying so, or
- * is handed out and has to be settled.
- */
+/** Whether a session of this requester should ask: something is ready, or will be soon, or has to be settled. */
 export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolean {
   const rows = `outbox WHERE requester = ? AND ${IS_WAITING} AND ready_at <= ?`;
   return db.get(`SELECT 1 FROM ${rows} LIMIT 1`, requester, nowMs + SOON_MS) !== undefined;

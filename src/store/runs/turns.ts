@@ -210,10 +210,7 @@ function assertFollows(turn: Turn, state: TurnState): void {
   );
 }
 
-/**
- * Writes down that the run is to be stopped: what waits ends at once, what runs is ended by its supervisor. Gives the turns
- * that were active, as they are now.
- */
+/** Stops a run: what waits ends at once, what runs by its supervisor. Gives the turns that were active, as they are now. */
 export function requestStop(runId: string, stop: Stop, db: Sqlite): Turn[] {
   const rows = `turns WHERE run_id = ? AND ${IS_ACTIVE}`;
   return db.transaction(() => stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db));

@@ -20,10 +20,7 @@ import { noteEvent, type Supervision } from './supervision.ts';
 import { sharesOf, usdLeft } from './turn-budget.ts';
 import type { TurnRow } from './turn-row.ts';
 
-/**
- * Everything from a turn with a slot to its running client, and the run with the place where it works; undefined when a
- * stop came before. @throws Error that says what cannot be had, NotOurs
- */
+/** From a turn with a slot to its running client; undefined: a stop came before. @throws Error with the cause, NotOurs */
 export async function launchTurn(
   row: TurnRow,
   accepted: Run,

@@ -18,10 +18,7 @@ import type { TurnRow } from './turn-row.ts';
 /** Of what the client warns of in one turn. */
 const WARNINGS_MAX = 10;
 
-/**
- * What becomes of what a client says: rows, events, the knowledge of failed tools. A full disk stops none of it. All of
- * it may come again, to a supervisor that goes on with a turn: then what is there already stays as it is.
- */
+/** What becomes of what a client says. A full disk stops none of it; what comes again to a later supervisor stays as it is. */
 export class TurnEffects {
   readonly #row: TurnRow;
   readonly #supervision: Supervision;

@@ -21,10 +21,7 @@ export class TurnRow {
     this.#turn = turn;
   }
 
-  /**
-   * Takes the turn, unless it has not been given a slot, has ended, or somebody who lives looks after it. `before`: the
-   * turn as it was, with its last owner.
-   */
+  /** Takes a turn that has a slot and that nobody living looks after. `before`: as it was, with its last owner. */
   static take(
     { runId, number }: Pick<Turn, 'runId' | 'number'>,
     owner: ProcessIdentity,

@@ -36,10 +36,7 @@ const ROUND_BYTES = 4 * 1024 * 1024;
 /** Of one turn. What goes on beyond that is no work but a loop. */
 export const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
-/**
- * Follows a client: reads what it says, from the first line on whoever may have read it before, looks at the clocks and
- * for a stop four times a second, stores what was used.
- */
+/** Follows a client from its first line on: its output, the clocks and stops, four times a second; stores its usage. */
 export class TurnWatch {
   readonly #watching: Watching;
   #time: RunningTime;

@@ -98,10 +98,7 @@ export function userOf(
   return { env: loginEnvironment({ client, agentDir }, env), agentDir, cwd, read: readRegularFile };
 }
 
-/**
- * Brings the login to the private directory of a turn, for the one client that looks for it there. @throws Error from the
- * system when it cannot be written.
- */
+/** Brings the login to the private directory of a turn, for the client that looks for it there. @throws Error from the system. */
 export function bringLogin(
   client: ClientName,
   user: Pick<ClientUser, 'env' | 'agentDir'>,

@@ -32,10 +32,7 @@ const LEVELS_MAX = 32;
 /** Where projects write down what holds for whoever works on them. */
 const RULES = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
 
-/**
- * The files, in the order of these names; each from the first of the workspaces, or the nearest above it in its
- * repository. Without secrets. A file that is missing or not to be handed over is left out.
- */
+/** The files of these names, each from the first workspace that has it, or the nearest directory above. Without secrets. */
 export async function contextFiles(
   workspaces: readonly string[],
   names: readonly string[],
@@ -71,10 +68,7 @@ export function ungivenRules(workspace: string, names: readonly string[]): strin
   return RULES.find(isThere) ?? null;
 }
 
-/**
- * The directory and those above it, up to the root of the repository; only itself outside of one. All of one owner:
- * others could put a file above, or what looks like a repository.
- */
+/** The directory and those above it up to its repository's root, else only itself; of one owner, as others could add files. */
 function withinRepository(directory: string): string[] {
   const start = resolve(directory);
   const owner = lookAt(start)?.uid;

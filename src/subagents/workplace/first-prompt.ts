@@ -18,10 +18,7 @@ const MAIN_AGENT = 'main';
 
 type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 
-/**
- * What the client is asked first: who it is, the files of the workspace that sub-agents are given (R51), what is known
- * in this project, and the task. Never throws.
- */
+/** What the client is asked first: who it is, the workspace's files (R51), what is known, and the task. Never throws. */
 export async function firstPrompt(run: Run, settings: RunSettings, world: PromptWorld): Promise<string> {
   const config = loadConfig(world.paths);
   const { workspace } = settings.agents.find(({ id }) => id === run.agentId) ?? { workspace: null };

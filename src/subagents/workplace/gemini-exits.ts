@@ -4,10 +4,7 @@ import { isRecord, type Json, parseJson, readRecord, readString } from '../../co
 import { realPath } from '../../sys/atomic-file.ts';
 import { readTail } from '../../sys/growing-file.ts';
 
-/**
- * With which exit code a command of Gemini CLI ended. The client's output does not say; what the model was told does,
- * and that stands in the conversation that the client keeps in the run's private home.
- */
+/** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
 
 /** Undefined: the conversation says nothing of the call. */
 export type GeminiExits = (callId: string) => number | undefined;

@@ -17,10 +17,7 @@ import { cutText, oneLine } from '../../core/text.ts';
 import { hookCalls, isRefused } from './hook-tool.ts';
 import { OpenCalls } from './tool-failures.ts';
 
-/**
- * What a run was not let do, for who asked for it: nobody can be asked, so the call was refused, and what would have let it
- * through is a setting.
- */
+/** What a run was not let do, for who asked for it: nobody can be asked, so a setting would have to allow it. */
 
 const REFUSED_MAX = 50;
 const NAMED_MAX = 3;

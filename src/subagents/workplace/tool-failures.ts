@@ -20,11 +20,7 @@ import { type GeminiExits, geminiExits } from './gemini-exits.ts';
 import { type HookCall, hookCalls, isRefused } from './hook-tool.ts';
 import { projectOfDirectory } from './run-project.ts';
 
-/**
- * What the tools of a background run did, for the hooks' own database: no hook of ours runs in the clients that we start
- * ourselves. By the hooks' own decisions, so that a failure of a sub-agent is known as any other, and resolved as any
- * other.
- */
+/** What a run's tools did, for the hooks' database and by their decisions: no hook of ours runs in a client we start. */
 
 /** A busy database costs the supervisor no more than this; then the recordings wait in the spool. */
 const LOCK_TIMEOUT_MS = 100;

@@ -40,10 +40,7 @@ export function readChanges(run: TreeRun, world: ChangesWorld): Promise<Patch | 
   });
 }
 
-/**
- * Brings what the run has changed into the working tree that its own was made from, where it is then not committed. Git
- * applies all of it or nothing, beside what is changed there. Never throws.
- */
+/** Brings the changes, uncommitted, into the tree that the run's was made from: all of them or none. Never throws. */
 export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged | Failed> {
   return withPatch(run, world, async (file) => {
     if (statSync(file).size === 0) return { kind: 'nothing' };

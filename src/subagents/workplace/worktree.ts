@@ -94,10 +94,7 @@ export async function uncommittedFiles(directory: string, env: Environment): Pro
   return status.kind === 'failed' ? 0 : status.stdout.split('\0').length - 1;
 }
 
-/**
- * Removes the run's working tree and its branch when nothing would be lost with them. Otherwise both stay, and the note
- * says where and why. Never throws; null when there is nothing to say.
- */
+/** Removes the run's tree and branch if nothing is lost with them, else says where and why they stay. Never throws. */
 export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<string | null> {
   const { worktree } = run;
   if (worktree === null) return null;
@@ -197,10 +194,7 @@ async function addWorktree(place: Place): Promise<Prepared> {
   return (await fill(place)) ?? { kind: 'made', worktree, cwd: cwdIn(place) };
 }
 
-/**
- * Writes the files into a new tree. By itself, because only now there is a place in which git says what its configuration
- * would run there: a file may be included for trees of this kind alone.
- */
+/** Fills a new tree. By itself: only in it git says what its configuration would run, which may be included there alone. */
 async function fill({ worktree, env }: Place): Promise<Prepared | undefined> {
   const inside = await gitIn(worktree.path, env);
   const index = await inside(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
