@@ -1,8 +1,9 @@
+import type { Json } from '../core/guards.ts';
 import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isoTime } from '../core/runs/durations.ts';
 import { turnFiles } from '../core/runs/run-files.ts';
-import type { LogEntry } from '../core/runs/run-log.ts';
+import { isShown, type LogEntry } from '../core/runs/run-log.ts';
 import { runtimeMs } from '../core/runs/turn.ts';
 import type { Usage } from '../core/runs/usage.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -57,7 +58,7 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
     runtimeMs: runtimeMs(turn, nowMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,
-    ...(listing.waiting === 0 ? {} : { waitingMessages: listing.waiting }),
+    ...(listing.waiting > 0 && { waitingMessages: listing.waiting }),
     ...(turn.stop === null ? {} : { stoppedBy: lineText(turn.stop.by) }),
     ...(queuePosition === undefined ? {} : { queuePosition }),
     ...(delivery === 'pending' || delivery === 'leased' ? { undelivered: true } : {}),
@@ -65,15 +66,21 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
   };
 }
 
-export type InfoParts = {
-  readonly queuePosition: number | undefined;
-  readonly events: readonly RunEvent[];
-  readonly nowMs: number;
-  readonly paths: StatePaths;
-};
-
 /** A run as `subagents info` shows it. */
-export function infoView(listing: RunListing, { queuePosition, events, nowMs, paths }: InfoParts) {
+export function infoView(
+  listing: RunListing,
+  {
+    queuePosition,
+    events,
+    nowMs,
+    paths,
+  }: {
+    queuePosition?: number | undefined;
+    events: readonly RunEvent[];
+    nowMs: number;
+    paths: StatePaths;
+  },
+) {
   const { run, turn, usage, delivery } = listing;
   return {
     status: turn.state,
@@ -108,13 +115,12 @@ export function infoView(listing: RunListing, { queuePosition, events, nowMs, pa
     worktree: run.worktree,
     enforcementGaps: run.gaps,
     warning: run.warning === null ? null : lineText(run.warning),
-    events: events.map(({ atMs, actor, type, detail }) => ({
-      at: isoTime(atMs),
-      actor,
-      type,
-      detail: lineText(detail),
-    })),
+    events: events.map(eventView),
   };
+}
+
+function eventView({ atMs, actor, type, detail }: RunEvent) {
+  return { at: isoTime(atMs), actor, type, detail: lineText(detail) };
 }
 
 /** What a run is called: by its label, else by its task. */
@@ -130,12 +136,7 @@ function nameText(text: string): string {
   return inertText(redactSecrets(cutText(text, SCANNED_MAX)), NAME_LENGTH_MAX);
 }
 
-export type MessageView = {
-  readonly role: 'user' | 'assistant' | 'toolCall' | 'toolResult';
-  readonly tool?: string;
-  readonly isError?: true;
-  readonly text: string;
-};
+const ROLES = { user: 'user', assistant: 'assistant', 'tool-call': 'toolCall', 'tool-result': 'toolResult' };
 
 /**
  * The last of these messages, in their order; the limit counts what is shown. `droppedMessages` before them were left out,
@@ -143,19 +144,23 @@ export type MessageView = {
  */
 export function messageViews(
   entries: readonly LogEntry[],
-  { limit, includeTools }: { readonly limit: number; readonly includeTools: boolean },
+  { limit, includeTools = false }: { limit: number; includeTools?: boolean | undefined },
 ) {
-  const shown = entries.filter(({ kind }) => includeTools || kind === 'user' || kind === 'assistant');
-  const wanted = shown.slice(-limit);
-  const messages: MessageView[] = [];
+  const shown = entries.filter((entry) => isShown(entry, includeTools));
+  const messages: (Json & { readonly text: string })[] = [];
   let contentTruncated = false;
   let length = 0;
-  for (const entry of wanted.toReversed()) {
+  for (const entry of shown.slice(-limit).toReversed()) {
     const { text, isCut } = messageText(entry.text);
     length += text.length;
     if (length > MESSAGES_LENGTH_MAX) break;
     contentTruncated ||= isCut;
-    messages.unshift({ ...headOf(entry), text });
+    messages.unshift({
+      role: ROLES[entry.kind],
+      ...('tool' in entry && { tool: inertText(entry.tool, NAME_LENGTH_MAX) }),
+      ...('isError' in entry && entry.isError && { isError: true }),
+      text,
+    });
   }
   return { messages, droppedMessages: shown.length - messages.length, contentTruncated };
 }
@@ -171,22 +176,6 @@ export function messageText(text: string): { readonly text: string; readonly isC
 /** The same for a text that belongs on one line. */
 export function lineText(text: string): string {
   return inertText(redactSecrets(cutText(text, SCANNED_MAX)), LINE_LENGTH_MAX);
-}
-
-function headOf(entry: LogEntry): Omit<MessageView, 'text'> {
-  switch (entry.kind) {
-    case 'user':
-    case 'assistant':
-      return { role: entry.kind };
-    case 'tool-call':
-      return { role: 'toolCall', tool: inertText(entry.tool, NAME_LENGTH_MAX) };
-    case 'tool-result':
-      return {
-        role: 'toolResult',
-        tool: inertText(entry.tool, NAME_LENGTH_MAX),
-        ...(entry.isError ? { isError: true as const } : {}),
-      };
-  }
 }
 
 function tokensOf({ inputTokens, outputTokens }: Usage): number | null {

@@ -6,10 +6,9 @@ import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
-import { queuePosition } from '../../store/runs/lane.ts';
-import { countRuns, listRuns, type RunListing } from '../../store/runs/runs.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
+import { readRunList } from '../../subagents/run-list.ts';
 import { EXIT_USAGE } from '../context.ts';
 import { cutToWidth, printJson } from '../visible.ts';
 import {
@@ -72,24 +71,9 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
   }
 }
 
-function readFound(flags: ListFlags, { requester, world }: RunsHere) {
-  const key = flags.allProjects ? undefined : requester.key;
-  const filter = {
-    requester: key,
-    includeArchived: flags.all === true,
-    limit: flags.limit ?? LIMIT_DEFAULT,
-  };
-  const found = readRuns(world.paths, (db) => {
-    const runs = listRuns(filter, db).map((listing) => ({
-      listing,
-      queuePosition:
-        listing.waiting > 0 || listing.turn.state === 'queued'
-          ? queuePosition(listing.run.id, db)
-          : undefined,
-    }));
-    return { ...countRuns(key, db), runs };
-  });
-  return found ?? { active: 0, done: 0, runs: [] };
+function readFound({ all, allProjects, limit = LIMIT_DEFAULT }: ListFlags, { requester, world }: RunsHere) {
+  const key = allProjects ? undefined : requester.key;
+  return readRunList({ requester: key, includeArchived: all === true, limit }, world);
 }
 
 function printList(
