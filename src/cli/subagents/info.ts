@@ -22,7 +22,7 @@ import {
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
-import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import type { JsonFlag, RunsHere } from './runs-here.ts';
 import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;
@@ -30,10 +30,7 @@ const EVENTS_MAX = 5;
 type Known = ReturnType<typeof readKnown>;
 
 /** `subagents info`: what is known of one run. */
-export async function info(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
-  if (target === undefined) return complainUsage('info <id|#>', here);
-  const listing = findRun(target, here);
-  if (listing === undefined) return;
+export function info(here: RunsHere, _flags: JsonFlag, listing: RunListing): void {
   const known = readKnown(listing, here);
   if (here.isJson) printInfo(known, here);
   else here.context.stdout(infoText(known, here));
@@ -51,8 +48,8 @@ function readKnown(listing: RunListing, { world, requester }: RunsHere) {
       events: runEvents(run.id, EVENTS_MAX, db),
     };
   });
-  const nothing = { turns: [], queuePosition: undefined, attempts: null, events: [] };
-  return { listing, transcript: transcriptPath(world.paths, run.id, turn.number), ...(stored ?? nothing) };
+  const transcript = transcriptPath(world.paths, run.id, turn.number);
+  return { listing, transcript, turns: [], attempts: null, events: [], ...stored };
 }
 
 function printInfo(known: Known, { context }: RunsHere): void {

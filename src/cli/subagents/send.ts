@@ -1,11 +1,12 @@
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { isTerminal } from '../../core/runs/turn.ts';
+import type { WaitAnswer } from '../../subagents/features.ts';
 import { sendToRun } from '../../subagents/send.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endReason, outcomeCode, resultText, takeShown, turnJson, waitFor } from './wait.ts';
+import { endReason, outcomeCode, resultText, turnJson, waitAndTell } from './wait.ts';
 
 export type SendFlags = JsonFlag & {
   /** Seconds; 0: does not wait for the reply. */
@@ -30,11 +31,8 @@ export async function send(here: RunsHere, flags: SendFlags, words: readonly str
   if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
   if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
   const turns = [{ runId: answer.runId, turn: answer.turn }];
-  const waited = await waitFor(turns, { timeoutMs: timeout * 1000 }, here);
-  if (waited === undefined) return;
-  const [run] = waited.runs;
-  tell(run ?? listing, here);
-  await takeShown(waited.runs, here);
+  const tellOf = ({ runs: [run] }: WaitAnswer) => tell(run ?? listing, here);
+  await waitAndTell(turns, { timeoutMs: timeout * 1000, tell: tellOf }, here);
 }
 
 function tell(run: RunWithTurn, here: RunsHere): void {

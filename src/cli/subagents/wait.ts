@@ -34,20 +34,24 @@ export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: stri
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
   const key = listing?.run.requester.key ?? here.requester.key;
   const turns = turnsAwaited({ ...here.requester, key }, whose, here.world);
-  const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
-  if (answer === undefined) return;
-  tell(answer, here);
-  await takeShown(answer.runs, here);
+  await waitAndTell(turns, { timeoutMs, untilAnnounced: true, tell: (answer) => tell(answer, here) }, here);
 }
 
-/** What has ended and was shown has been told, and nobody tells it once more; unless it could not be written. */
-export async function takeShown(
-  runs: readonly RunWithTurn[],
-  { context, requester, world }: RunsHere,
+/**
+ * Waits for these turns, and tells how it stands with them then. What has ended and was shown has been told, and nobody
+ * tells it once more; unless it could not be written.
+ */
+export async function waitAndTell(
+  turns: readonly TurnName[],
+  { tell, ...patience }: Patience & { readonly tell: (answer: WaitAnswer) => void },
+  here: RunsHere,
 ): Promise<void> {
-  const ended = runs.filter(({ turn }) => isTerminal(turn.state));
-  const turns = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
-  if (turns.length > 0 && (await context.written())) acknowledgeTurns(turns, requester, world);
+  const answer = await waitFor(turns, patience, here);
+  if (answer === undefined) return;
+  tell(answer);
+  const ended = answer.runs.filter(({ turn }) => isTerminal(turn.state));
+  const shown = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
+  if (shown.length > 0 && (await here.context.written())) acknowledgeTurns(shown, here.requester, here.world);
 }
 
 /** What the outcome of these turns is to whoever called; the first that applies of: goes on, failed, timed out, stopped. */
@@ -62,10 +66,8 @@ export function outcomeCode(runs: readonly RunWithTurn[]): number {
 function tell({ kind, runs }: WaitAnswer, { context, isJson }: RunsHere): void {
   const nowMs = context.now().getTime();
   context.setExitCode(kind === 'timeout' ? EXIT_GOES_ON : outcomeCode(runs));
-  if (isJson) {
-    printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs)) }, context);
-    return;
-  }
+  if (isJson) printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs)) }, context);
+  if (isJson) return;
   if (runs.length === 0) context.stdout('No subagent is active.\n');
   for (const run of runs) {
     context.stdout(endLine(run, nowMs));
@@ -74,15 +76,17 @@ function tell({ kind, runs }: WaitAnswer, { context, isJson }: RunsHere): void {
   if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
 }
 
+type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
+
 const PROGRESS_INTERVAL_MS = 1000;
 
 /**
  * Resolves when these turns have ended, or the time is over; undefined after Ctrl-C, when it has been said that they go
  * on. Tells meanwhile how things stand: on a terminal with the newest that was said or done, elsewhere by the states.
  */
-export async function waitFor(
+async function waitFor(
   turns: readonly TurnName[],
-  patience: Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>,
+  patience: Patience,
   here: RunsHere,
 ): Promise<WaitAnswer | undefined> {
   const { world, context, isJson } = here;

@@ -38,41 +38,28 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** As the clients call tools, so that who denies one as he knows it is understood in every client. */
-const SPELLINGS: Readonly<Partial<Record<ToolName, readonly string[]>>> = {
-  read: ['read_file', 'read_many_files', 'readfile'],
-  write: ['write_file', 'writefile'],
-  edit: ['replace', 'multiedit'],
-  apply_patch: ['apply-patch', 'applypatch', 'patch'],
-  exec: [
-    'bash',
-    'shell',
-    'exec_command',
-    'shell_command',
-    'local_shell',
-    'run_shell_command',
-    'unified_exec',
-  ],
-  process: ['write_stdin', 'bashoutput', 'killshell'],
-  web_search: ['websearch', 'google_web_search'],
-  web_fetch: ['webfetch'],
-  task: ['agent', 'spawn_agent'],
-  todo: ['todowrite', 'todoread', 'write_todos', 'update_plan'],
-  skill: ['activate_skill'],
+const SPELLINGS = {
+  read: 'read_file read_many_files readfile',
+  write: 'write_file writefile',
+  edit: 'replace multiedit',
+  apply_patch: 'apply-patch applypatch patch',
+  exec: 'bash shell exec_command shell_command local_shell run_shell_command unified_exec',
+  process: 'write_stdin bashoutput killshell',
+  web_search: 'websearch google_web_search',
+  web_fetch: 'webfetch',
+  task: 'agent spawn_agent',
+  todo: 'todowrite todoread write_todos update_plan',
+  skill: 'activate_skill',
+  grep: 'grep_search search_file_content',
+  list: 'list_directory ls',
 };
 
 /** Some clients have these beside what they are a part of: who allows one must not get the whole of it. */
 const PARTS = ['glob', 'grep', 'list', 'view_image', 'notebookedit'];
-const SPELLINGS_OF_PARTS: Readonly<Record<string, string>> = {
-  grep_search: 'grep',
-  search_file_content: 'grep',
-  list_directory: 'list',
-  ls: 'list',
-};
 
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(SPELLINGS).flatMap(([name, others]) => others.map((one) => [one, name] as const)),
-  ...Object.entries(SPELLINGS_OF_PARTS),
-]);
+const ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.entries(SPELLINGS).flatMap(([name, others]) => others.split(' ').map((one) => [one, name] as const)),
+);
 
 /** What the policies call a tool, by whatever name a client has for it. */
 export function policyName(tool: string): string {
