@@ -24,10 +24,7 @@ export function refusedBy({ status, error }: Refusal): Refused {
 
 const REFUSAL_LENGTH_MAX = 2000;
 
-/**
- * The answer as it is sent, all texts in it inert. `news`: what waited for this requester. With a structured part, Claude Code and Codex hand
- * nothing else on to the model, so with news there is none.
- */
+/** As it is sent, all texts inert. `news`: what waited; without a structured part then, beside which Claude Code and Codex hand on nothing. */
 export function toolResult(answer: Answer, news: string | undefined): CallToolResult {
   if (answer.kind === 'refused') {
     const refusal = { status: answer.status, error: inertText(answer.error, REFUSAL_LENGTH_MAX) };

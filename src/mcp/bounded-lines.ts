@@ -11,10 +11,7 @@ const LINE_FEED = 0x0a;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/**
- * Standard input for the protocol's reader: whole lines that are messages. Any other line is answered with an error, of
- * whatever size it is, and in bounded memory: the reader would say nothing, or hear nothing from then on.
- */
+/** Whole messages for the protocol's reader, which falls silent over others: those are answered with an error, in bounded memory. */
 export function boundedLines(answer: (line: string) => void): Transform {
   let pieces: Uint8Array[] = [];
   let length = 0;

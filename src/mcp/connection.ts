@@ -68,10 +68,7 @@ export class Connection {
   }
 }
 
-/**
- * The client's own session. Claude Code has it in the environment of its servers (measured with 2.1.328; the others
- * have nothing of the kind), and other clients that are started from one of its tools inherit it without being meant.
- */
+/** The client's session: Claude Code alone has it in its servers' environment (measured with 2.1.328), where other clients may inherit it. */
 function sessionOf(client: ClientName | null, { env }: RunsWorld): string | undefined {
   return client === 'claude' ? env.CLAUDE_CODE_SESSION_ID || undefined : undefined;
 }

@@ -68,7 +68,7 @@ function info(listing: RunListing, { world: { paths, now } }: ToolCall): Answer 
     queuePosition: queuePosition(listing.run.id, db),
     events: runEvents(listing.run.id, EVENTS_SHOWN, db),
   }));
-  return answered(infoView(listing, { events: [], ...known, nowMs: now().getTime(), paths }));
+  return answered(infoView(listing, { events: [], ...known, nowMs: now().getTime() }, paths));
 }
 
 function log(

@@ -10,6 +10,7 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
 import type { RunEvent } from '../store/runs/run-events.ts';
 import type { RunListing } from '../store/runs/runs.ts';
+import { eventView, runFacts } from '../subagents/run-list.ts';
 
 /** Runs and messages as the tools show them. Texts of clients are without secrets, and cannot open a frame. */
 
@@ -69,58 +70,35 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
 /** A run as `subagents info` shows it. */
 export function infoView(
   listing: RunListing,
-  {
-    queuePosition,
-    events,
-    nowMs,
-    paths,
-  }: {
-    queuePosition?: number | undefined;
-    events: readonly RunEvent[];
-    nowMs: number;
-    paths: StatePaths;
-  },
+  known: { queuePosition?: number | undefined; events: readonly RunEvent[]; nowMs: number },
+  paths: StatePaths,
 ) {
-  const { run, turn, usage, delivery } = listing;
+  const { run, turn } = listing;
   return {
-    status: turn.state,
+    ...runFacts(listing, known.nowMs),
     label: labelOf(run),
     task: messageText(run.task).text,
     run: run.id,
-    number: run.number,
     session: run.childKey,
-    sessionId: run.sessionId,
     transcript: turnFiles(paths, run.id, turn.number).output,
-    runtimeMs: runtimeMs(turn, nowMs),
     created: isoTime(run.createdAtMs),
     started: isoTime(turn.startedAtMs),
     ended: isoTime(turn.endedAtMs),
-    cleanup: run.cleanup,
     archive: isoTime(run.archiveAtMs),
     archived: isoTime(run.archivedAtMs),
     error: turn.error === null ? null : lineText(turn.error),
     notes: turn.notes.map(lineText),
-    agentId: run.agentId,
-    client: run.client,
     model: run.model,
     thinking: run.thinking,
-    usage,
     deadline: isoTime(turn.deadlineAtMs),
     turn: turn.number,
-    waitingMessages: listing.waiting,
     stoppedBy: turn.stop === null ? null : lineText(turn.stop.by),
-    queuePosition: queuePosition ?? null,
-    delivery,
+    queuePosition: known.queuePosition ?? null,
     cwd: run.cwd,
-    worktree: run.worktree,
     enforcementGaps: run.gaps,
     warning: run.warning === null ? null : lineText(run.warning),
-    events: events.map(eventView),
+    events: known.events.map((event) => eventView(event, lineText)),
   };
-}
-
-function eventView({ atMs, actor, type, detail }: RunEvent) {
-  return { at: isoTime(atMs), actor, type, detail: lineText(detail) };
 }
 
 /** What a run is called: by its label, else by its task. */
@@ -138,10 +116,7 @@ function nameText(text: string): string {
 
 const ROLES = { user: 'user', assistant: 'assistant', 'tool-call': 'toolCall', 'tool-result': 'toolResult' };
 
-/**
- * The last of these messages, in their order; the limit counts what is shown. `droppedMessages` before them were left out,
- * to keep the answer short; `contentTruncated`: a text among them is not whole.
- */
+/** The last messages that are shown, in their order. `droppedMessages` were left out before them, `contentTruncated`: a text is not whole. */
 export function messageViews(
   entries: readonly LogEntry[],
   { limit, includeTools = false }: { limit: number; includeTools?: boolean | undefined },

@@ -10,6 +10,7 @@ import { type RunEvent, runEvents } from '../../store/runs/run-events.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
+import { eventView } from '../../subagents/run-list.ts';
 import { printJson } from '../visible.ts';
 import {
   hidesFailure,
@@ -75,22 +76,11 @@ function printInfo(known: Known, { context }: RunsHere): void {
       cwd: run.cwd,
       permissions: run.permissions,
       enforcementGaps: run.gaps,
-      turns: turns.map(({ number, kind, state, error, stop, startedAtMs, endedAtMs, usage }) => ({
-        number,
-        kind,
-        state,
-        error,
-        stop,
-        startedAt: isoTime(startedAtMs),
-        endedAt: isoTime(endedAtMs),
-        usage,
-      })),
-      events: events.map(({ atMs, actor, type, detail }) => ({
-        at: isoTime(atMs),
-        actor,
-        type,
-        detail: safeText(detail),
-      })),
+      turns: turns.map(({ number, kind, state, error, stop, startedAtMs, endedAtMs, usage }) => {
+        const times = { startedAt: isoTime(startedAtMs), endedAt: isoTime(endedAtMs) };
+        return { number, kind, state, error, stop, ...times, usage };
+      }),
+      events: events.map((event) => eventView(event, safeText)),
     },
     context,
   );
@@ -98,22 +88,17 @@ function printInfo(known: Known, { context }: RunsHere): void {
 
 function infoText(known: Known, { context }: RunsHere): string {
   const { bold, dim } = pc.createColors(context.colour);
-  const nowMs = context.now().getTime();
-  const rows = [...seedRows(known, nowMs), ...furtherRows(known)];
-  return [
-    bold('ℹ️ Subagent info'),
-    ...rows.map(([label, value]) => `${label}: ${value}`),
-    ...eventLines(known.events).map(dim),
-    '',
-  ].join('\n');
+  const rows = [...seedRows(known, context.now().getTime()), ...furtherRows(known)];
+  const lines = rows.map(([label, value]) => `${label}: ${value}`);
+  const events = known.events.length === 0 ? [] : ['Events:', ...known.events.map(eventLine)];
+  return [bold('ℹ️ Subagent info'), ...lines, ...events.map(dim), ''].join('\n');
 }
 
 type Row = readonly [label: string, value: string];
 
 function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: number): Row[] {
   const { run, turn } = listing;
-  const time = (ms: number | null) =>
-    ms === null ? 'n/a' : `${new Date(ms).toISOString()} (${formatAge(nowMs - ms)})`;
+  const time = (ms: number | null) => (ms === null ? 'n/a' : `${isoTime(ms)} (${formatAge(nowMs - ms)})`);
   return [
     ['Status', `${stateWords(listing, queuePosition)}${hidesFailure(listing) ? ' (announce skipped)' : ''}`],
     ['Label', nameOf(run)],
@@ -127,16 +112,17 @@ function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: n
     ['Started', time(turn.startedAtMs)],
     ['Ended', time(turn.endedAtMs)],
     ['Cleanup', run.cleanup],
-    ...(run.archivedAtMs !== null
-      ? [['Archive', time(run.archivedAtMs)] as const, ['Cleanup handled', 'yes'] as const]
-      : run.archiveAtMs === null
-        ? []
-        : [['Archive', new Date(run.archiveAtMs).toISOString()] as const]),
+    ...rowOf('Archive', run.archivedAtMs === null ? isoTime(run.archiveAtMs) : time(run.archivedAtMs)),
+    ...rowOf('Cleanup handled', run.archivedAtMs === null ? null : 'yes'),
     ['Outcome', isTerminal(turn.state) ? outcomeWords(turn) : 'n/a'],
     ...turns.flatMap((one) =>
-      one.kind === 'send' ? [[`Message, turn ${one.number}`, outcomeWords(one)] as const] : [],
+      rowOf(`Message, turn ${one.number}`, one.kind === 'send' ? outcomeWords(one) : null),
     ),
   ];
+}
+
+function rowOf(label: string, value: string | null): Row[] {
+  return value === null ? [] : [[label, value]];
 }
 
 function outcomeWords(turn: Turn): string {
@@ -155,25 +141,26 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
   const { requested, resolved, observed } = run.model;
   const word = (text: string | null) => (text === null ? 'n/a' : visibleLine(text));
   const announced = turns.filter(({ kind }) => kind === 'announce');
-  const tokens = announced.map(({ usage }) => (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0));
+  const tokens = announced.reduce(
+    (sum, { usage }) => sum + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
+    0,
+  );
   const handedOut = attempts === null ? '' : `, handed out ${attempts} times`;
   return [
     ['Client', run.client],
     ['Model', `requested ${word(requested)}, resolved ${word(resolved)}, observed ${word(observed)}`],
     ['Usage', usageWords(usage)],
-    ...(tokens.length === 0
-      ? []
-      : [['Announce steps', `tokens ${formatCount(tokens.reduce((sum, count) => sum + count))}`] as const]),
+    ...rowOf('Announce steps', announced.length === 0 ? null : `tokens ${formatCount(tokens)}`),
     ['Cost', usage.costUsd === null ? 'n/a' : `${formatUsd(usage.costUsd)} (${sourceWords(usage)})`],
     ['PID', pidWords(turn)],
-    ['Deadline', turn.deadlineAtMs === null ? 'none' : new Date(turn.deadlineAtMs).toISOString()],
+    ['Deadline', isoTime(turn.deadlineAtMs) ?? 'none'],
     ['Queue', queuePosition === undefined ? 'n/a' : ordinal(queuePosition)],
     ['Delivery', `${delivery}${handedOut}`],
     ['Worktree', worktreeWords(listing)],
     ['Permissions', permissionWords(run)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
-    ...(run.warning === null ? [] : [['Warning', safeLine(run.warning)] as const]),
-    ...turn.notes.map((note) => ['Note', visibleLine(note)] as const),
+    ...rowOf('Warning', run.warning && safeLine(run.warning)),
+    ...turn.notes.flatMap((note) => rowOf('Note', visibleLine(note))),
   ];
 }
 
@@ -201,11 +188,6 @@ function worktreeWords(listing: RunListing): string {
   return `${visibleLine(worktree.path)} (${visibleLine(worktree.branch)}${kept})`;
 }
 
-function eventLines(events: readonly RunEvent[]): string[] {
-  if (events.length === 0) return [];
-  const lines = events.map(
-    ({ atMs, actor, type, detail }) =>
-      `  ${new Date(atMs).toISOString()} ${safeLine(`${actor}: ${type} ${detail}`)}`,
-  );
-  return ['Events:', ...lines];
+function eventLine({ atMs, actor, type, detail }: RunEvent): string {
+  return `  ${isoTime(atMs)} ${safeLine(`${actor}: ${type} ${detail}`)}`;
 }

@@ -40,14 +40,15 @@ const LABEL_COLUMN = 2;
 const LABEL_WIDTH_MIN = 8;
 const GAP = '  ';
 
-type Found = ReturnType<typeof readFound>;
-
 /** `subagents list`: the runs of this project, the newest first. */
 export async function list(here: RunsHere, flags: ListFlags): Promise<void> {
   if (flags.watch) return watch(here, flags);
   const found = readFound(flags, here);
-  if (here.isJson) printList(found, flags, here);
-  else here.context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
+  const { context, requester, isJson } = here;
+  if (!isJson) return context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
+  const nowMs = context.now().getTime();
+  const runs = found.runs.map(({ listing, queuePosition }) => runJson(listing, { queuePosition, nowMs }));
+  printJson({ requester: flags.allProjects ? null : requester.key, ...found, runs }, context);
 }
 
 /** Draws the list over itself each second, as long as a run is active. */
@@ -76,17 +77,11 @@ function readFound({ all, allProjects, limit = LIMIT_DEFAULT }: ListFlags, { req
   return readRunList({ requester: key, includeArchived: all === true, limit }, world);
 }
 
-function printList(
-  { active, done, runs }: Found,
+function listLines(
+  found: ReturnType<typeof readFound>,
   { allProjects }: ListFlags,
-  { context, requester }: RunsHere,
-): void {
-  const nowMs = context.now().getTime();
-  const views = runs.map(({ listing, queuePosition }) => runJson(listing, { queuePosition, nowMs }));
-  printJson({ requester: allProjects ? null : requester.key, active, done, runs: views }, context);
-}
-
-function listLines(found: Found, { allProjects }: ListFlags, { context, world }: RunsHere): string[] {
+  { context, world }: RunsHere,
+): string[] {
   const { active, done, runs } = found;
   const { bold, dim } = pc.createColors(context.colour);
   if (runs.length === 0 && active + done === 0)

@@ -3,12 +3,13 @@ import { redactSecrets } from '../../core/redact.ts';
 import { isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
-import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
+import { isTerminal } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { archivedNames } from '../../subagents/archive.ts';
+import { runFacts } from '../../subagents/run-list.ts';
 import { shownText } from '../visible.ts';
 
 /** Runs in the words of the commands, for a terminal and as JSON. */
@@ -66,29 +67,19 @@ export function runJson(
   listing: RunListing,
   { queuePosition, nowMs }: { queuePosition: number | undefined; nowMs: number },
 ) {
-  const { run, turn, usage, delivery, waiting } = listing;
+  const { run, turn } = listing;
   return {
-    number: run.number,
-    status: turn.state,
-    waitingMessages: waiting,
+    ...runFacts(listing, nowMs),
     label: safeText(run.label),
     task: safeText(run.task),
     runId: run.id,
     childSessionKey: run.childKey,
-    sessionId: run.sessionId,
     requester: run.requester.key,
     requesterSession: run.requester.session,
-    agentId: run.agentId,
-    client: run.client,
     createdAt: isoTime(run.createdAtMs),
     startedAt: isoTime(turn.startedAtMs),
     endedAt: isoTime(turn.endedAtMs),
-    runtimeMs: runtimeMs(turn, nowMs),
-    usage,
-    delivery,
     queuePosition: queuePosition ?? null,
-    worktree: run.worktree,
-    cleanup: run.cleanup,
     archiveAt: isoTime(run.archiveAtMs),
     archivedAt: isoTime(run.archivedAtMs),
   };

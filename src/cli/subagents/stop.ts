@@ -11,10 +11,7 @@ type Done = Extract<StopAnswer, { status: 'done' }>;
 
 export type StopFlags = JsonFlag & { readonly project?: true };
 
-/**
- * `subagents stop`: ends one run, or all that the caller's session has asked for, with --project all of this project, and
- * waits until no process of theirs is left.
- */
+/** `subagents stop`: ends a run, all of this session or, with --project, of the project, and waits until no process is left. */
 export async function stop(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
   const isAll = target === 'all' || target === '*';
   if (target === undefined || target.trim() === '' || (project && !isAll))

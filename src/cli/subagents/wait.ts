@@ -37,10 +37,7 @@ export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: stri
   await waitAndTell(turns, { timeoutMs, untilAnnounced: true, tell: (answer) => tell(answer, here) }, here);
 }
 
-/**
- * Waits for these turns, and tells how it stands with them then. What has ended and was shown has been told, and nobody
- * tells it once more; unless it could not be written.
- */
+/** Waits for these turns and tells how it stands with them. What has ended and could be written has been told, and is not told again. */
 export async function waitAndTell(
   turns: readonly TurnName[],
   { tell, ...patience }: Patience & { readonly tell: (answer: WaitAnswer) => void },
@@ -80,10 +77,7 @@ type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
 
 const PROGRESS_INTERVAL_MS = 1000;
 
-/**
- * Resolves when these turns have ended, or the time is over; undefined after Ctrl-C, when it has been said that they go
- * on. Tells meanwhile how things stand: on a terminal with the newest that was said or done, elsewhere by the states.
- */
+/** Until they have ended or the time is over, with a line of progress; undefined after Ctrl-C, when it has been said that they go on. */
 async function waitFor(
   turns: readonly TurnName[],
   patience: Patience,

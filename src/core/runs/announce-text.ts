@@ -81,10 +81,7 @@ export function parseAnnounceReply(reply: string): AnnounceReply {
   return reply.trim() === ANNOUNCE_SKIP ? { kind: 'skip' } : { kind: 'reply', ...parseSections(reply) };
 }
 
-/**
- * A message that was not asked for in sections is a result as a whole, unless it begins with one of them. Lines that
- * pass for the status are left out; one such as `Status: 404` belongs to what is reported.
- */
+/** Without sections it is a result as a whole. Lines that pass for the status are left out; one such as `Status: 404` is reported. */
 function parseLastMessage(text: string): ReportParts {
   const lines = cutText(text, TEXT_SCANNED_MAX).split(/\r?\n/);
   const first = lines.find((line) => line.trim() !== '') ?? '';

@@ -1,7 +1,4 @@
-/**
- * The lane of sub-agents: who starts next. Of one requester the oldest first; among requesters, whose last start is
- * longest ago, so that a long queue of one does not keep the others waiting. One turn of a run at a time.
- */
+/** The lane: of a requester the oldest first, and the requesters take turns, so that no long queue keeps others waiting. One turn of a run at a time. */
 
 export type LaneLimits = { readonly maxConcurrent: number };
 

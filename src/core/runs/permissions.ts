@@ -1,10 +1,7 @@
 import { isRecord } from '../guards.ts';
 import { inAscii, isToolAllowed, policyName, type ToolName, type ToolPolicy } from './tool-policy.ts';
 
-/**
- * What a run may do without asking anybody, since nobody can be asked: never more than who asked for it. Which tools it is
- * offered is the policy's matter; this says which calls of them are let through.
- */
+/** What a run may do without asking, since nobody can be asked: which calls of the tools of its policy are let through. */
 export type Permissions = {
   readonly mode: PermissionMode;
   /** Rules beyond the mode, like `edit` or `exec(npm test:*)`: see parseRule(). */

@@ -8,10 +8,7 @@ const LEVELS_MAX = 32;
 const NAME_LENGTH_MAX = 40;
 const PREFIX = 'agent:main:';
 
-/**
- * `agent:main:<name>-<hash>` of the project that a directory belongs to: its repository, however deep inside it and in
- * whichever worktree; outside of one the directory itself. Clients are started anywhere, and all mean the same project.
- */
+/** `agent:main:<name>-<hash>` of the repository that a directory is in, from any depth or worktree; outside of one of the directory itself. */
 export function requesterKey(directory: string, git: GitProbe): string {
   const root = repositoryOf(canonicalProjectPath(directory, git), git);
   return `${PREFIX}${wordOf(getProjectName(root))}-${fingerprint(root)}`;

@@ -33,10 +33,7 @@ const LIMIT_MAX = 200;
 const UNKNOWN_TOOL = 'unknown';
 const TOOL_NAMES_MAX = 4096;
 
-/**
- * The entries of one turn, or of a part of it. Pieces of a message become one; a result is given the name of its call.
- * `tools`: the names by the ids of calls, of earlier parts too.
- */
+/** The entries of (a part of) a turn. Pieces become one message; a result has the name of its call. `tools`: names by ids of calls, of earlier parts too. */
 export function toLogEntries(events: Iterable<LogEvent>, tools = new Map<string, string>()): LogEntry[] {
   const entries: LogEntry[] = [];
   let pieces: string[] = [];

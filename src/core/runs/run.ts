@@ -6,10 +6,7 @@ import { isTerminal, type ProcessIdentity, type Turn } from './turn.ts';
 /** `agent:<agentId>:subagent:<uuid>` (R2). */
 export type ChildSessionKey = `agent:${string}:subagent:${string}`;
 
-/**
- * Who asked for a run, frozen when it was accepted. `key` is the main session of a project: `agent:main:<name>-<hash>`;
- * runs are numbered and listed by it, so that they survive the client's session.
- */
+/** Who asked for a run, frozen when it was accepted. `key` is of a project, `agent:main:<name>-<hash>`, so that runs survive the session. */
 export type Requester = {
   readonly key: string;
   /** The client's own session, or the MCP connection; null for a person in a terminal. */

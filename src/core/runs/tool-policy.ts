@@ -1,9 +1,6 @@
 import { cutText } from '../text.ts';
 
-/**
- * Which tools a sub-agent may use (R43–R45), in names that are no client's: see TOOL_NAMES. Deny beats allow at every
- * level; an allow list, once set, is all there is. Names are lower-case, `*` stands for any letters.
- */
+/** Which tools a sub-agent may use (R43–R45), by TOOL_NAMES in lower case; `*` is any letters. Deny beats allow; an allow list is all there is. */
 export type ToolPolicy = {
   readonly deny: readonly string[];
   /** Null: everything that is not denied. */
@@ -70,10 +67,7 @@ export function policyName(tool: string): string {
 /** Tools that only the seed of this program had; naming one is no mistake. */
 const NOT_HERE = ['gateway', 'cron'];
 
-/**
- * Whether the policy lets the tool through, under whatever name. `mcp` stands for every tool of an MCP server. A pattern
- * denies what any client calls so; it allows no more than what goes by that name itself.
- */
+/** Whether the tool is let through, under whatever name; `mcp` is every MCP tool. A pattern denies each spelling, and allows but its own. */
 export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
   const own = tool.toLowerCase();
   const name = ALIASES.get(own) ?? own;
@@ -84,10 +78,7 @@ export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
   return !isIn(policy.deny, [...names, ...others]) && (policy.allow === null || isIn(policy.allow, names));
 }
 
-/**
- * What is wrong with an entry of a policy, or undefined when it means something: an entry that means nothing would deny
- * nothing. It is known by its exact letters, so that a look-alike is not taken for what it looks like.
- */
+/** Why an entry means nothing, and would deny nothing; undefined when it means something. By its exact letters: a look-alike is none. */
 export function entryProblem(entry: string): string | undefined {
   const word = entry.trim().toLowerCase();
   const isKnown =

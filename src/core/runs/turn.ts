@@ -1,10 +1,7 @@
 import type { Permissions } from './permissions.ts';
 import type { Usage } from './usage.ts';
 
-/**
- * A turn: one execution of a client for a run. The first is the task, each message sent later is one more; the announce
- * step of a turn is the client asked once more in the same session, with a row of its own so that its tokens stay apart.
- */
+/** A turn: one execution of a client for a run: its task, a message, or an announce step, whose tokens stay apart in a row of its own. */
 
 const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
