@@ -95,13 +95,9 @@ function waits(command: Command): boolean {
   return ['wait', 'attach'].includes(command.name()) || wait === true || follow === true || watch === true;
 }
 
-async function carryOut(
-  group: Command,
-  words: readonly string[],
-  say: (text: string) => void,
-): Promise<boolean> {
+async function carryOut(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
   try {
-    await group.parseAsync([...words], { from: 'user' });
+    await group.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) say(`error: ${reasonOf(error)}\n`);
   }

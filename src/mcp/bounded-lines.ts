@@ -7,7 +7,6 @@ import { LongJson } from '../core/long-json.ts';
 export const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
-/** Of the JSON-RPC specification. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
@@ -66,7 +65,6 @@ function tooLong(bytes: number, long: LongJson): object {
   return refusal(INVALID_REQUEST, `the line is too long: ${bytes} bytes, the most is ${LINE_BYTES_MAX}`, id);
 }
 
-/** Null when there is none to be found. */
 function idOf(message: unknown): string | number | null {
   const id = isRecord(message) ? message.id : null;
   return typeof id === 'string' || typeof id === 'number' ? id : null;

@@ -104,7 +104,6 @@ export type HistoryParameters = z.infer<typeof HISTORY_PARAMETERS>;
 export type SendParameters = z.infer<typeof SEND_PARAMETERS>;
 export type SubagentsParameters = z.infer<typeof SUBAGENTS_PARAMETERS>;
 
-/** A schema that can name its fields. */
 export type Parameters<T> = z.ZodType<T> & { readonly shape: object };
 
 /** What answers the parameters of a call, or one line that says what is wrong with them. Some models send nothing as "" or null. */

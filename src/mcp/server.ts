@@ -61,9 +61,8 @@ export function newServer(serving: Serving): Server {
       extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {}); // Nobody listens any more.
     });
     const signal = AbortSignal.any([extra.signal, serving.gone]);
-    const caller = { ...serving, world: callersWorld(world, _meta) };
-    const asked = { connection: connected, serving: caller, signal, progress: pulse.say };
-    const result = answerCall((call) => tool(given, call), asked).finally(pulse.stop);
+    const asked = { world: callersWorld(world, _meta), signal, progress: pulse.say, complain };
+    const result = answerCall((call) => tool(given, call), connected, asked).finally(pulse.stop);
     watch(result);
     return result;
   });
@@ -80,26 +79,19 @@ function agentIdsFor({ requester, world }: Connection): string[] {
   return agentsFor(agentOfKey(requester.key), world).agents.map(({ id }) => id);
 }
 
-type Asked = Pick<ToolCall, 'signal' | 'progress'> & {
-  readonly connection: () => Connection;
-  readonly serving: Serving;
-};
-
 async function answerCall(
   act: (call: ToolCall) => Answer | Promise<Answer>,
-  asked: Asked,
+  connected: () => Connection,
+  { complain, ...asked }: Omit<ToolCall, 'requester' | 'holdTurn'> & Pick<Serving, 'complain'>,
 ): Promise<CallToolResult> {
-  const { signal, progress } = asked;
-  const { world, complain } = asked.serving;
   let connection: Connection;
   try {
-    connection = asked.connection();
+    connection = connected();
     connection.acknowledge();
   } catch (error) {
     return toolResult(failed(reasonOf(error)), undefined);
   }
-  advance(world);
-  const { requester } = connection;
+  advance(asked.world);
   const holdTurn = (turn: TurnName) => {
     try {
       connection.holdTurn(turn);
@@ -107,11 +99,11 @@ async function answerCall(
       complain('note that a reply was given', error); // Then it is told once more.
     }
   };
-  const call = { world, requester, signal, progress, holdTurn };
+  const call = { ...asked, requester: connection.requester, holdTurn };
   const answer = await (async () => act(call))().catch((error: unknown) => failed(reasonOf(error)));
   const hasRoom =
     answer.kind === 'value' && JSON.stringify(answer.value).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
-  if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
+  if (!hasRoom || asked.signal.aborted) return toolResult(answer, undefined);
   try {
     return toolResult(answer, connection.takeNews());
   } catch (error) {

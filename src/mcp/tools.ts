@@ -92,7 +92,6 @@ function toolsFor(agentIds: readonly string[]) {
   ];
 }
 
-/** A row of them, whose parameters are read before it acts. */
 function tool<T>({ schema, act, ...described }: ToolRow<T>) {
   const answer = (given: unknown, call: ToolCall) =>
     usingParameters({ tool: described.name, schema, given }, (parameters) => act(parameters, call));

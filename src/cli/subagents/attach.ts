@@ -5,10 +5,12 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson, visible } from '../visible.ts';
 import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
-export type AttachFlags = JsonFlag & { readonly print?: true };
-
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
-export async function attach(here: RunsHere, { print }: AttachFlags, { run }: RunListing): Promise<void> {
+export async function attach(
+  here: RunsHere,
+  { print }: JsonFlag & { readonly print?: true },
+  { run }: RunListing,
+): Promise<void> {
   const { context, world, isJson } = here;
   const { id: runId, number, client, sessionId } = run;
   const answer = attachTo(run, print ? 'print' : 'start', world);
@@ -27,7 +29,6 @@ export async function attach(here: RunsHere, { print }: AttachFlags, { run }: Ru
   }
 }
 
-/** The same for a shell. */
 function shellLine({ words, cwd, set, unset }: Attachment): string {
   const changes = [
     ...unset.flatMap((name) => ['-u', name]),

@@ -57,25 +57,16 @@ function printInfo(known: Known, { context }: RunsHere): void {
   const { listing, queuePosition, attempts, events, transcript, turns } = known;
   const { run, turn } = listing;
   const outcome = isTerminal(turn.state) ? { status: turn.state, error: turn.error } : null;
+  const { model, thinking, cwd, permissions, gaps: enforcementGaps } = run;
+  const { result, notes, process, owner: supervisor, stop } = turn;
   printJson(
     {
       ...runJson(listing, { queuePosition, nowMs: context.now().getTime() }),
       transcriptPath: transcript,
-      outcome,
-      result: turn.result,
-      notes: turn.notes,
-      warning: safeText(run.warning),
-      model: run.model,
-      thinking: run.thinking,
+      ...{ outcome, result, notes, warning: safeText(run.warning), model, thinking },
       runTimeoutSeconds: run.runTimeoutMs / 1000,
       deadlineAt: isoTime(turn.deadlineAtMs),
-      process: turn.process,
-      supervisor: turn.owner,
-      stop: turn.stop,
-      deliveryAttempts: attempts,
-      cwd: run.cwd,
-      permissions: run.permissions,
-      enforcementGaps: run.gaps,
+      ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
       turns: turns.map(({ number, kind, state, error, stop, startedAtMs, endedAtMs, usage }) => {
         const times = { startedAt: isoTime(startedAtMs), endedAt: isoTime(endedAtMs) };
         return { number, kind, state, error, stop, ...times, usage };

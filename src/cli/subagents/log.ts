@@ -27,7 +27,6 @@ const USAGE = 'log <id|#> [limit] [tools]';
 const FOLLOW_INTERVAL_MS = 300;
 /** So many entries are the same only at one place. */
 const MATCHED = 16;
-/** Of one message or result on a terminal. */
 const TEXT_LENGTH_MAX = 8192;
 
 /** `subagents log`: what was said in a run, and with `tools` what was done. */

@@ -8,17 +8,15 @@ import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
 import { endReason, outcomeCode, resultText, turnJson, waitAndTell } from './wait.ts';
 
-export type SendFlags = JsonFlag & {
-  /** Seconds; 0: does not wait for the reply. */
-  readonly timeout?: number;
-};
-
 const TIMEOUT_DEFAULT_SECONDS = 30;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
-/** `subagents send`: one more message into the session of a sub-agent, and its reply when it comes in time. */
-export async function send(here: RunsHere, flags: SendFlags, words: readonly string[]): Promise<void> {
-  const { timeout = TIMEOUT_DEFAULT_SECONDS } = flags;
+/** `subagents send`: one more message to a sub-agent, and its reply within so many seconds; 0: does not wait for it. */
+export async function send(
+  here: RunsHere,
+  { timeout = TIMEOUT_DEFAULT_SECONDS }: JsonFlag & { readonly timeout?: number },
+  words: readonly string[],
+): Promise<void> {
   const [target, ...rest] = words;
   const isStdin = rest.length === 1 && rest[0] === '-';
   const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');

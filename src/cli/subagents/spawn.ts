@@ -46,14 +46,9 @@ export function retry(here: RunsHere, flags: SpawnFlags, { run }: RunListing): P
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
   const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
-  return {
-    task,
-    client: cli,
-    agentId: agent,
-    runTimeoutSeconds: timeout,
-    permissions: permissions === undefined ? undefined : splitGrants(permissions),
-    ...{ model, thinking, label, cleanup, worktree },
-  };
+  const grants = permissions === undefined ? undefined : splitGrants(permissions);
+  const named = { client: cli, agentId: agent, runTimeoutSeconds: timeout, permissions: grants };
+  return { task, ...named, model, thinking, label, cleanup, worktree };
 }
 
 async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Promise<void> {

@@ -22,10 +22,12 @@ import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from '
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
 
-export type WaitFlags = JsonFlag & { readonly timeout?: number };
-
 /** `subagents wait`: until the run, or every active one, has ended. */
-export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: string): Promise<void> {
+export async function wait(
+  here: RunsHere,
+  { timeout }: JsonFlag & { readonly timeout?: number },
+  target?: string,
+): Promise<void> {
   if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
   const isAll = target === 'all' || target === '*';
   const listing = isAll ? undefined : findRun(target, here);

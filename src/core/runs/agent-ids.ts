@@ -53,7 +53,6 @@ export function chooseAgent(
   return { kind: 'refused', status: 'error', error };
 }
 
-/** The id that is misspelt so, if one is near enough. */
 function nearest(id: string, ids: readonly string[]): string | undefined {
   const [found] = ids
     .map((other) => ({ other, typos: typosBetween(id, other) }))

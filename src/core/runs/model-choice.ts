@@ -5,7 +5,6 @@ import { cutText, oneLine } from '../text.ts';
 export type WantedModel = { readonly model: string | null; readonly client: ClientName | null };
 
 export type ModelChoice = {
-  /** What was asked for explicitly. */
   readonly requested: string | null;
   /** Null: the client chooses. */
   readonly resolved: string | null;

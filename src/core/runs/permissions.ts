@@ -141,7 +141,6 @@ const MODES_OF_CLIENTS: Readonly<Record<string, string>> = {
   'danger-full-access': 'all',
 };
 
-/** A grant in our words. */
 function grantOf(text: string): string {
   const word = text.trim();
   return MODES_OF_CLIENTS[word.toLowerCase()] ?? word;

@@ -21,10 +21,8 @@ export function agentOfKey(key: string): string {
 
 /** The file that stands while announcements wait for this requester. */
 export function inboxMark(requester: string, { inboxMarks }: StatePaths): string {
-  let name = '';
   const word = requester.startsWith(PREFIX) ? requester.slice(PREFIX.length) : requester;
-  for (const letter of word) name += isPlain(letter) ? letter : '_';
-  return `${inboxMarks}/${name}`;
+  return `${inboxMarks}/${word.replace(/[^\w-]/gu, '_')}`;
 }
 
 function repositoryOf(path: string, git: GitProbe): string {
@@ -38,20 +36,6 @@ function repositoryOf(path: string, git: GitProbe): string {
 }
 
 function wordOf(name: string): string {
-  let word = '';
-  for (const letter of name.toLowerCase()) {
-    const next = isPlain(letter) ? letter : '-';
-    if (next !== '-' || !word.endsWith('-')) word += next;
-  }
+  const word = name.toLowerCase().replace(/\W+/g, '-');
   return word.slice(0, NAME_LENGTH_MAX).replace(/^-+|-+$/g, '') || 'project';
-}
-
-function isPlain(letter: string): boolean {
-  return (
-    (letter >= 'a' && letter <= 'z') ||
-    (letter >= '0' && letter <= '9') ||
-    (letter >= 'A' && letter <= 'Z') ||
-    letter === '-' ||
-    letter === '_'
-  );
 }

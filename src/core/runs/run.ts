@@ -58,9 +58,7 @@ export type Run = {
   readonly permissions: Permissions;
   /** What the client cannot enforce of the policy, for `info`. */
   readonly gaps: readonly string[];
-  /** The directory of the agent's own logins, or null. */
   readonly agentDir: string | null;
-  /** The session as the client names it. */
   readonly sessionId: string | null;
   readonly warning: string | null;
   /** Where it was asked for; null: nobody's, or unknown. */
@@ -75,7 +73,6 @@ export type Run = {
 /** A run with one of its turns; where none is named, with the one that is at work, else with the one of its task. */
 export type RunWithTurn = { readonly run: Run; readonly turn: Turn };
 
-/** The same with the number of messages that wait for the run. */
 export type RunWithMessages = RunWithTurn & { readonly waiting: number };
 
 /** Whether anything of the run works or waits. */

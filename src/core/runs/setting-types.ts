@@ -31,7 +31,6 @@ export const count = typeOf<number>(
   'a whole number from 1 to 100000',
   (found) => isNumber(found, 100_000) && Number.isInteger(found) && found >= 1,
 );
-/** How much may be used up. */
 export const limit = orNull(
   typeOf<number>('a number above 0', (found) => isNumber(found, Number.MAX_SAFE_INTEGER) && found > 0),
 );

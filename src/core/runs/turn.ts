@@ -12,7 +12,6 @@ export type TurnState = ActiveState | Outcome;
 
 export type TurnKind = 'task' | 'send' | 'announce';
 
-/** Why a turn is being ended from outside. */
 export type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
 
 export type Stop = {
@@ -86,7 +85,6 @@ export type Turn = {
   /** The turn whose result an announce step puts into words. */
   readonly announces: number | null;
   readonly state: TurnState;
-  /** What the client is asked. */
   readonly message: string;
   /** Who asked: a session; '': a person, or a client without one; null: the run's requester. */
   readonly session: string | null;
@@ -99,7 +97,6 @@ export type Turn = {
   readonly endedAtMs: number | null;
   readonly deadlineAtMs: number | null;
   readonly stop: Stop | null;
-  /** The process that looks after the turn. */
   readonly owner: ProcessIdentity | null;
   /** Set just before the client is started: from then on it may have run. */
   readonly launchedAtMs: number | null;
