@@ -6,7 +6,7 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endReason, outcomeCode, resultText, turnJson, waitAndTell } from './wait.ts';
+import { endReason, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
@@ -39,14 +39,14 @@ function tell(run: RunWithTurn, here: RunsHere): void {
   const name = `(run ${shortId(run.run.id)})`;
   const isFailure = isTerminal(state) && state !== 'success';
   context.setExitCode(outcomeCode([run]));
-  if (isJson) printJson(turnJson(run, context.now().getTime()), context);
+  if (isJson) printJson(turnJson(run, context.now().getTime(), here), context);
   else if (isFailure) {
-    context.stdout(resultText(run));
+    context.stdout(resultText(run, reportOf(run, here)));
     context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
   } else if (!isTerminal(state)) {
     context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
-  } else if (resultText(run) === '') tellSent(run, here);
-  else context.stdout(resultText(run));
+  } else if (resultText(run, reportOf(run, here)) === '') tellSent(run, here);
+  else context.stdout(resultText(run, reportOf(run, here)));
 }
 
 function tellSent({ run }: RunWithTurn, { context }: RunsHere): void {

@@ -10,7 +10,7 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endLine, outcomeCode, resultText, turnJson, waitAndTell } from './wait.ts';
+import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
 export type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
@@ -60,8 +60,9 @@ async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Pro
   const tellEnd = ({ runs: [run] }: WaitAnswer) => {
     const nowMs = context.now().getTime();
     context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode([run]));
-    if (isJson) printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs) }, context);
-    else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run));
+    if (isJson)
+      printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs, here) }, context);
+    else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run, reportOf(run, here)));
   };
   const turns = [{ runId: answer.runId, turn: 1 }];
   await waitAndTell(turns, { timeoutMs: null, untilAnnounced: true, tell: tellEnd }, here);
