@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { parseSeconds } from '../core/runs/durations.ts';
-import { THINKING_LEVELS } from '../core/runs/run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from '../core/runs/run.ts';
 import type { RunListing } from '../store/runs/runs.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type CliContext, commandGroup, limitUpTo, subcommand } from './context.ts';
@@ -168,9 +168,7 @@ function withSpawnFlags(command: Command): Command {
     .option('--timeout <S>', 'stop it after so many seconds, or 10m, 2h; 0: never', readSeconds)
     .option('--label <L>', 'what it is called')
     .addOption(choice('--cleanup <HOW>', 'what becomes of it afterwards', ['delete', 'keep']))
-    .addOption(
-      choice('--worktree <M>', 'whether it works in a worktree of its own', ['auto', 'always', 'never']),
-    )
+    .addOption(choice('--worktree <M>', 'whether it works in a worktree of its own', WORKTREE_MODES))
     .option(
       '--permissions <P>',
       'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
-import { THINKING_LEVELS } from '../core/runs/run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from '../core/runs/run.ts';
 import { type Answer, failed } from './answer.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */
@@ -29,7 +29,7 @@ const ACTIONS = {
 type SubagentAction = keyof typeof ACTIONS;
 
 const word = (description: string) => z.string().describe(description);
-const count = (max: number, description: string) => z.int().min(1).max(max).describe(description);
+const count = (max: number, description: string, min = 1) => z.int().min(min).max(max).describe(description);
 const flag = (description: string) => z.boolean().describe(description);
 const amount = (description: string) => z.number().min(0).describe(description);
 const seconds = amount(`How long to wait; default ${WAIT_SECONDS_DEFAULT}, 0: not.`).max(WAIT_SECONDS_MAX);
@@ -49,10 +49,7 @@ export function spawnParameters(agentIds: readonly string[]) {
     thinking: among(THINKING_LEVELS).optional(),
     runTimeoutSeconds: amount('0: no limit.').optional(),
     cleanup: z.enum(['delete', 'keep']).describe('delete: archive once the result is delivered.').optional(),
-    worktree: z
-      .enum(['auto', 'always', 'never'])
-      .describe('To work in a git worktree of its own.')
-      .optional(),
+    worktree: z.enum(WORKTREE_MODES).describe('To work in a git worktree of its own.').optional(),
     idempotencyKey: word('The same key again is the same run.').optional(),
   });
 }
@@ -60,12 +57,7 @@ export function spawnParameters(agentIds: readonly string[]) {
 export const LIST_PARAMETERS = z.strictObject({
   limit: count(LIST_MAX, `How many, newest first. Default ${LIST_DEFAULT}.`).optional(),
   activeMinutes: amount('Only those that changed within these minutes.').optional(),
-  messageLimit: z
-    .int()
-    .min(0)
-    .max(MESSAGES_IN_LIST_MAX)
-    .describe('Also the last messages of each.')
-    .optional(),
+  messageLimit: count(MESSAGES_IN_LIST_MAX, 'Also the last messages of each.', 0).optional(),
   includeArchived: flag('Also archived ones.').optional(),
 });
 

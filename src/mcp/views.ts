@@ -24,19 +24,11 @@ const SCANNED_MAX = 4 * MESSAGE_LENGTH_MAX;
 /** A run as `sessions_list` shows it. */
 export function sessionView(listing: RunListing, paths: StatePaths) {
   const { run, turn, usage, delivery, changedAtMs } = listing;
+  const { id: runId, number, agentId, client, sessionId, thinking: thinkingLevel } = run;
+  const model = run.model.observed ?? run.model.resolved;
   return {
-    key: run.childKey,
-    kind: 'subagent',
-    status: turn.state,
-    label: labelOf(run),
-    displayName: nameOf(listing),
-    runId: run.id,
-    number: run.number,
-    agentId: run.agentId,
-    client: run.client,
-    model: run.model.observed ?? run.model.resolved,
-    thinkingLevel: run.thinking,
-    sessionId: run.sessionId,
+    ...{ key: run.childKey, kind: 'subagent', status: turn.state, label: labelOf(run) },
+    ...{ displayName: nameOf(listing), runId, number, agentId, client, model, thinkingLevel, sessionId },
     updatedAt: isoTime(changedAtMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,

@@ -20,6 +20,7 @@ import {
   safeLine,
   safeText,
   stateWords,
+  timesOf,
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
@@ -67,9 +68,9 @@ function printInfo(known: Known, { context }: RunsHere): void {
       runTimeoutSeconds: run.runTimeoutMs / 1000,
       deadlineAt: isoTime(turn.deadlineAtMs),
       ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
-      turns: turns.map(({ number, kind, state, error, stop, startedAtMs, endedAtMs, usage }) => {
-        const times = { startedAt: isoTime(startedAtMs), endedAt: isoTime(endedAtMs) };
-        return { number, kind, state, error, stop, ...times, usage };
+      turns: turns.map((turn) => {
+        const { number, kind, state, error, stop, usage } = turn;
+        return { number, kind, state, error, stop, ...timesOf(turn), usage };
       }),
       events: events.map((event) => eventView(event, safeText)),
     },

@@ -3,7 +3,7 @@ import { redactSecrets } from '../../core/redact.ts';
 import { isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
-import { isTerminal } from '../../core/runs/turn.ts';
+import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { counted } from '../../setup/check.ts';
@@ -62,6 +62,11 @@ export function keepsWorktree({ run, turn }: RunWithTurn): boolean {
   return run.worktree !== null && isTerminal(turn.state) && existsSync(run.worktree.path);
 }
 
+/** When a turn began and ended, as JSON. */
+export function timesOf({ startedAtMs, endedAtMs }: Turn) {
+  return { startedAt: isoTime(startedAtMs), endedAt: isoTime(endedAtMs) };
+}
+
 /** A run as JSON, in lists and alone. */
 export function runJson(
   listing: RunListing,
@@ -77,8 +82,7 @@ export function runJson(
     requester: run.requester.key,
     requesterSession: run.requester.session,
     createdAt: isoTime(run.createdAtMs),
-    startedAt: isoTime(turn.startedAtMs),
-    endedAt: isoTime(turn.endedAtMs),
+    ...timesOf(turn),
     queuePosition: queuePosition ?? null,
     archiveAt: isoTime(run.archiveAtMs),
     archivedAt: isoTime(run.archivedAtMs),

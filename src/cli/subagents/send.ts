@@ -37,16 +37,15 @@ function tell(run: RunWithTurn, here: RunsHere): void {
   const { context, isJson } = here;
   const { state } = run.turn;
   const name = `(run ${shortId(run.run.id)})`;
-  const isFailure = isTerminal(state) && state !== 'success';
+  const said = isTerminal(state) ? resultText(run, reportOf(run, here)) : '';
   context.setExitCode(outcomeCode([run]));
   if (isJson) printJson(turnJson(run, context.now().getTime(), here), context);
-  else if (isFailure) {
-    context.stdout(resultText(run, reportOf(run, here)));
-    context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
-  } else if (!isTerminal(state)) {
+  else if (!isTerminal(state))
     context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
-  } else if (resultText(run, reportOf(run, here)) === '') tellSent(run, here);
-  else context.stdout(resultText(run, reportOf(run, here)));
+  else if (state === 'success' && said === '') tellSent(run, here);
+  else context.stdout(said);
+  if (!isJson && isTerminal(state) && state !== 'success')
+    context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
 }
 
 function tellSent({ run }: RunWithTurn, { context }: RunsHere): void {

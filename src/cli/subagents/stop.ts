@@ -8,8 +8,7 @@ import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
-
-export type StopFlags = JsonFlag & { readonly project?: true };
+type StopFlags = JsonFlag & { readonly project?: true };
 
 /** `subagents stop`: ends a run, all of this session or, with --project, of the project, and waits until no process is left. */
 export async function stop(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { isoTime } from '../../core/runs/durations.ts';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
@@ -19,7 +18,7 @@ import {
   PROGRAM,
 } from '../context.ts';
 import { printJson, shownText } from '../visible.ts';
-import { nameOf, safeText, shortId, visibleLine } from './run-words.ts';
+import { nameOf, safeText, shortId, timesOf, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
@@ -187,19 +186,8 @@ export function resultText({ turn }: RunWithTurn, report: Report): string {
 /** How a turn ended, or how it stands, as JSON. */
 export function turnJson(one: RunWithTurn, nowMs: number, here: RunsHere) {
   const { run, turn } = one;
-  return {
-    runId: run.id,
-    number: run.number,
-    turn: turn.number,
-    status: turn.state,
-    result: turn.result,
-    error: turn.error,
-    stop: turn.stop,
-    notes: turn.notes,
-    report: reportOf(one, here) ?? null,
-    startedAt: isoTime(turn.startedAtMs),
-    endedAt: isoTime(turn.endedAtMs),
-    runtimeMs: runtimeMs(turn, nowMs),
-    usage: turn.usage,
-  };
+  const { result, error, stop, notes, usage } = turn;
+  const name = { runId: run.id, number: run.number, turn: turn.number, status: turn.state };
+  const said = { result, error, stop, notes, report: reportOf(one, here) ?? null };
+  return { ...name, ...said, ...timesOf(turn), runtimeMs: runtimeMs(turn, nowMs), usage };
 }

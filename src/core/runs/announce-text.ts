@@ -68,11 +68,10 @@ function lastWords({ ending, transcript }: EndedTurn): { readonly result: Said; 
 /** What a model wrote, by the sections of the template. Raw. */
 export type ReportParts = { readonly result: string | null; readonly notes: string | null };
 
-export type AnnounceReply = { readonly kind: 'skip' } | ({ readonly kind: 'reply' } & ReportParts);
-
 /** The reply of an announce step. A status in it is nobody's: it is left out. */
-export function parseAnnounceReply(reply: string): AnnounceReply {
-  return reply.trim() === ANNOUNCE_SKIP ? { kind: 'skip' } : { kind: 'reply', ...parseSections(reply) };
+export function parseAnnounceReply(reply: string) {
+  const isSkip = reply.trim() === ANNOUNCE_SKIP;
+  return isSkip ? ({ kind: 'skip' } as const) : ({ kind: 'reply', ...parseSections(reply) } as const);
 }
 
 /** Without sections it is a result as a whole. Lines that pass for the status are left out; one such as `Status: 404` is reported. */

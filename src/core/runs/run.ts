@@ -15,7 +15,8 @@ export type Requester = {
   readonly cwd: string;
 };
 
-export type WorktreeMode = 'auto' | 'always' | 'never';
+export const WORKTREE_MODES = ['auto', 'always', 'never'] as const;
+export type WorktreeMode = (typeof WORKTREE_MODES)[number];
 
 export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Thinking = (typeof THINKING_LEVELS)[number];

@@ -4,7 +4,7 @@ import { isNumber, isWord, names, oneOf, type Report, type Type, typeOf } from '
 import { isAbsolutePath } from '../state-paths.ts';
 import { under } from '../take-section.ts';
 import { grantProblem } from './permissions.ts';
-import { THINKING_LEVELS } from './run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from './run.ts';
 import { entryProblem } from './tool-policy.ts';
 
 /** What the settings of background runs may be. */
@@ -43,7 +43,7 @@ export const path = orNull(
 
 export const seconds = numberFrom(0, 30 * 86_400);
 export const minutes = numberFrom(0, 10 * 365 * 1440);
-export const worktree = oneOf('auto', 'always', 'never');
+export const worktree = oneOf(...WORKTREE_MODES);
 export const onOff = oneOf('on', 'off');
 export const commandWords = orNull(
   typeOf<readonly string[]>(
