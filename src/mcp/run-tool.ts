@@ -1,5 +1,5 @@
 import { agentOfKey } from '../core/runs/requester-key.ts';
-import type { Requester } from '../core/runs/run.ts';
+import type { Requester, Run } from '../core/runs/run.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { agentsFor } from '../subagents/agents.ts';
@@ -59,11 +59,10 @@ export function listSessions(parameters: ListParameters, call: ToolCall): Answer
   const found = (readRuns(world.paths, (db) => listRuns(filter, db)) ?? [])
     .filter(({ changedAtMs }) => changedAtMs >= sinceMs)
     .slice(0, limit);
+  const lastMessages = (run: Run) => messageViews(readLog(run, world), { limit: messageLimit }).messages;
   const sessions = found.map((listing) => ({
     ...sessionView(listing, world.paths),
-    ...(messageLimit > 0 && {
-      messages: messageViews(readLog(listing.run, world), { limit: messageLimit }).messages,
-    }),
+    ...(messageLimit > 0 && { messages: lastMessages(listing.run) }),
   }));
   return answered({ count: sessions.length, sessions });
 }
@@ -98,15 +97,9 @@ export async function sendMessage(
   const name = { runId: run.id, sessionKey: run.childKey, turn: sent.turn };
   const later = 'The result comes by itself, after the answer of a later call.';
   if (timeoutSeconds === 0) return answered({ status: 'accepted', ...name, note: later });
-  const { kind, runs } = await waitForRuns(
-    [{ runId: run.id, turn: sent.turn }],
-    {
-      timeoutMs: timeoutSeconds * 1000,
-      signal: call.signal,
-      onProgress: () => call.progress(`waiting for run ${run.number}`),
-    },
-    call.world,
-  );
+  const onProgress = () => call.progress(`waiting for run ${run.number}`);
+  const patience = { timeoutMs: timeoutSeconds * 1000, signal: call.signal, onProgress };
+  const { kind, runs } = await waitForRuns([name], patience, call.world);
   const turn = runs[0]?.turn;
   if (kind === 'timeout' || turn === undefined) {
     const state = turn?.state === 'queued' ? 'queued' : 'running';

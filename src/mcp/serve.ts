@@ -57,6 +57,5 @@ function connectionEnded(lines: Transform): Promise<void> {
 
 /** Standard output belongs to the protocol. */
 function complain(what: string, error: unknown): void {
-  const reason = reasonOf(error);
-  process.stderr.write(`error: Cannot ${what}: ${reason}\n`);
+  process.stderr.write(`error: Cannot ${what}: ${reasonOf(error)}\n`);
 }

@@ -34,10 +34,7 @@ const OFFERED_AT_ONCE = ['sessions_spawn', 'sessions_send', 'subagents'];
 /** Clients may let these through without asking. Of all else, what a sub-agent can do is to be expected. */
 const ONLY_LOOKS = ['sessions_list', 'sessions_history', 'agents_list'];
 
-type ToolRow<T> = {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
+type ToolRow<T> = Readonly<Record<'name' | 'title' | 'description', string>> & {
   readonly schema: Parameters<T>;
   readonly act: (parameters: T, call: ToolCall) => Answer | Promise<Answer>;
 };

@@ -16,7 +16,7 @@ import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHer
 const LENGTH_MAX = 1_000_000;
 const ID_LENGTH_MIN = 4;
 
-export type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
+type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 
 /** `subagents inbox`: what nobody was told yet. What was written has arrived. A person also gets what is meant for agents' sessions. */
 export async function inbox(here: RunsHere, flags: InboxFlags): Promise<void> {
@@ -46,8 +46,7 @@ function takenText(told: readonly Announcement[]): string {
 function peek(here: RunsHere): void {
   const waiting = waitingHere(here);
   if (here.isJson) printJson({ announcements: waiting.map(announcementJson) }, here.context);
-  else if (waiting.length === 0) here.context.stdout(nothingText(0));
-  else here.context.stdout(waiting.map((one) => story(one, here)).join(''));
+  else here.context.stdout(waiting.map((one) => story(one, here)).join('') || nothingText(0));
 }
 
 function nothingText(waiting: number): string {

@@ -137,13 +137,14 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
     (sum, { usage }) => sum + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
     0,
   );
+  const source = usage.costSource === 'priced' ? 'by the configured prices' : 'as the client says';
   const handedOut = attempts === null ? '' : `, handed out ${attempts} times`;
   return [
     ['Client', run.client],
     ['Model', `requested ${word(requested)}, resolved ${word(resolved)}, observed ${word(observed)}`],
     ['Usage', usageWords(usage)],
     ...rowOf('Announce steps', announced.length === 0 ? null : `tokens ${formatCount(tokens)}`),
-    ['Cost', usage.costUsd === null ? 'n/a' : `${formatUsd(usage.costUsd)} (${sourceWords(usage)})`],
+    ['Cost', usage.costUsd === null ? 'n/a' : `${formatUsd(usage.costUsd)} (${source})`],
     ['PID', pidWords(turn)],
     ['Deadline', isoTime(turn.deadlineAtMs) ?? 'none'],
     ['Queue', queuePosition === undefined ? 'n/a' : ordinal(queuePosition)],
@@ -160,10 +161,6 @@ function usageWords({ inputTokens, outputTokens, cacheReadTokens, cacheWriteToke
   const sides = `in ${formatCount(inputTokens)} / out ${formatCount(outputTokens)}`;
   const cache = `cache read ${formatCount(cacheReadTokens)} / written ${formatCount(cacheWriteTokens)}`;
   return inputTokens === null && outputTokens === null ? 'n/a' : `tokens ${sides}, ${cache}`;
-}
-
-function sourceWords({ costSource }: Usage): string {
-  return costSource === 'priced' ? 'by the configured prices' : 'as the client says';
 }
 
 /** The client leads a process group of its own. */

@@ -1,8 +1,6 @@
-import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pc from 'picocolors';
 import { formatAge, formatSince } from '../../core/runs/durations.ts';
-import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
@@ -19,6 +17,7 @@ import {
   shortId,
   stateWords,
   visibleLine,
+  writtenAtMs,
 } from './run-words.ts';
 import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
@@ -127,12 +126,10 @@ function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[
   ];
 }
 
-function activityWords({ run, turn }: RunListing, nowMs: number, paths: StatePaths): string {
+function activityWords({ turn }: RunListing, nowMs: number, paths: StatePaths): string {
   if (turn.endedAtMs !== null) return `ended ${formatAge(nowMs - turn.endedAtMs)}`;
   if (turn.startedAtMs === null) return '';
-  const { output } = turnFiles(paths, run.id, turn.number);
-  const atMs = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? turn.startedAtMs;
-  return `active ${formatSince(nowMs - atMs)}`;
+  return `active ${formatSince(nowMs - (writtenAtMs(turn, paths) ?? turn.startedAtMs))}`;
 }
 
 /** Lines of cells below one another; what is too much for the terminal is taken from the label. */

@@ -21,8 +21,7 @@ import { printJson, shownText } from '../visible.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
-export type LogFlags = JsonFlag & { readonly follow?: true };
-
+type LogFlags = JsonFlag & { readonly follow?: true };
 const USAGE = 'log <id|#> [limit] [tools]';
 const FOLLOW_INTERVAL_MS = 300;
 /** So many entries are the same only at one place. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { redactSecrets } from '../../core/redact.ts';
 import { isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
@@ -87,6 +87,11 @@ export function runJson(
     archiveAt: isoTime(run.archiveAtMs),
     archivedAt: isoTime(run.archivedAtMs),
   };
+}
+
+/** When the client has last written something in a turn. */
+export function writtenAtMs({ runId, number }: Turn, paths: StatePaths): number | undefined {
+  return statSync(turnFiles(paths, runId, number).output, { throwIfNoEntry: false })?.mtimeMs;
 }
 
 /** Where the client's output of a turn is now: archiving renames it. */

@@ -1,6 +1,6 @@
 import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
-import type { StopAnswer } from '../../subagents/features.ts';
+import type { StopAnswer, StopTarget } from '../../subagents/features.ts';
 import { stopRuns } from '../../subagents/stop.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
@@ -19,10 +19,8 @@ export async function stop(here: RunsHere, { project }: StopFlags, target?: stri
   if (!isAll && listing === undefined) return;
   const { requester, world, context } = here;
   context.progress('stopping …');
-  const wanted =
-    listing === undefined
-      ? ({ kind: project ? 'project' : 'all' } as const)
-      : ({ kind: 'run', runId: listing.run.id } as const);
+  const every: StopTarget = { kind: project ? 'project' : 'all' };
+  const wanted: StopTarget = listing === undefined ? every : { kind: 'run', runId: listing.run.id };
   const by = `${isPerson(here) ? 'a person' : `a session of ${requester.client}`} (subagents stop)`;
   // A person may stop what another project has asked for.
   const key = listing?.run.requester.key ?? requester.key;

@@ -1,6 +1,4 @@
-import { statSync } from 'node:fs';
 import type { RunWithTurn } from '../../core/runs/run.ts';
-import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
 import { reportedWords } from '../../store/runs/outbox.ts';
@@ -18,7 +16,7 @@ import {
   PROGRAM,
 } from '../context.ts';
 import { printJson, shownText } from '../visible.ts';
-import { nameOf, safeText, shortId, timesOf, visibleLine } from './run-words.ts';
+import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
@@ -129,17 +127,13 @@ function statesOf(runs: readonly RunWithTurn[]): string {
   const [only, ...others] = runs;
   if (only !== undefined && others.length === 0)
     return `#${only.run.number} ${only.turn.state} (${nameOf(only.run)})`;
-  const counts = new Map<string, number>();
-  for (const { turn } of runs) counts.set(turn.state, (counts.get(turn.state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+  const counts = Map.groupBy(runs, ({ turn }) => turn.state);
+  return [...counts].map(([state, same]) => `${same.length} ${state}`).join(', ');
 }
 
 /** The newest line that a run which works has said, or the tool that it has called; empty when none is known. */
 function newestWork(runs: readonly RunWithTurn[], { world }: RunsHere): string {
-  const writtenMs = ({ turn }: RunWithTurn) => {
-    const { output } = turnFiles(world.paths, turn.runId, turn.number);
-    return statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  };
+  const writtenMs = ({ turn }: RunWithTurn) => writtenAtMs(turn, world.paths) ?? 0;
   const [newest] = runs.filter(isActive).toSorted((left, right) => writtenMs(right) - writtenMs(left));
   const entry = newest && newestEntry(newest, world);
   if (entry === undefined) return '';
@@ -178,9 +172,8 @@ export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
 export function resultText({ turn }: RunWithTurn, report: Report): string {
   if (report !== undefined) return `${shownText(`${report.result}\n\nNotes:\n${report.notes}`)}\n`;
   const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
-  return [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)]
-    .map((line) => `${line}\n`)
-    .join('');
+  const lines = [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** How a turn ended, or how it stands, as JSON. */

@@ -20,10 +20,9 @@ export async function diff(here: RunsHere, _flags: JsonFlag, listing: RunListing
   const changes = await readChanges(run, world);
   if (changes.kind === 'failed') return complainOf('show the changes of', run, changes.reason, here);
   const { text } = changes;
-  if (here.isJson)
-    printJson({ runId: run.id, number: run.number, worktree: run.worktree, patch: text }, context);
-  else if (text === '')
-    context.stderr(`#${run.number} has changed nothing in ${visibleLine(run.worktree.path)}.\n`);
+  const { id: runId, number, worktree } = run;
+  if (here.isJson) printJson({ runId, number, worktree, patch: text }, context);
+  else if (text === '') context.stderr(`#${number} has changed nothing in ${visibleLine(worktree.path)}.\n`);
   else context.stdout(context.screen() === undefined ? text : colouredDiff(text, context));
 }
 
@@ -49,7 +48,7 @@ export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListin
   else here.context.stdout(`${visibleLine(said[merged.kind])}\n${discard}\n`);
 }
 
-export type DiscardFlags = JsonFlag & { readonly yes?: true };
+type DiscardFlags = JsonFlag & { readonly yes?: true };
 
 /** `subagents discard`: removes the working tree and its branch; asks when something is nowhere else. */
 export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
@@ -68,12 +67,10 @@ export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: Ru
   } catch (error) {
     return complain(reasonOf(error), EXIT_FAILED, here);
   }
-  if (isJson)
-    printJson({ runId: run.id, number: run.number, status: 'discarded', worktree: run.worktree }, context);
-  else
-    context.stdout(
-      visibleLine(`Discarded the worktree of #${run.number}: ${path}, branch ${branch}.`).concat('\n'),
-    );
+  const { id: runId, number, worktree } = run;
+  const said = visibleLine(`Discarded the worktree of #${number}: ${path}, branch ${branch}.`);
+  if (isJson) printJson({ runId, number, status: 'discarded', worktree }, context);
+  else context.stdout(`${said}\n`);
 }
 
 /** Undefined after saying that it has no working tree of its own. */

@@ -86,22 +86,16 @@ type Section = 'status' | 'result' | 'notes';
 
 function parseSections(text: string): ReportParts {
   const before: string[] = [];
-  const result: string[] = [];
-  const notes: string[] = [];
+  const said: { result?: string[]; notes?: string[] } = {};
   let current = before;
-  let hasResult = false;
   for (const line of cutText(text, TEXT_SCANNED_MAX).split(/\r?\n/)) {
-    const header = headerOf(line);
-    if (header === undefined) {
-      current.push(line);
-      continue;
-    }
-    if (header.section === 'status') continue;
-    hasResult ||= header.section === 'result';
-    current = header.section === 'result' ? result : notes;
-    if (header.rest !== '') current.push(header.rest);
+    const { section, rest } = headerOf(line) ?? { section: undefined, rest: line };
+    if (section === 'status') continue;
+    if (section !== undefined) current = said[section] ??= [];
+    if (section === undefined || rest !== '') current.push(rest);
   }
-  return { result: present((hasResult ? result : before).join('\n')), notes: present(notes.join('\n')) };
+  const { result = before, notes = [] } = said;
+  return { result: present(result.join('\n')), notes: present(notes.join('\n')) };
 }
 
 /** `Result:`, `- **Notes:** text`, `* status: text`. */
@@ -179,10 +173,9 @@ const SHARE_LENGTH_MIN = 300;
 const FENCE = 'UNTRUSTED_CHILD_RESULT';
 
 /**
- * Several announcements as one text for an agent's context: failures first, otherwise in their order. What children
- * said stands in a fence that nothing in it can end, because its nonce is of this text alone; each stats line stands
- * behind its fence, so that it is the last line here too. `nonce`: random, 16 hexadecimal characters or more.
- * `lengthMax`: in UTF-16 units; results and notes are cut to it, evenly.
+ * Several announcements as one text for an agent's context, failures first. What children said stands in a fence that
+ * nothing in it can end, as its nonce is of this text alone: random, 16 hexadecimal characters or more; the stats line is
+ * behind it, and last here too. `lengthMax`: in UTF-16 units; results and notes are cut to it, evenly.
  */
 export function deliveryText(
   announcements: readonly Deliverable[],

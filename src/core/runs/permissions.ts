@@ -78,10 +78,7 @@ export function commandRules(permissions: Permissions) {
 
 /** The rules that keep some files from being read, for a client that has none of the kind. */
 export function pathRules({ deny }: Permissions): string[] {
-  return deny.filter((text) => {
-    const { tool } = parseRule(text) ?? { tool: '' };
-    return READING.includes(tool);
-  });
+  return deny.filter((text) => READING.includes(parseRule(text)?.tool ?? ''));
 }
 
 /** `npm test:*` and `npm test *` as what they begin with; undefined for a rule of another form. */
@@ -153,10 +150,9 @@ export function grantProblem(text: string): string | undefined {
   const isKnown = rule !== undefined && policyName(rule.tool) === rule.tool && KNOWN.includes(rule.tool);
   return isKnown
     ? undefined
-    : `"${inAscii(text)}" is no permission: it may be edit, all, or rules like "${EXAMPLE}"`;
+    : `"${inAscii(text)}" is no permission: it may be edit, all, or rules like "exec(npm test:*)"`;
 }
 
-const EXAMPLE = 'exec(npm test:*)';
 const KNOWN: readonly string[] = ['read', 'edit', 'exec', 'web_search', 'web_fetch', 'todo'];
 
 /** The grants in a list with commas, which may stand in brackets too. Every other letter stays, so that none is lost. */

@@ -121,12 +121,8 @@ function partOf<T>({ expected, read }: Type<T>, found: unknown, report: Report):
   return [];
 }
 
-type Cost = {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number | null;
-  readonly cacheWrite?: number | null;
-};
+type CacheCost = Partial<Record<'cacheRead' | 'cacheWrite', number | null>>;
+type Cost = Readonly<Record<'input' | 'output', number> & CacheCost>;
 export type Model = { readonly id: string; readonly cost?: Cost };
 type Provider = { readonly models: readonly Model[] };
 
