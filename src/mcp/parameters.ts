@@ -74,8 +74,6 @@ export const SEND_PARAMETERS = z.strictObject({
   timeoutSeconds: seconds.optional(),
 });
 
-export const NO_PARAMETERS = z.strictObject({});
-
 export const SUBAGENTS_PARAMETERS = z.strictObject({
   action: z
     .enum(Object.keys(ACTIONS) as SubagentAction[])

@@ -4,7 +4,6 @@ import { controlSubagents } from './control.ts';
 import {
   HISTORY_PARAMETERS,
   LIST_PARAMETERS,
-  NO_PARAMETERS,
   type Parameters,
   SEND_PARAMETERS,
   SUBAGENTS_PARAMETERS,
@@ -75,7 +74,7 @@ function toolsFor(agentIds: readonly string[]) {
       name: 'agents_list',
       title: 'List agents',
       description: 'List the agent ids that sessions_spawn accepts.',
-      schema: NO_PARAMETERS,
+      schema: z.strictObject({}),
       act: (_none, call) => listAgents(call),
     }),
     tool({
