@@ -27,10 +27,7 @@ export type PromptHook = {
   readonly now: Date;
 };
 
-/**
- * What there is to say to this prompt; undefined when it is no command of ours: another one of that name is left to whom it
- * belongs. Never throws for what goes wrong with the command.
- */
+/** The answer to this prompt, also when the command fails; undefined when it is none of ours, or another one of that name. */
 export async function answerPrompt(prompt: string, run: PromptHook): Promise<string | undefined> {
   const [, name, typed = ''] = /^\/(subagents|stop)(?:\s+(.*))?$/s.exec(prompt.trim()) ?? [];
   const cwd = run.event.cwd ?? run.paths.home;
@@ -66,10 +63,7 @@ function isOurs(name: CommandName, cwd: string, env: Environment): boolean {
   return !isHidden && readTextFile(`${global}/commands/${name}.md`) === commandText(name);
 }
 
-/**
- * A person reads what is said, and the session that it was typed in asks, with no more rights than its agent has. What does
- * not fit is cut, and counts as not written.
- */
+/** A person reads, and the session asks, with the rights of its agent. What does not fit is cut, and counts as not written. */
 function contextOf(
   { env, event, now }: PromptHook,
   cwd: string,
@@ -101,13 +95,9 @@ function waits(command: Command): boolean {
   return ['wait', 'attach'].includes(command.name()) || wait === true || follow === true || watch === true;
 }
 
-async function carryOut(
-  group: Command,
-  words: readonly string[],
-  say: (text: string) => void,
-): Promise<boolean> {
+async function carryOut(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
   try {
-    await group.parseAsync([...words], { from: 'user' });
+    await group.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) say(`error: ${reasonOf(error)}\n`);
   }
@@ -115,10 +105,7 @@ async function carryOut(
   return true;
 }
 
-/**
- * The words as a person quotes them; nothing is expanded. What is said to a sub-agent is one of them, as it was typed:
- * all that stands behind the options of `spawn`, and behind the run and the options of `send`, which never waits here.
- */
+/** As a person quotes them; nothing is expanded. What `spawn` and `send` tell a sub-agent is one word, as it was typed. `send` never waits. */
 function wordsIn(typed: string, group: Command): string[] {
   const words: string[] = [];
   let rest = typed.trim();

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { parseSeconds } from '../core/runs/durations.ts';
-import { THINKING_LEVELS } from '../core/runs/run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from '../core/runs/run.ts';
+import type { RunListing } from '../store/runs/runs.ts';
 import { readInput } from '../sys/read-input.ts';
 import { type CliContext, commandGroup, limitUpTo, subcommand } from './context.ts';
 import { attach } from './subagents/attach.ts';
@@ -9,7 +10,14 @@ import { dismiss, inbox } from './subagents/inbox.ts';
 import { info } from './subagents/info.ts';
 import { type ListFlags, list } from './subagents/list.ts';
 import { log } from './subagents/log.ts';
-import { complainInJson, type JsonFlag, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
+import {
+  complainInJson,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  type RunsHere,
+  withRunsHere,
+} from './subagents/runs-here.ts';
 import { send } from './subagents/send.ts';
 import { retry, spawn } from './subagents/spawn.ts';
 import { stop } from './subagents/stop.ts';
@@ -52,7 +60,7 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
   /** `does`: what it could not do, where nothing can be done; as it is described, when nothing else is said. */
   const add = <Flags extends JsonFlag, Argument>(
     name: string,
-    { does, ...described }: { does?: string; description: string; calls: readonly string[] },
+    { does, ...described }: Described,
     act: (here: RunsHere, flags: Flags, argument: Argument) => void | Promise<void>,
   ): Command => {
     const command = subcommand(
@@ -67,14 +75,20 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
     group.addCommand(command);
     return command;
   };
+  /** The same for a command about one run, which is looked for first. */
+  const addForRun = <Flags extends JsonFlag>(
+    name: string,
+    described: Described,
+    act: (here: RunsHere, flags: Flags, listing: RunListing) => void | Promise<void>,
+  ): Command =>
+    add(name, described, (here, flags: Flags, target?: string) => {
+      if (target === undefined) return complainUsage(`${name} <id|#>`, here);
+      const listing = findRun(target, here);
+      return listing && act(here, flags, listing);
+    }).argument('[target]', 'the run');
   withListFlags(group);
-  withSpawnFlags(
-    add(
-      'spawn',
-      { does: 'spawn a sub-agent', description: 'start a sub-agent in the background', calls: SPAWN_CALLS },
-      spawn,
-    ),
-  );
+  const spawning = { does: 'spawn a sub-agent', description: 'start a sub-agent in the background' };
+  withSpawnFlags(add('spawn', { ...spawning, calls: SPAWN_CALLS }, spawn));
   const listing = ['', '--watch', '--all --limit 200'];
   withListFlags(
     add('list', { does: LISTS, description: 'list the runs of this project', calls: listing }, list),
@@ -88,7 +102,7 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
     .argument('[words...]', 'the run, how many messages (20, at most 200), and "tools" for what was done')
     .option('--follow', 'go on until the run is over');
   const showing = { does: 'show the sub-agent', description: 'show all that is known of a run' };
-  add('info', { ...showing, calls: ['3', 'last --json'] }, info).argument('[target]', 'the run');
+  addForRun('info', { ...showing, calls: ['3', 'last --json'] }, info);
   const sending = { does: 'send a message', description: 'send a message into the session of a run' };
   add('send', { ...sending, calls: [`3 'and now the second one'`, '3 --timeout 0 - < message.md'] }, send)
     .argument('[words...]', 'the run, then the message; "-" reads it from standard input')
@@ -98,27 +112,20 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
     .argument('[target]', 'the run, or "all" for all that are active')
     .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds);
   const attaching = "go on with a run's session in its own client, on a terminal";
-  add('attach', { description: attaching, calls: ['3', '3 --print'] }, attach)
-    .argument('[target]', 'the run')
-    .option('--print', 'only print the command');
+  const attached = addForRun('attach', { description: attaching, calls: ['3', '3 --print'] }, attach);
+  attached.option('--print', 'only print the command');
   const diffing = 'show what a run has changed in its worktree';
-  add('diff', { description: diffing, calls: ['3', '3 > changes.patch'] }, diff).argument(
-    '[target]',
-    'the run',
-  );
+  addForRun('diff', { description: diffing, calls: ['3', '3 > changes.patch'] }, diff);
   const merging = 'bring what a run has changed in its worktree into yours, not committed';
-  add('merge', { description: merging, calls: ['3'] }, merge).argument('[target]', 'the run');
+  addForRun('merge', { description: merging, calls: ['3'] }, merge);
   const discarding = "remove a run's worktree and its branch";
-  add('discard', { description: discarding, calls: ['3', '3 --yes'] }, discard)
-    .argument('[target]', 'the run')
-    .option('--yes', 'also what is nowhere else');
+  const dropped = addForRun('discard', { description: discarding, calls: ['3', '3 --yes'] }, discard);
+  dropped.option('--yes', 'also what is nowhere else');
   const retrying = {
     does: 'retry a sub-agent',
     description: 'start a run anew, with the same task and settings',
   };
-  add('retry', { ...retrying, calls: ['3'] }, retry)
-    .argument('[target]', 'the run')
-    .option('--wait', 'wait for its result');
+  addForRun('retry', { ...retrying, calls: ['3'] }, retry).option('--wait', 'wait for its result');
   const reading = { does: 'read the inbox', description: 'read what was not told to anybody yet' };
   add('inbox', { ...reading, calls: ['', '--peek'] }, inbox)
     .option('--peek', 'and leave it there')
@@ -133,6 +140,8 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
 }
 
 const LISTS = 'list the sub-agents';
+
+type Described = { readonly does?: string; readonly description: string; readonly calls: readonly string[] };
 
 function withListFlags(command: Command): Command {
   return command
@@ -152,25 +161,23 @@ const SPAWN_CALLS = [
 function withSpawnFlags(command: Command): Command {
   return command
     .argument('[task...]', 'what it is to do; "-" reads it from standard input')
-    .addOption(new Option('--cli <C>', 'the client that it runs in').choices([...CLIENT_NAMES]))
+    .addOption(choice('--cli <C>', 'the client that it runs in', CLIENT_NAMES))
     .option('--agent <ID>', 'as which agent of the settings')
     .option('--model <M>', 'as the client names its models')
-    .addOption(new Option('--thinking <T>', 'how much it thinks').choices([...THINKING_LEVELS]))
+    .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
     .option('--timeout <S>', 'stop it after so many seconds, or 10m, 2h; 0: never', readSeconds)
     .option('--label <L>', 'what it is called')
-    .addOption(new Option('--cleanup <HOW>', 'what becomes of it afterwards').choices(['delete', 'keep']))
-    .addOption(
-      new Option('--worktree <M>', 'whether it works in a worktree of its own').choices([
-        'auto',
-        'always',
-        'never',
-      ]),
-    )
+    .addOption(choice('--cleanup <HOW>', 'what becomes of it afterwards', ['delete', 'keep']))
+    .addOption(choice('--worktree <M>', 'whether it works in a worktree of its own', WORKTREE_MODES))
     .option(
       '--permissions <P>',
       'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"',
     )
     .option('--wait', 'wait for its result');
+}
+
+function choice(flags: string, description: string, choices: readonly string[]): Option {
+  return new Option(flags, description).choices([...choices]);
 }
 
 function readSeconds(text: string): number {

@@ -1,11 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Json } from '../core/guards.ts';
 import { inertLines, inertText } from '../core/inert-text.ts';
+import type { Refusal } from '../subagents/features.ts';
 
 /** What a tool answers: a value, or a refusal in one line. */
-export type Answer =
-  | { readonly kind: 'value'; readonly value: Json }
-  | { readonly kind: 'refused'; readonly status: 'error' | 'forbidden'; readonly error: string };
+export type Answer = { readonly kind: 'value'; readonly value: Json } | Refused;
+type Refused = Pick<Refusal, 'status' | 'error'> & { readonly kind: 'refused' };
 
 /** The answer with this value. */
 export function answered(value: Json): Answer {
@@ -13,32 +13,28 @@ export function answered(value: Json): Answer {
 }
 
 /** The answer that something is wrong with the call, or went wrong. */
-export function failed(error: string): Answer {
-  return { kind: 'refused', status: 'error', error };
+export function failed(error: string): Refused {
+  return refusedBy({ status: 'error', error });
+}
+
+/** A refusal of the features, in their words. */
+export function refusedBy({ status, error }: Refusal): Refused {
+  return { kind: 'refused', status, error };
 }
 
 const REFUSAL_LENGTH_MAX = 2000;
 
-/**
- * The answer as it is sent, all texts in it inert. `news`: what waited for this requester. With a structured part, Claude Code and Codex hand
- * nothing else on to the model, so with news there is none.
- */
+/** As it is sent, all texts inert. `news`: what waited; without a structured part then, beside which Claude Code and Codex hand on nothing. */
 export function toolResult(answer: Answer, news: string | undefined): CallToolResult {
   if (answer.kind === 'refused') {
-    const { status, error } = answer;
-    const refusal = { status, error: inertText(error, REFUSAL_LENGTH_MAX) };
+    const refusal = { status: answer.status, error: inertText(answer.error, REFUSAL_LENGTH_MAX) };
     return { content: [textBlock(refusal)], isError: true };
   }
-  const value = inert(answer.value);
+  const inert = (_key: string, one: unknown) => (typeof one === 'string' ? inertLines(one) : one);
+  const value = JSON.parse(JSON.stringify(answer.value, inert)) as Json;
   const content = [textBlock(value)];
   if (news === undefined) return { content, structuredContent: value };
   return { content: [...content, { type: 'text', text: news }] };
-}
-
-function inert(value: Json): Json {
-  return JSON.parse(
-    JSON.stringify(value, (_key, one) => (typeof one === 'string' ? inertLines(one) : one)),
-  ) as Json;
 }
 
 function textBlock(value: Json): { type: 'text'; text: string } {

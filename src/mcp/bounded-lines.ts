@@ -7,14 +7,10 @@ import { LongJson } from '../core/long-json.ts';
 export const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
-/** Of the JSON-RPC specification. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/**
- * Standard input for the protocol's reader: whole lines that are messages. Any other line is answered with an error, of
- * whatever size it is, and in bounded memory: the reader would say nothing, or hear nothing from then on.
- */
+/** Whole messages for the protocol's reader, which falls silent over others: those are answered with an error, in bounded memory. */
 export function boundedLines(answer: (line: string) => void): Transform {
   let pieces: Uint8Array[] = [];
   let length = 0;
@@ -69,7 +65,6 @@ function tooLong(bytes: number, long: LongJson): object {
   return refusal(INVALID_REQUEST, `the line is too long: ${bytes} bytes, the most is ${LINE_BYTES_MAX}`, id);
 }
 
-/** Null when there is none to be found. */
 function idOf(message: unknown): string | number | null {
   const id = isRecord(message) ? message.id : null;
   return typeof id === 'string' || typeof id === 'number' ? id : null;

@@ -31,11 +31,9 @@ export class Connection {
   constructor(world: RunsWorld, clientName: string | undefined) {
     const client = CLIENTS[clientName ?? ''] ?? null;
     this.world = world;
-    this.requester = {
-      ...requesterHere(world),
-      client,
-      session: sessionOf(client, world) ?? `mcp-${this.#id}`,
-    };
+    // Claude Code alone has it in its servers' environment (measured with 2.1.328), where other clients may inherit it.
+    const own = client === 'claude' && world.env.CLAUDE_CODE_SESSION_ID;
+    this.requester = { ...requesterHere(world), client, session: own || `mcp-${this.#id}` };
   }
 
   /** The client asks again, so it has had the earlier answers. */
@@ -66,12 +64,4 @@ export class Connection {
   #newOwner(): string {
     return `mcp:${this.#id}:${++this.#parcels}`;
   }
-}
-
-/**
- * The client's own session. Claude Code has it in the environment of its servers (measured with 2.1.328; the others
- * have nothing of the kind), and other clients that are started from one of its tools inherit it without being meant.
- */
-function sessionOf(client: ClientName | null, { env }: RunsWorld): string | undefined {
-  return client === 'claude' ? env.CLAUDE_CODE_SESSION_ID || undefined : undefined;
 }

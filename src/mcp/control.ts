@@ -1,14 +1,17 @@
+import type { RunWithTurn } from '../core/runs/run.ts';
 import { isTerminal } from '../core/runs/turn.ts';
 import { queuePosition } from '../store/runs/lane.ts';
 import { runEvents } from '../store/runs/run-events.ts';
-import { countRuns, listRuns, type RunListing } from '../store/runs/runs.ts';
+import type { RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
+import type { StopTarget } from '../subagents/features.ts';
 import { runsOf } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { retryRun } from '../subagents/retry.ts';
+import { readRunList } from '../subagents/run-list.ts';
 import { stopRuns } from '../subagents/stop.ts';
 import { turnsAwaited, waitForRuns } from '../subagents/wait.ts';
-import { type Answer, answered, failed } from './answer.ts';
+import { type Answer, answered, failed, refusedBy } from './answer.ts';
 import {
   LIST_DEFAULT,
   LOG_DEFAULT,
@@ -17,7 +20,7 @@ import {
   type SubagentsParameters,
   WAIT_SECONDS_DEFAULT,
 } from './parameters.ts';
-import { findRun, refusedBy, sendMessage, spawnAnswer, type ToolCall } from './run-tool.ts';
+import { findRun, sendMessage, spawnAnswer, type ToolCall } from './run-tool.ts';
 import { infoView, messageViews, nameOf, runView } from './views.ts';
 
 const EVENTS_SHOWN = 5;
@@ -27,120 +30,87 @@ export function controlSubagents(parameters: SubagentsParameters, call: ToolCall
   const { action = 'list', target, message, timeoutSeconds } = parameters;
   const objection = objectionToAction(action, parameters);
   if (objection !== undefined) return failed(objection);
+  const isAll = target === 'all' || target === '*';
+  if (action === 'list') return list(parameters.limit ?? LIST_DEFAULT, call);
+  if (action === 'stop' && (isAll || target === 'project'))
+    return stop({ kind: isAll ? 'all' : 'project' }, call);
+  if (action === 'wait' && (isAll || target === undefined))
+    return wait(isAll ? 'project' : 'session', timeoutSeconds, call);
+  if (action === 'send' && message === undefined) return failed('subagents send needs "message"');
+  const found = findRun(target, call);
+  if (found.kind !== 'found') return found;
+  const runId = found.run.run.id;
   switch (action) {
-    case 'list':
-      return list(parameters.limit ?? LIST_DEFAULT, call);
     case 'info':
-      return info(target, call);
+      return info(found.run, call);
     case 'log':
-      return log(parameters, call);
+      return log(found.run, parameters, call);
     case 'send':
-      if (message === undefined) return failed('subagents send needs "message"');
-      return sendMessage(target, { message, timeoutSeconds }, call);
+      return sendMessage(found.run, { message: message ?? '', timeoutSeconds }, call);
     case 'stop':
-      return stop(target, call);
+      return stop({ kind: 'run', runId }, call);
     case 'wait':
-      return wait(target, timeoutSeconds ?? WAIT_SECONDS_DEFAULT, call);
+      return wait({ runId }, timeoutSeconds, call);
     case 'retry':
-      return retry(target, call);
+      return spawnAnswer(retryRun(runId, call.requester, call.world));
   }
 }
 
 function list(limit: number, { requester, world }: ToolCall): Answer {
   const nowMs = world.now().getTime();
-  const shown = readRuns(world.paths, (db) => ({
-    ...countRuns(requester.key, db),
-    runs: listRuns({ requester: requester.key, limit }, db).map((listing) =>
-      runView(
-        listing,
-        nowMs,
-        placeOf(listing, (id) => queuePosition(id, db)),
-      ),
-    ),
-  }));
-  return answered(shown ?? { active: 0, done: 0, runs: [] });
+  const { runs, ...counts } = readRunList({ requester: requester.key, limit }, world);
+  const views = runs.map(({ listing, queuePosition }) => runView(listing, nowMs, queuePosition));
+  return answered({ ...counts, runs: views });
 }
 
-function info(target: string | undefined, call: ToolCall): Answer {
-  const found = findRun(target, call);
-  if (found.kind !== 'found') return found;
-  const { listing } = found;
-  const { paths, now } = call.world;
-  const more = readRuns(paths, (db) => ({
-    queuePosition: placeOf(listing, (id) => queuePosition(id, db)),
+function info(listing: RunListing, { world: { paths, now } }: ToolCall): Answer {
+  const known = readRuns(paths, (db) => ({
+    queuePosition: queuePosition(listing.run.id, db),
     events: runEvents(listing.run.id, EVENTS_SHOWN, db),
-  })) ?? { queuePosition: undefined, events: [] };
-  return answered(infoView(listing, { ...more, nowMs: now().getTime(), paths }));
+  }));
+  return answered(infoView(listing, { events: [], ...known, nowMs: now().getTime() }, paths));
 }
 
-function placeOf(listing: RunListing, position: (runId: string) => number | undefined): number | undefined {
-  return listing.waiting > 0 || listing.turn.state === 'queued' ? position(listing.run.id) : undefined;
+function log(
+  listing: RunListing,
+  { limit = LOG_DEFAULT, includeTools }: SubagentsParameters,
+  { world }: ToolCall,
+): Answer {
+  const { run } = listing;
+  const messages = messageViews(readLog(run, world), { limit: Math.min(limit, LOG_MAX), includeTools });
+  return answered({ number: run.number, label: nameOf(listing), ...messages });
 }
 
-function log({ target, limit, includeTools = false }: SubagentsParameters, call: ToolCall): Answer {
-  const found = findRun(target, call);
-  if (found.kind !== 'found') return found;
-  const { run } = found.listing;
-  const most = Math.min(limit ?? LOG_DEFAULT, LOG_MAX);
-  const messages = messageViews(readLog(run, call.world), { limit: most, includeTools });
-  return answered({ number: run.number, label: nameOf(found.listing), ...messages });
-}
-
-async function stop(target: string | undefined, call: ToolCall): Promise<Answer> {
-  const { requester, world } = call;
+async function stop(target: StopTarget, { requester, world }: ToolCall): Promise<Answer> {
   const by = `a session of ${requester.client ?? 'a client'} over MCP`;
-  if (target === 'all' || target === '*' || target === 'project') {
-    const kind = target === 'project' ? 'project' : 'all';
-    return stopped(await stopRuns({ kind }, requester, by, world));
-  }
-  const found = findRun(target, call);
-  if (found.kind !== 'found') return found;
-  const { id } = found.listing.run;
-  return stopped(await stopRuns({ kind: 'run', runId: id }, requester, by, world));
-}
-
-function stopped(answer: Awaited<ReturnType<typeof stopRuns>>): Answer {
+  const answer = await stopRuns(target, requester, by, world);
   if (answer.status !== 'done') return refusedBy(answer);
   const { othersActive } = answer;
-  if (othersActive === 0) return answered({ ...answer });
   const note = `Runs of other sessions go on (${othersActive}): target "project" stops them too.`;
-  return answered({ ...answer, note });
-}
-
-function retry(target: string | undefined, call: ToolCall): Answer {
-  const found = findRun(target, call);
-  if (found.kind !== 'found') return found;
-  return spawnAnswer(retryRun(found.listing.run.id, call.requester, call.world));
+  return answered({ ...answer, ...(othersActive > 0 && { note }) });
 }
 
 /** Until the runs have ended and what they have to tell can be told, so that it goes with this very answer. */
-async function wait(target: string | undefined, seconds: number, call: ToolCall): Promise<Answer> {
-  const meant = whoseRuns(target, call);
-  if (typeof meant === 'object' && 'kind' in meant) return meant;
-  const turns = turnsAwaited(call.requester, meant, call.world);
-  const { kind } = await waitForRuns(
-    turns,
-    {
-      timeoutMs: seconds * 1000,
-      untilAnnounced: true,
-      signal: call.signal,
-      onProgress: (runs) => {
-        const left = runs.filter(({ turn }) => !isTerminal(turn.state)).length;
-        call.progress(`${left} of ${runs.length} still at work`);
-      },
-    },
-    call.world,
-  );
+async function wait(
+  whose: Parameters<typeof turnsAwaited>[1],
+  seconds: number | undefined,
+  call: ToolCall,
+): Promise<Answer> {
+  const { requester, world, signal, progress } = call;
+  const turns = turnsAwaited(requester, whose, world);
+  const onProgress = (runs: readonly RunWithTurn[]) => {
+    const left = runs.filter(({ turn }) => !isTerminal(turn.state)).length;
+    progress(`${left} of ${runs.length} still at work`);
+  };
+  const patience = {
+    timeoutMs: (seconds ?? WAIT_SECONDS_DEFAULT) * 1000,
+    untilAnnounced: true,
+    signal,
+    onProgress,
+  };
+  const { kind } = await waitForRuns(turns, patience, world);
   const ids = new Set(turns.map(({ runId }) => runId));
-  const nowMs = call.world.now().getTime();
+  const nowMs = world.now().getTime();
   const runs = runsOf(call).filter(({ run }) => ids.has(run.id));
   return answered({ status: kind, runs: runs.map((listing) => runView(listing, nowMs, undefined)) });
-}
-
-/** Those of this session, with `all` all that work on the project, or the one that is named. */
-function whoseRuns(target: string | undefined, call: ToolCall) {
-  if (target === undefined) return 'session';
-  if (target === 'all' || target === '*') return 'project';
-  const found = findRun(target, call);
-  return found.kind === 'found' ? { runId: found.listing.run.id } : found;
 }

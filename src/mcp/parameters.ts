@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
-import { THINKING_LEVELS } from '../core/runs/run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from '../core/runs/run.ts';
+import { type Answer, failed } from './answer.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */
 
-export const LIST_MAX = 200;
+const LIST_MAX = 200;
 export const LIST_DEFAULT = 50;
 const MESSAGES_MAX = 1000;
 export const MESSAGES_DEFAULT = 200;
@@ -15,17 +16,23 @@ export const LOG_DEFAULT = 20;
 const WAIT_SECONDS_MAX = 600;
 export const WAIT_SECONDS_DEFAULT = 30;
 
-const SUBAGENT_ACTIONS = ['list', 'info', 'log', 'send', 'stop', 'wait', 'retry'] as const;
-export type SubagentAction = (typeof SUBAGENT_ACTIONS)[number];
+/** The actions of `subagents`, each with the parameters that mean something for it. */
+const ACTIONS = {
+  list: ['limit'],
+  info: ['target'],
+  log: ['target', 'limit', 'includeTools'],
+  send: ['target', 'message', 'timeoutSeconds'],
+  stop: ['target'],
+  wait: ['target', 'timeoutSeconds'],
+  retry: ['target'],
+};
+type SubagentAction = keyof typeof ACTIONS;
 
 const word = (description: string) => z.string().describe(description);
-const count = (max: number, description: string) => z.int().min(1).max(max).describe(description);
+const count = (max: number, description: string, min = 1) => z.int().min(min).max(max).describe(description);
 const flag = (description: string) => z.boolean().describe(description);
-const seconds = z
-  .number()
-  .min(0)
-  .max(WAIT_SECONDS_MAX)
-  .describe(`How long to wait; default ${WAIT_SECONDS_DEFAULT}, 0: not.`);
+const amount = (description: string) => z.number().min(0).describe(description);
+const seconds = amount(`How long to wait; default ${WAIT_SECONDS_DEFAULT}, 0: not.`).max(WAIT_SECONDS_MAX);
 const TARGET = 'Its number, run id, session key or label, or "last".';
 
 /** What is not among them is refused by what spawns, in its own words; here they are only advertised. */
@@ -40,25 +47,17 @@ export function spawnParameters(agentIds: readonly string[]) {
     client: z.enum(CLIENT_NAMES).optional(),
     model: word('As the client names it.').optional(),
     thinking: among(THINKING_LEVELS).optional(),
-    runTimeoutSeconds: z.number().min(0).describe('0: no limit.').optional(),
+    runTimeoutSeconds: amount('0: no limit.').optional(),
     cleanup: z.enum(['delete', 'keep']).describe('delete: archive once the result is delivered.').optional(),
-    worktree: z
-      .enum(['auto', 'always', 'never'])
-      .describe('To work in a git worktree of its own.')
-      .optional(),
+    worktree: z.enum(WORKTREE_MODES).describe('To work in a git worktree of its own.').optional(),
     idempotencyKey: word('The same key again is the same run.').optional(),
   });
 }
 
 export const LIST_PARAMETERS = z.strictObject({
   limit: count(LIST_MAX, `How many, newest first. Default ${LIST_DEFAULT}.`).optional(),
-  activeMinutes: z.number().min(0).describe('Only those that changed within these minutes.').optional(),
-  messageLimit: z
-    .int()
-    .min(0)
-    .max(MESSAGES_IN_LIST_MAX)
-    .describe('Also the last messages of each.')
-    .optional(),
+  activeMinutes: amount('Only those that changed within these minutes.').optional(),
+  messageLimit: count(MESSAGES_IN_LIST_MAX, 'Also the last messages of each.', 0).optional(),
   includeArchived: flag('Also archived ones.').optional(),
 });
 
@@ -75,10 +74,11 @@ export const SEND_PARAMETERS = z.strictObject({
   timeoutSeconds: seconds.optional(),
 });
 
-export const NO_PARAMETERS = z.strictObject({});
-
 export const SUBAGENTS_PARAMETERS = z.strictObject({
-  action: z.enum(SUBAGENT_ACTIONS).describe('Default list.').optional(),
+  action: z
+    .enum(Object.keys(ACTIONS) as SubagentAction[])
+    .describe('Default list.')
+    .optional(),
   target: word(
     `${TARGET} stop: also "all" of this session, or "project"; wait: also "all" of the project, else this session.`,
   ).optional(),
@@ -94,26 +94,20 @@ export type HistoryParameters = z.infer<typeof HISTORY_PARAMETERS>;
 export type SendParameters = z.infer<typeof SEND_PARAMETERS>;
 export type SubagentsParameters = z.infer<typeof SUBAGENTS_PARAMETERS>;
 
-export type Parsed<T> =
-  | { readonly kind: 'parsed'; readonly value: T }
-  | { readonly kind: 'wrong'; readonly error: string };
+export type Parameters<T> = z.ZodType<T> & { readonly shape: object };
 
-/** The parameters of a call, or one line that says what is wrong with them. Some models send nothing as "" or null. */
-export function parseParameters<T>(
-  tool: string,
-  schema: z.ZodType<T> & { readonly shape: object },
-  given: unknown,
-): Parsed<T> {
+/** What answers the parameters of a call, or one line that says what is wrong with them. Some models send nothing as "" or null. */
+export function usingParameters<T>(
+  { tool, schema, given }: { tool: string; schema: Parameters<T>; given: unknown },
+  act: (value: T) => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
   const said = Object.entries(isRecord(given) ? given : {}).filter(
     ([, value]) => value !== null && value !== '',
   );
   const parsed = schema.safeParse(Object.fromEntries(said), { reportInput: true });
-  if (parsed.success) return { kind: 'parsed', value: parsed.data };
+  if (parsed.success) return act(parsed.data);
   const known = Object.keys(schema.shape);
-  return {
-    kind: 'wrong',
-    error: `${tool} ${parsed.error.issues.map((issue) => wrong(issue, known)).join('; ')}`,
-  };
+  return failed(`${tool} ${parsed.error.issues.map((issue) => wrong(issue, known)).join('; ')}`);
 }
 
 function wrong(issue: z.core.$ZodIssue, known: readonly string[]): string {
@@ -126,19 +120,9 @@ function wrong(issue: z.core.$ZodIssue, known: readonly string[]): string {
   return `cannot use "${name}": ${issue.message}`;
 }
 
-const FOR_ACTION: Readonly<Record<SubagentAction, readonly string[]>> = {
-  list: ['limit'],
-  info: ['target'],
-  log: ['target', 'limit', 'includeTools'],
-  send: ['target', 'message', 'timeoutSeconds'],
-  stop: ['target'],
-  wait: ['target', 'timeoutSeconds'],
-  retry: ['target'],
-};
-
 /** Parameters of `subagents` that mean nothing for the action, in one line; undefined when all do. */
 export function objectionToAction(action: SubagentAction, given: SubagentsParameters): string | undefined {
-  const fitting = FOR_ACTION[action];
+  const fitting: readonly string[] = ACTIONS[action];
   const others = Object.keys(given).filter((name) => name !== 'action' && !fitting.includes(name));
   if (others.length === 0) return undefined;
   const names = others.map((name) => JSON.stringify(name)).join(', ');

@@ -1,15 +1,15 @@
 import { agentOfKey } from '../core/runs/requester-key.ts';
-import type { Requester } from '../core/runs/run.ts';
+import type { Requester, Run } from '../core/runs/run.ts';
 import { listRuns, type RunListing } from '../store/runs/runs.ts';
 import { readRuns } from '../store/runs/runs-db.ts';
 import { agentsFor } from '../subagents/agents.ts';
-import type { Refusal, RunsWorld, SpawnAnswer, TurnName } from '../subagents/features.ts';
+import type { RunsWorld, SpawnAnswer, TurnName } from '../subagents/features.ts';
 import { findOwnRun } from '../subagents/own-run.ts';
 import { readLog } from '../subagents/read-log.ts';
 import { sendToRun } from '../subagents/send.ts';
 import { seenByGit, spawnRun } from '../subagents/spawn.ts';
 import { waitForRuns } from '../subagents/wait.ts';
-import { type Answer, answered, failed } from './answer.ts';
+import { type Answer, answered, failed, refusedBy } from './answer.ts';
 import {
   type HistoryParameters,
   LIST_DEFAULT,
@@ -53,35 +53,26 @@ export function spawnAnswer(answer: SpawnAnswer): Answer {
 export function listSessions(parameters: ListParameters, call: ToolCall): Answer {
   const { limit = LIST_DEFAULT, activeMinutes, messageLimit = 0, includeArchived = false } = parameters;
   const { requester, world } = call;
-  const sinceMs =
-    activeMinutes === undefined
-      ? Number.NEGATIVE_INFINITY
-      : world.now().getTime() - activeMinutes * MINUTE_MS;
-  const filter = {
-    requester: requester.key,
-    includeArchived,
-    limit: activeMinutes === undefined ? limit : RUNS_MAX,
-  };
+  const isAnyAge = activeMinutes === undefined;
+  const sinceMs = isAnyAge ? 0 : world.now().getTime() - activeMinutes * MINUTE_MS;
+  const filter = { requester: requester.key, includeArchived, limit: isAnyAge ? limit : RUNS_MAX };
   const found = (readRuns(world.paths, (db) => listRuns(filter, db)) ?? [])
     .filter(({ changedAtMs }) => changedAtMs >= sinceMs)
     .slice(0, limit);
+  const lastMessages = (run: Run) => messageViews(readLog(run, world), { limit: messageLimit }).messages;
   const sessions = found.map((listing) => ({
     ...sessionView(listing, world.paths),
-    ...(messageLimit === 0 ? {} : { messages: lastMessages(listing, messageLimit, world) }),
+    ...(messageLimit > 0 && { messages: lastMessages(listing.run) }),
   }));
   return answered({ count: sessions.length, sessions });
 }
 
-function lastMessages({ run }: RunListing, limit: number, world: RunsWorld) {
-  return messageViews(readLog(run, world), { limit, includeTools: false }).messages;
-}
-
 /** `sessions_history`. */
 export function sessionHistory(parameters: HistoryParameters, call: ToolCall): Answer {
-  const { sessionKey, limit = MESSAGES_DEFAULT, includeTools = false } = parameters;
+  const { sessionKey, limit = MESSAGES_DEFAULT, includeTools } = parameters;
   const found = findRun(sessionKey, call);
   if (found.kind !== 'found') return found;
-  const { run } = found.listing;
+  const { run } = found.run;
   const messages = messageViews(readLog(run, call.world), { limit, includeTools });
   return answered({ sessionKey: run.childKey, ...messages });
 }
@@ -91,32 +82,24 @@ export async function sendToSession(parameters: SendParameters, call: ToolCall):
   const { sessionKey, label, message, timeoutSeconds } = parameters;
   const target = sessionKey ?? label;
   if (target === undefined) return failed('sessions_send needs "sessionKey" or "label"');
-  return sendMessage(target, { message, timeoutSeconds }, call);
+  const found = findRun(target, call);
+  return found.kind === 'found' ? sendMessage(found.run, { message, timeoutSeconds }, call) : found;
 }
 
 /** One more turn, and its reply if it comes in time. */
 export async function sendMessage(
-  target: string | undefined,
+  { run }: RunListing,
   { message, timeoutSeconds = WAIT_SECONDS_DEFAULT }: { message: string; timeoutSeconds: number | undefined },
   call: ToolCall,
 ): Promise<Answer> {
-  const found = findRun(target, call);
-  if (found.kind !== 'found') return found;
-  const { run } = found.listing;
   const sent = sendToRun(run.id, message, call.requester, call.world);
   if (sent.status !== 'accepted') return refusedBy(sent);
   const name = { runId: run.id, sessionKey: run.childKey, turn: sent.turn };
   const later = 'The result comes by itself, after the answer of a later call.';
   if (timeoutSeconds === 0) return answered({ status: 'accepted', ...name, note: later });
-  const { kind, runs } = await waitForRuns(
-    [{ runId: run.id, turn: sent.turn }],
-    {
-      timeoutMs: timeoutSeconds * 1000,
-      signal: call.signal,
-      onProgress: () => call.progress(`waiting for run ${run.number}`),
-    },
-    call.world,
-  );
+  const onProgress = () => call.progress(`waiting for run ${run.number}`);
+  const patience = { timeoutMs: timeoutSeconds * 1000, signal: call.signal, onProgress };
+  const { kind, runs } = await waitForRuns([name], patience, call.world);
   const turn = runs[0]?.turn;
   if (kind === 'timeout' || turn === undefined) {
     const state = turn?.state === 'queued' ? 'queued' : 'running';
@@ -139,16 +122,7 @@ export function listAgents({ requester, world }: ToolCall): Answer {
 }
 
 /** The run that is meant, among those of this requester, archived ones too. */
-export function findRun(
-  target: string | undefined,
-  call: ToolCall,
-): { readonly kind: 'found'; readonly listing: RunListing } | Extract<Answer, { kind: 'refused' }> {
+export function findRun(target: string | undefined, call: ToolCall) {
   const found = findOwnRun(target, call);
-  if (found.kind === 'found') return { kind: 'found', listing: found.run };
-  return { kind: 'refused', status: 'error', error: found.error };
-}
-
-/** A refusal of the features, in their words. */
-export function refusedBy({ status, error }: Refusal): Answer {
-  return { kind: 'refused', status, error };
+  return found.kind === 'found' ? found : failed(found.error);
 }

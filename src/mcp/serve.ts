@@ -9,10 +9,7 @@ import { becomeLongLived } from '../sys/process.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { newServer } from './server.ts';
 
-/**
- * The MCP server on standard input and output. Resolves when standard input has ended and what was begun is done; never
- * ends the process. What goes wrong is said on standard error.
- */
+/** The MCP server on standard input and output. Resolves when the input has ended and what was begun is done; never ends the process. */
 export async function serveMcp(): Promise<void> {
   const here = thisProcess();
   const world = runsWorld({ ...here, env: withoutEmpty(here.env) });
@@ -60,6 +57,5 @@ function connectionEnded(lines: Transform): Promise<void> {
 
 /** Standard output belongs to the protocol. */
 function complain(what: string, error: unknown): void {
-  const reason = reasonOf(error);
-  process.stderr.write(`error: Cannot ${what}: ${reason}\n`);
+  process.stderr.write(`error: Cannot ${what}: ${reasonOf(error)}\n`);
 }

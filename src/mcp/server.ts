@@ -15,25 +15,8 @@ import type { RunsWorld, TurnName } from '../subagents/features.ts';
 import { refuseInside } from '../subagents/own-run.ts';
 import { type Answer, failed, toolResult } from './answer.ts';
 import { Connection } from './connection.ts';
-import { controlSubagents } from './control.ts';
-import {
-  HISTORY_PARAMETERS,
-  LIST_PARAMETERS,
-  NO_PARAMETERS,
-  parseParameters,
-  SEND_PARAMETERS,
-  SUBAGENTS_PARAMETERS,
-  spawnParameters,
-} from './parameters.ts';
-import {
-  listAgents,
-  listSessions,
-  sendToSession,
-  sessionHistory,
-  spawnSession,
-  type ToolCall,
-} from './run-tool.ts';
-import { INSTRUCTIONS, isTool, listTools, type Tool } from './tools.ts';
+import type { ToolCall } from './run-tool.ts';
+import { INSTRUCTIONS, listTools, toolNamed } from './tools.ts';
 
 /** What the server is made of, and what it says when something goes wrong. */
 export type Serving = {
@@ -68,7 +51,8 @@ export function newServer(serving: Serving): Server {
     return { tools: isInside ? [] : listTools(agentIdsFor(connected())) };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
-    if (!isTool(name)) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
+    const tool = toolNamed(name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
     if (isInside) return toolResult({ kind: 'refused', ...refuseInside(name, 'mcp', world) }, undefined);
     const token = _meta?.progressToken;
     const pulse = startPulse((progress, message) => {
@@ -77,9 +61,8 @@ export function newServer(serving: Serving): Server {
       extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {}); // Nobody listens any more.
     });
     const signal = AbortSignal.any([extra.signal, serving.gone]);
-    const caller = { ...serving, world: callersWorld(world, _meta) };
-    const asked = { connection: connected, serving: caller, signal, progress: pulse.say };
-    const result = answerCall(name, given, asked).finally(pulse.stop);
+    const asked = { world: callersWorld(world, _meta), signal, progress: pulse.say, complain };
+    const result = answerCall((call) => tool(given, call), connected, asked).finally(pulse.stop);
     watch(result);
     return result;
   });
@@ -96,23 +79,19 @@ function agentIdsFor({ requester, world }: Connection): string[] {
   return agentsFor(agentOfKey(requester.key), world).agents.map(({ id }) => id);
 }
 
-type Asked = Pick<ToolCall, 'signal' | 'progress'> & {
-  readonly connection: () => Connection;
-  readonly serving: Serving;
-};
-
-async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<CallToolResult> {
-  const { signal, progress } = asked;
-  const { world, complain } = asked.serving;
+async function answerCall(
+  act: (call: ToolCall) => Answer | Promise<Answer>,
+  connected: () => Connection,
+  { complain, ...asked }: Omit<ToolCall, 'requester' | 'holdTurn'> & Pick<Serving, 'complain'>,
+): Promise<CallToolResult> {
   let connection: Connection;
   try {
-    connection = asked.connection();
+    connection = connected();
     connection.acknowledge();
   } catch (error) {
     return toolResult(failed(reasonOf(error)), undefined);
   }
-  advance(world);
-  const { requester } = connection;
+  advance(asked.world);
   const holdTurn = (turn: TurnName) => {
     try {
       connection.holdTurn(turn);
@@ -120,46 +99,17 @@ async function answerCall(tool: Tool, given: unknown, asked: Asked): Promise<Cal
       complain('note that a reply was given', error); // Then it is told once more.
     }
   };
-  const answer = await callTool(tool, given, { world, requester, signal, progress, holdTurn }).catch(
-    (error: unknown): Answer => failed(reasonOf(error)),
-  );
+  const call = { ...asked, requester: connection.requester, holdTurn };
+  const answer = await (async () => act(call))().catch((error: unknown) => failed(reasonOf(error)));
   const hasRoom =
     answer.kind === 'value' && JSON.stringify(answer.value).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
-  if (!hasRoom || signal.aborted) return toolResult(answer, undefined);
+  if (!hasRoom || asked.signal.aborted) return toolResult(answer, undefined);
   try {
     return toolResult(answer, connection.takeNews());
   } catch (error) {
     complain('look for news', error); // What was asked has been done, and its answer counts.
     return toolResult(answer, undefined);
   }
-}
-
-/** Does what a tool is called for. `given`: the parameters as they came in. */
-async function callTool(tool: Tool, given: unknown, call: ToolCall): Promise<Answer> {
-  switch (tool) {
-    case 'sessions_spawn':
-      return using(tool, spawnParameters([]), given, (value) => spawnSession(value, call));
-    case 'sessions_list':
-      return using(tool, LIST_PARAMETERS, given, (value) => listSessions(value, call));
-    case 'sessions_history':
-      return using(tool, HISTORY_PARAMETERS, given, (value) => sessionHistory(value, call));
-    case 'sessions_send':
-      return using(tool, SEND_PARAMETERS, given, (value) => sendToSession(value, call));
-    case 'agents_list':
-      return using(tool, NO_PARAMETERS, given, () => listAgents(call));
-    case 'subagents':
-      return using(tool, SUBAGENTS_PARAMETERS, given, (value) => controlSubagents(value, call));
-  }
-}
-
-function using<T>(
-  tool: Tool,
-  schema: Parameters<typeof parseParameters<T>>[1],
-  given: unknown,
-  answer: (value: T) => Answer | Promise<Answer>,
-): Answer | Promise<Answer> {
-  const parsed = parseParameters(tool, schema, given);
-  return parsed.kind === 'wrong' ? failed(parsed.error) : answer(parsed.value);
 }
 
 /** Says how far a call is, again and again: from the first time that there is something to say. */

@@ -1,14 +1,16 @@
+import type { Json } from '../core/guards.ts';
 import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isoTime } from '../core/runs/durations.ts';
 import { turnFiles } from '../core/runs/run-files.ts';
-import type { LogEntry } from '../core/runs/run-log.ts';
+import { isShown, type LogEntry } from '../core/runs/run-log.ts';
 import { runtimeMs } from '../core/runs/turn.ts';
 import type { Usage } from '../core/runs/usage.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
 import type { RunEvent } from '../store/runs/run-events.ts';
 import type { RunListing } from '../store/runs/runs.ts';
+import { eventView, runFacts } from '../subagents/run-list.ts';
 
 /** Runs and messages as the tools show them. Texts of clients are without secrets, and cannot open a frame. */
 
@@ -22,19 +24,11 @@ const SCANNED_MAX = 4 * MESSAGE_LENGTH_MAX;
 /** A run as `sessions_list` shows it. */
 export function sessionView(listing: RunListing, paths: StatePaths) {
   const { run, turn, usage, delivery, changedAtMs } = listing;
+  const { id: runId, number, agentId, client, sessionId, thinking: thinkingLevel } = run;
+  const model = run.model.observed ?? run.model.resolved;
   return {
-    key: run.childKey,
-    kind: 'subagent',
-    status: turn.state,
-    label: labelOf(run),
-    displayName: nameOf(listing),
-    runId: run.id,
-    number: run.number,
-    agentId: run.agentId,
-    client: run.client,
-    model: run.model.observed ?? run.model.resolved,
-    thinkingLevel: run.thinking,
-    sessionId: run.sessionId,
+    ...{ key: run.childKey, kind: 'subagent', status: turn.state, label: labelOf(run) },
+    ...{ displayName: nameOf(listing), runId, number, agentId, client, model, thinkingLevel, sessionId },
     updatedAt: isoTime(changedAtMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,
@@ -57,7 +51,7 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
     runtimeMs: runtimeMs(turn, nowMs),
     totalTokens: tokensOf(usage),
     costUsd: usage.costUsd,
-    ...(listing.waiting === 0 ? {} : { waitingMessages: listing.waiting }),
+    ...(listing.waiting > 0 && { waitingMessages: listing.waiting }),
     ...(turn.stop === null ? {} : { stoppedBy: lineText(turn.stop.by) }),
     ...(queuePosition === undefined ? {} : { queuePosition }),
     ...(delivery === 'pending' || delivery === 'leased' ? { undelivered: true } : {}),
@@ -65,55 +59,37 @@ export function runView(listing: RunListing, nowMs: number, queuePosition: numbe
   };
 }
 
-export type InfoParts = {
-  readonly queuePosition: number | undefined;
-  readonly events: readonly RunEvent[];
-  readonly nowMs: number;
-  readonly paths: StatePaths;
-};
-
 /** A run as `subagents info` shows it. */
-export function infoView(listing: RunListing, { queuePosition, events, nowMs, paths }: InfoParts) {
-  const { run, turn, usage, delivery } = listing;
+export function infoView(
+  listing: RunListing,
+  known: { queuePosition?: number | undefined; events: readonly RunEvent[]; nowMs: number },
+  paths: StatePaths,
+) {
+  const { run, turn } = listing;
   return {
-    status: turn.state,
+    ...runFacts(listing, known.nowMs),
     label: labelOf(run),
     task: messageText(run.task).text,
     run: run.id,
-    number: run.number,
     session: run.childKey,
-    sessionId: run.sessionId,
     transcript: turnFiles(paths, run.id, turn.number).output,
-    runtimeMs: runtimeMs(turn, nowMs),
     created: isoTime(run.createdAtMs),
     started: isoTime(turn.startedAtMs),
     ended: isoTime(turn.endedAtMs),
-    cleanup: run.cleanup,
     archive: isoTime(run.archiveAtMs),
     archived: isoTime(run.archivedAtMs),
     error: turn.error === null ? null : lineText(turn.error),
     notes: turn.notes.map(lineText),
-    agentId: run.agentId,
-    client: run.client,
     model: run.model,
     thinking: run.thinking,
-    usage,
     deadline: isoTime(turn.deadlineAtMs),
     turn: turn.number,
-    waitingMessages: listing.waiting,
     stoppedBy: turn.stop === null ? null : lineText(turn.stop.by),
-    queuePosition: queuePosition ?? null,
-    delivery,
+    queuePosition: known.queuePosition ?? null,
     cwd: run.cwd,
-    worktree: run.worktree,
     enforcementGaps: run.gaps,
     warning: run.warning === null ? null : lineText(run.warning),
-    events: events.map(({ atMs, actor, type, detail }) => ({
-      at: isoTime(atMs),
-      actor,
-      type,
-      detail: lineText(detail),
-    })),
+    events: known.events.map((event) => eventView(event, lineText)),
   };
 }
 
@@ -130,32 +106,28 @@ function nameText(text: string): string {
   return inertText(redactSecrets(cutText(text, SCANNED_MAX)), NAME_LENGTH_MAX);
 }
 
-export type MessageView = {
-  readonly role: 'user' | 'assistant' | 'toolCall' | 'toolResult';
-  readonly tool?: string;
-  readonly isError?: true;
-  readonly text: string;
-};
+const ROLES = { user: 'user', assistant: 'assistant', 'tool-call': 'toolCall', 'tool-result': 'toolResult' };
 
-/**
- * The last of these messages, in their order; the limit counts what is shown. `droppedMessages` before them were left out,
- * to keep the answer short; `contentTruncated`: a text among them is not whole.
- */
+/** The last messages that are shown, in their order. `droppedMessages` were left out before them, `contentTruncated`: a text is not whole. */
 export function messageViews(
   entries: readonly LogEntry[],
-  { limit, includeTools }: { readonly limit: number; readonly includeTools: boolean },
+  { limit, includeTools = false }: { limit: number; includeTools?: boolean | undefined },
 ) {
-  const shown = entries.filter(({ kind }) => includeTools || kind === 'user' || kind === 'assistant');
-  const wanted = shown.slice(-limit);
-  const messages: MessageView[] = [];
+  const shown = entries.filter((entry) => isShown(entry, includeTools));
+  const messages: (Json & { readonly text: string })[] = [];
   let contentTruncated = false;
   let length = 0;
-  for (const entry of wanted.toReversed()) {
+  for (const entry of shown.slice(-limit).toReversed()) {
     const { text, isCut } = messageText(entry.text);
     length += text.length;
     if (length > MESSAGES_LENGTH_MAX) break;
     contentTruncated ||= isCut;
-    messages.unshift({ ...headOf(entry), text });
+    messages.unshift({
+      role: ROLES[entry.kind],
+      ...('tool' in entry && { tool: inertText(entry.tool, NAME_LENGTH_MAX) }),
+      ...('isError' in entry && entry.isError && { isError: true }),
+      text,
+    });
   }
   return { messages, droppedMessages: shown.length - messages.length, contentTruncated };
 }
@@ -171,22 +143,6 @@ export function messageText(text: string): { readonly text: string; readonly isC
 /** The same for a text that belongs on one line. */
 export function lineText(text: string): string {
   return inertText(redactSecrets(cutText(text, SCANNED_MAX)), LINE_LENGTH_MAX);
-}
-
-function headOf(entry: LogEntry): Omit<MessageView, 'text'> {
-  switch (entry.kind) {
-    case 'user':
-    case 'assistant':
-      return { role: entry.kind };
-    case 'tool-call':
-      return { role: 'toolCall', tool: inertText(entry.tool, NAME_LENGTH_MAX) };
-    case 'tool-result':
-      return {
-        role: 'toolResult',
-        tool: inertText(entry.tool, NAME_LENGTH_MAX),
-        ...(entry.isError ? { isError: true as const } : {}),
-      };
-  }
 }
 
 function tokensOf({ inputTokens, outputTokens }: Usage): number | null {

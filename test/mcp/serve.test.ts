@@ -104,7 +104,9 @@ describe('serveMcp()', () => {
       INITIALIZE,
       call(2, 'subagents', { action: 'stop', target: 'project' }),
     ]);
-    expect(stopped.answers[1]).toMatchObject({ result: { structuredContent: { stopped: [{ number: 1 }] } } });
+    // What the run has to tell may come with it, if it was stopped before it had begun.
+    const result = stopped.answers[1]?.result as { content: { text: string }[] };
+    expect(JSON.parse(result.content[0]?.text ?? '')).toMatchObject({ stopped: [{ number: 1 }] });
   });
 
   test('writes nothing but the protocol to standard output, whatever comes in', async () => {

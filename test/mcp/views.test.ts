@@ -55,8 +55,7 @@ test('infoView() shows no secret, wherever in the run it stands', () => {
   const events = [{ ...event, runId: run.id, turn: 1 }];
   const paths = statePaths({ HOME: '/home/dev' }, 'linux');
   if (paths === undefined) throw new Error('There is no home');
-  const parts = { queuePosition: undefined, events, nowMs: 2, paths };
-  const shown = JSON.stringify(infoView(listing, parts));
+  const shown = JSON.stringify(infoView(listing, { events, nowMs: 2 }, paths));
   expect(shown).toContain('fix it with');
   expect(shown).not.toContain(secret);
 });

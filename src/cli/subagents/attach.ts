@@ -1,19 +1,19 @@
+import type { RunListing } from '../../store/runs/runs.ts';
 import { type Attachment, attachTo } from '../../subagents/attach.ts';
 import { runAttached } from '../../sys/run-attached.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson, visible } from '../visible.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
-
-export type AttachFlags = JsonFlag & { readonly print?: true };
+import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
-export async function attach(here: RunsHere, { print }: AttachFlags, target?: string): Promise<void> {
-  if (target === undefined) return complainUsage('attach <id|#>', here);
-  const listing = findRun(target, here);
-  if (listing === undefined) return;
+export async function attach(
+  here: RunsHere,
+  { print }: JsonFlag & { readonly print?: true },
+  { run }: RunListing,
+): Promise<void> {
   const { context, world, isJson } = here;
-  const { id: runId, number, client, sessionId } = listing.run;
-  const answer = attachTo(listing.run, print ? 'print' : 'start', world);
+  const { id: runId, number, client, sessionId } = run;
+  const answer = attachTo(run, print ? 'print' : 'start', world);
   if (answer.kind === 'refused')
     return complain(`Cannot attach to #${number}: ${answer.reason}.`, EXIT_FAILED, here);
   const { attachment } = answer;
@@ -29,7 +29,6 @@ export async function attach(here: RunsHere, { print }: AttachFlags, target?: st
   }
 }
 
-/** The same for a shell. */
 function shellLine({ words, cwd, set, unset }: Attachment): string {
   const changes = [
     ...unset.flatMap((name) => ['-u', name]),

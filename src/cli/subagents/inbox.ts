@@ -5,6 +5,7 @@ import type { Announcement } from '../../core/runs/announcement.ts';
 import { counted } from '../../setup/check.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../../store/runs/runs-db.ts';
+import type { Sqlite } from '../../store/sqlite.ts';
 import { acknowledgeDelivery, returnDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
 import { EXIT_NOT_FOUND } from '../context.ts';
 import { printJson, shownText, visible } from '../visible.ts';
@@ -15,12 +16,9 @@ import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHer
 const LENGTH_MAX = 1_000_000;
 const ID_LENGTH_MIN = 4;
 
-export type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
+type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 
-/**
- * `subagents inbox`: what runs of this project have to tell and nobody was told. What was written has arrived. A person
- * gets what is meant for agents as well, and is told that it is taken from them.
- */
+/** `subagents inbox`: what nobody was told yet. What was written has arrived. A person also gets what is meant for agents' sessions. */
 export async function inbox(here: RunsHere, flags: InboxFlags): Promise<void> {
   if (flags.peek) return peek(here);
   const { context, requester, world, isJson } = here;
@@ -48,8 +46,7 @@ function takenText(told: readonly Announcement[]): string {
 function peek(here: RunsHere): void {
   const waiting = waitingHere(here);
   if (here.isJson) printJson({ announcements: waiting.map(announcementJson) }, here.context);
-  else if (waiting.length === 0) here.context.stdout(nothingText(0));
-  else here.context.stdout(waiting.map((one) => story(one, here)).join(''));
+  else here.context.stdout(waiting.map((one) => story(one, here)).join('') || nothingText(0));
 }
 
 function nothingText(waiting: number): string {
@@ -71,11 +68,15 @@ function story(one: Announcement, { context }: RunsHere): string {
 }
 
 function announcementJson(one: Announcement) {
-  const { id, runId, number, label, status, result, notes, stats, isRedelivery, attempts, state } = one;
-  const { requesterSession } = one;
+  const { runId, number, label, status, result, notes, stats, attempts, state, requesterSession } = one;
+  const said = { announceId: one.id, runId, number, label, status, result, notes, stats };
   return {
-    ...{ announceId: id, runId, number, label, status, result, notes, stats },
-    ...{ text: announceBody(one), redelivery: isRedelivery, attempts, state, requesterSession },
+    ...said,
+    text: announceBody(one),
+    redelivery: one.isRedelivery,
+    attempts,
+    state,
+    requesterSession,
   };
 }
 
@@ -86,10 +87,9 @@ export async function dismiss(here: RunsHere, _flags: JsonFlag, target?: string)
   const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);
   if (ids === undefined) return;
   const nowMs = context.now().getTime();
-  const isNothing = ids !== 'all' ? ids.length === 0 : waitingHere(here).length === 0;
-  const dismissed = isNothing
-    ? []
-    : withRuns(world.paths, (db) => dismissAnnouncements(ids, requester.key, nowMs, db));
+  const isNothing = (ids === 'all' ? waitingHere(here) : ids).length === 0;
+  const dismiss = (db: Sqlite) => dismissAnnouncements(ids, requester.key, nowMs, db);
+  const dismissed = isNothing ? [] : withRuns(world.paths, dismiss);
   unmarkInbox(requester.key, world.paths, nowMs);
   if (ids !== 'all' && dismissed.length === 0)
     return complain(`Nothing of "${target}" waits to be told.`, EXIT_NOT_FOUND, here);

@@ -1,15 +1,12 @@
-import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pc from 'picocolors';
 import { formatAge, formatSince } from '../../core/runs/durations.ts';
-import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
-import { queuePosition } from '../../store/runs/lane.ts';
-import { countRuns, listRuns, type RunListing } from '../../store/runs/runs.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
+import { readRunList } from '../../subagents/run-list.ts';
 import { EXIT_USAGE } from '../context.ts';
 import { cutToWidth, printJson } from '../visible.ts';
 import {
@@ -20,6 +17,7 @@ import {
   shortId,
   stateWords,
   visibleLine,
+  writtenAtMs,
 } from './run-words.ts';
 import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
@@ -41,14 +39,15 @@ const LABEL_COLUMN = 2;
 const LABEL_WIDTH_MIN = 8;
 const GAP = '  ';
 
-type Found = ReturnType<typeof readFound>;
-
 /** `subagents list`: the runs of this project, the newest first. */
 export async function list(here: RunsHere, flags: ListFlags): Promise<void> {
   if (flags.watch) return watch(here, flags);
   const found = readFound(flags, here);
-  if (here.isJson) printList(found, flags, here);
-  else here.context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
+  const { context, requester, isJson } = here;
+  if (!isJson) return context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
+  const nowMs = context.now().getTime();
+  const runs = found.runs.map(({ listing, queuePosition }) => runJson(listing, { queuePosition, nowMs }));
+  printJson({ requester: flags.allProjects ? null : requester.key, ...found, runs }, context);
 }
 
 /** Draws the list over itself each second, as long as a run is active. */
@@ -72,37 +71,16 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
   }
 }
 
-function readFound(flags: ListFlags, { requester, world }: RunsHere) {
-  const key = flags.allProjects ? undefined : requester.key;
-  const filter = {
-    requester: key,
-    includeArchived: flags.all === true,
-    limit: flags.limit ?? LIMIT_DEFAULT,
-  };
-  const found = readRuns(world.paths, (db) => {
-    const runs = listRuns(filter, db).map((listing) => ({
-      listing,
-      queuePosition:
-        listing.waiting > 0 || listing.turn.state === 'queued'
-          ? queuePosition(listing.run.id, db)
-          : undefined,
-    }));
-    return { ...countRuns(key, db), runs };
-  });
-  return found ?? { active: 0, done: 0, runs: [] };
+function readFound({ all, allProjects, limit = LIMIT_DEFAULT }: ListFlags, { requester, world }: RunsHere) {
+  const key = allProjects ? undefined : requester.key;
+  return readRunList({ requester: key, includeArchived: all === true, limit }, world);
 }
 
-function printList(
-  { active, done, runs }: Found,
+function listLines(
+  found: ReturnType<typeof readFound>,
   { allProjects }: ListFlags,
-  { context, requester }: RunsHere,
-): void {
-  const nowMs = context.now().getTime();
-  const views = runs.map(({ listing, queuePosition }) => runJson(listing, { queuePosition, nowMs }));
-  printJson({ requester: allProjects ? null : requester.key, active, done, runs: views }, context);
-}
-
-function listLines(found: Found, { allProjects }: ListFlags, { context, world }: RunsHere): string[] {
+  { context, world }: RunsHere,
+): string[] {
   const { active, done, runs } = found;
   const { bold, dim } = pc.createColors(context.colour);
   if (runs.length === 0 && active + done === 0)
@@ -148,12 +126,10 @@ function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[
   ];
 }
 
-function activityWords({ run, turn }: RunListing, nowMs: number, paths: StatePaths): string {
+function activityWords({ turn }: RunListing, nowMs: number, paths: StatePaths): string {
   if (turn.endedAtMs !== null) return `ended ${formatAge(nowMs - turn.endedAtMs)}`;
   if (turn.startedAtMs === null) return '';
-  const { output } = turnFiles(paths, run.id, turn.number);
-  const atMs = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? turn.startedAtMs;
-  return `active ${formatSince(nowMs - atMs)}`;
+  return `active ${formatSince(nowMs - (writtenAtMs(turn, paths) ?? turn.startedAtMs))}`;
 }
 
 /** Lines of cells below one another; what is too much for the terminal is taken from the label. */

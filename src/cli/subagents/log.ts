@@ -3,10 +3,16 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pc from 'picocolors';
 import type { Run } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
-import { entryLabel, isShown, type LogEntry, lastEntries, logLimit } from '../../core/runs/run-log.ts';
+import {
+  entryLabel,
+  isShown,
+  type LogChoice,
+  type LogEntry,
+  lastEntries,
+  logLimit,
+} from '../../core/runs/run-log.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import { cutText } from '../../core/text.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
 import { readRuns } from '../../store/runs/runs-db.ts';
 import { turnsOf } from '../../store/runs/turns.ts';
 import { readLog } from '../../subagents/read-log.ts';
@@ -15,13 +21,11 @@ import { printJson, shownText } from '../visible.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
-export type LogFlags = JsonFlag & { readonly follow?: true };
-
+type LogFlags = JsonFlag & { readonly follow?: true };
 const USAGE = 'log <id|#> [limit] [tools]';
 const FOLLOW_INTERVAL_MS = 300;
 /** So many entries are the same only at one place. */
 const MATCHED = 16;
-/** Of one message or result on a terminal. */
 const TEXT_LENGTH_MAX = 8192;
 
 /** `subagents log`: what was said in a run, and with `tools` what was done. */
@@ -35,23 +39,19 @@ export async function log(here: RunsHere, flags: LogFlags, words: readonly strin
   if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
   if (flags.follow) return follow(listing.run, asked, here);
   const shown = lastEntries(readLog(listing.run, here.world), asked);
-  if (here.isJson) return printLog(listing, shown, here);
+  const { run, turn } = listing;
+  const said = { runId: run.id, number: run.number, status: turn.state, entries: shown };
+  if (here.isJson) return printJson(said, here.context);
   here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
 }
 
-type Asked = { readonly limit: number; readonly withTools: boolean };
-
 /** The first number is the limit, `tools` may stand anywhere; undefined when there is another word. */
-function readWords(words: readonly string[]): Asked | undefined {
+function readWords(words: readonly string[]): LogChoice | undefined {
   const isNumber = (word: string) => /^\d+$/.test(word);
   const isTools = (word: string) => word.toLowerCase() === 'tools';
   if (words.some((word) => !isNumber(word) && !isTools(word))) return undefined;
   const limit = words.find(isNumber);
   return { limit: logLimit(limit === undefined ? undefined : Number(limit)), withTools: words.some(isTools) };
-}
-
-function printLog({ run, turn }: RunListing, entries: readonly LogEntry[], { context }: RunsHere): void {
-  printJson({ runId: run.id, number: run.number, status: turn.state, entries }, context);
 }
 
 function linesOf(entries: readonly LogEntry[], { colour }: CliContext): string {
@@ -67,13 +67,13 @@ function linesOf(entries: readonly LogEntry[], { colour }: CliContext): string {
 }
 
 /** Prints the end of the log, and then what comes, until the run is over. */
-async function follow(run: Run, asked: Asked, here: RunsHere): Promise<void> {
+async function follow(run: Run, asked: LogChoice, here: RunsHere): Promise<void> {
   let printed: Printed | undefined;
   let sizes: string | undefined;
   let isHeldBack = false;
   for (;;) {
     // The states first: what is written before a turn ends is then in what is read after.
-    const turns = turnsNow(run, here);
+    const turns = readRuns(here.world.paths, (db) => turnsOf(run.id, db)) ?? [];
     const isOver = turns.every(({ state }) => isTerminal(state));
     const sizesNow = sizesOf(run, turns, here);
     const isQuiet = sizesNow === sizes;
@@ -122,10 +122,6 @@ function newsOf(entries: readonly LogEntry[], at: number, { last }: Printed): Lo
     ...(grown === undefined || last.length === 0 || more === '' ? [] : [{ ...grown, text: more }]),
     ...entries.slice(at),
   ];
-}
-
-function turnsNow(run: Run, { world }: RunsHere): readonly Turn[] {
-  return readRuns(world.paths, (db) => turnsOf(run.id, db)) ?? [];
 }
 
 function sizesOf(run: Run, turns: readonly Turn[], { world }: RunsHere): string {

@@ -1,14 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { redactSecrets } from '../../core/redact.ts';
 import { isoTime, ordinal } from '../../core/runs/durations.ts';
 import type { Run, RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
-import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
+import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { archivedNames } from '../../subagents/archive.ts';
+import { runFacts } from '../../subagents/run-list.ts';
 import { shownText } from '../visible.ts';
 
 /** Runs in the words of the commands, for a terminal and as JSON. */
@@ -61,37 +62,36 @@ export function keepsWorktree({ run, turn }: RunWithTurn): boolean {
   return run.worktree !== null && isTerminal(turn.state) && existsSync(run.worktree.path);
 }
 
+/** When a turn began and ended, as JSON. */
+export function timesOf({ startedAtMs, endedAtMs }: Turn) {
+  return { startedAt: isoTime(startedAtMs), endedAt: isoTime(endedAtMs) };
+}
+
 /** A run as JSON, in lists and alone. */
 export function runJson(
   listing: RunListing,
   { queuePosition, nowMs }: { queuePosition: number | undefined; nowMs: number },
 ) {
-  const { run, turn, usage, delivery, waiting } = listing;
+  const { run, turn } = listing;
   return {
-    number: run.number,
-    status: turn.state,
-    waitingMessages: waiting,
+    ...runFacts(listing, nowMs),
     label: safeText(run.label),
     task: safeText(run.task),
     runId: run.id,
     childSessionKey: run.childKey,
-    sessionId: run.sessionId,
     requester: run.requester.key,
     requesterSession: run.requester.session,
-    agentId: run.agentId,
-    client: run.client,
     createdAt: isoTime(run.createdAtMs),
-    startedAt: isoTime(turn.startedAtMs),
-    endedAt: isoTime(turn.endedAtMs),
-    runtimeMs: runtimeMs(turn, nowMs),
-    usage,
-    delivery,
+    ...timesOf(turn),
     queuePosition: queuePosition ?? null,
-    worktree: run.worktree,
-    cleanup: run.cleanup,
     archiveAt: isoTime(run.archiveAtMs),
     archivedAt: isoTime(run.archivedAtMs),
   };
+}
+
+/** When the client has last written something in a turn. */
+export function writtenAtMs({ runId, number }: Turn, paths: StatePaths): number | undefined {
+  return statSync(turnFiles(paths, runId, number).output, { throwIfNoEntry: false })?.mtimeMs;
 }
 
 /** Where the client's output of a turn is now: archiving renames it. */

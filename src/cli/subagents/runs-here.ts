@@ -26,10 +26,7 @@ export type RunsHere = {
   readonly read: (bytesMax: number) => Promise<string>;
 };
 
-/**
- * Runs a command that needs to know who asks. Whatever is due is done first. `action`: what it wants to do. Inside a run
- * there is nothing to be had: not what others were told to do, nor what waits for whoever started them (R43).
- */
+/** Runs a command about runs, after whatever is due; inside a run it is refused (R43). `action`: what it wants to do. */
 export async function withRunsHere(
   { context, read }: Pick<RunsHere, 'context' | 'read'>,
   { json }: JsonFlag,
@@ -57,10 +54,7 @@ export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'c
   return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
 
-/**
- * The run that is meant; undefined after saying why it is none. A person, who sees the runs of all projects, may name
- * any of them by its id; what only its own project may do with it is refused there.
- */
+/** The run that is meant; undefined after saying why it is none. A person may name one of any project by its id. */
 export function findRun(words: string | undefined, here: RunsHere): RunListing | undefined {
   const own = findOwnRun(words, here);
   const isAlone = isPerson(here) && here.context.agentMark() === undefined;

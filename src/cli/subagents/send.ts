@@ -1,23 +1,22 @@
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { isTerminal } from '../../core/runs/turn.ts';
+import type { WaitAnswer } from '../../subagents/features.ts';
 import { sendToRun } from '../../subagents/send.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endReason, outcomeCode, reportOf, resultText, takeShown, turnJson, waitFor } from './wait.ts';
-
-export type SendFlags = JsonFlag & {
-  /** Seconds; 0: does not wait for the reply. */
-  readonly timeout?: number;
-};
+import { endReason, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
-/** `subagents send`: one more message into the session of a sub-agent, and its reply when it comes in time. */
-export async function send(here: RunsHere, flags: SendFlags, words: readonly string[]): Promise<void> {
-  const { timeout = TIMEOUT_DEFAULT_SECONDS } = flags;
+/** `subagents send`: one more message to a sub-agent, and its reply within so many seconds; 0: does not wait for it. */
+export async function send(
+  here: RunsHere,
+  { timeout = TIMEOUT_DEFAULT_SECONDS }: JsonFlag & { readonly timeout?: number },
+  words: readonly string[],
+): Promise<void> {
   const [target, ...rest] = words;
   const isStdin = rest.length === 1 && rest[0] === '-';
   const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
@@ -30,27 +29,23 @@ export async function send(here: RunsHere, flags: SendFlags, words: readonly str
   if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
   if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
   const turns = [{ runId: answer.runId, turn: answer.turn }];
-  const waited = await waitFor(turns, { timeoutMs: timeout * 1000 }, here);
-  if (waited === undefined) return;
-  const [run] = waited.runs;
-  tell(run ?? listing, here);
-  await takeShown(waited.runs, here);
+  const tellOf = ({ runs: [run] }: WaitAnswer) => tell(run ?? listing, here);
+  await waitAndTell(turns, { timeoutMs: timeout * 1000, tell: tellOf }, here);
 }
 
 function tell(run: RunWithTurn, here: RunsHere): void {
   const { context, isJson } = here;
   const { state } = run.turn;
   const name = `(run ${shortId(run.run.id)})`;
-  const isFailure = isTerminal(state) && state !== 'success';
+  const said = isTerminal(state) ? resultText(run, reportOf(run, here)) : '';
   context.setExitCode(outcomeCode([run]));
   if (isJson) printJson(turnJson(run, context.now().getTime(), here), context);
-  else if (isFailure) {
-    context.stdout(resultText(run, reportOf(run, here)));
-    context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
-  } else if (!isTerminal(state)) {
+  else if (!isTerminal(state))
     context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
-  } else if (resultText(run, reportOf(run, here)) === '') tellSent(run, here);
-  else context.stdout(resultText(run, reportOf(run, here)));
+  else if (state === 'success' && said === '') tellSent(run, here);
+  else context.stdout(said);
+  if (!isJson && isTerminal(state) && state !== 'success')
+    context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
 }
 
 function tellSent({ run }: RunWithTurn, { context }: RunsHere): void {

@@ -2,14 +2,15 @@ import type { ClientName } from '../../core/client-name.ts';
 import { ordinal } from '../../core/runs/durations.ts';
 import { splitGrants } from '../../core/runs/permissions.ts';
 import type { WorktreeMode } from '../../core/runs/run.ts';
-import type { SpawnAnswer, SpawnRequest } from '../../subagents/features.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
+import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../subagents/features.ts';
 import { retryRun } from '../../subagents/retry.ts';
 import { seenByGit, spawnRun } from '../../subagents/spawn.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endLine, outcomeCode, reportOf, resultText, takeShown, turnJson, waitFor } from './wait.ts';
+import { complain, complainUsage, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
 export type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
@@ -24,16 +25,13 @@ export type SpawnFlags = JsonFlag & {
   readonly wait?: true;
 };
 
-type Accepted = Extract<SpawnAnswer, { status: 'accepted' }>;
-
 const TASK_BYTES_MAX = 1024 * 1024;
-const USAGE = 'spawn [options] TASK';
 
 /** `subagents spawn`: starts a sub-agent in the background. */
 export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
   const isStdin = words.length === 1 && words[0] === '-';
   const task = isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ');
-  if (task.trim() === '') return complainUsage(USAGE, here);
+  if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
   const request = await seenByGit(requestOf(task, flags), here.requester, here.world);
@@ -42,48 +40,39 @@ export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly s
 }
 
 /** `subagents retry`: a new run with the task and the settings of an earlier one. */
-export async function retry(
-  here: RunsHere,
-  flags: Pick<SpawnFlags, 'json' | 'wait'>,
-  target?: string,
-): Promise<void> {
-  if (target === undefined) return complainUsage('retry <id|#>', here);
-  const listing = findRun(target, here);
-  if (listing === undefined) return;
-  await tell(retryRun(listing.run.id, here.requester, here.world), flags, here);
+export function retry(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Promise<void> {
+  return tell(retryRun(run.id, here.requester, here.world), flags, here);
 }
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
   const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
-  return {
-    task,
-    client: cli,
-    agentId: agent,
-    runTimeoutSeconds: timeout,
-    permissions: permissions === undefined ? undefined : splitGrants(permissions),
-    ...{ model, thinking, label, cleanup, worktree },
-  };
+  const grants = permissions === undefined ? undefined : splitGrants(permissions);
+  const named = { client: cli, agentId: agent, runTimeoutSeconds: timeout, permissions: grants };
+  return { task, ...named, model, thinking, label, cleanup, worktree };
 }
 
-async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: RunsHere): Promise<void> {
+async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Promise<void> {
   if (answer.status !== 'accepted') return refuse(answer, 'Spawn failed: ', here);
   const { context, isJson } = here;
   if (isJson && !flags.wait) return printJson(answer, context);
   if (!isJson) tellAccepted(answer, flags, here);
   if (!flags.wait) return;
-  const patience = { timeoutMs: null, untilAnnounced: true };
-  const waited = await waitFor([{ runId: answer.runId, turn: 1 }], patience, here);
-  if (waited === undefined) return;
-  const [run] = waited.runs;
-  const nowMs = context.now().getTime();
-  context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode(waited.runs));
-  if (isJson)
-    printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs, here) }, context);
-  else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run, reportOf(run, here)));
-  await takeShown(waited.runs, here);
+  const tellEnd = ({ runs: [run] }: WaitAnswer) => {
+    const nowMs = context.now().getTime();
+    context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode([run]));
+    if (isJson)
+      printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs, here) }, context);
+    else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run, reportOf(run, here)));
+  };
+  const turns = [{ runId: answer.runId, turn: 1 }];
+  await waitAndTell(turns, { timeoutMs: null, untilAnnounced: true, tell: tellEnd }, here);
 }
 
-function tellAccepted(answer: Accepted, { wait }: Pick<SpawnFlags, 'wait'>, { context }: RunsHere): void {
+function tellAccepted(
+  answer: Extract<SpawnAnswer, { status: 'accepted' }>,
+  { wait }: SpawnFlags,
+  { context }: RunsHere,
+): void {
   const { childSessionKey, runId, number, queuePosition, deduplicated, warning, note } = answer;
   const agentId = /^agent:([^:]+):/.exec(childSessionKey)?.[1] ?? 'main';
   const facts = [

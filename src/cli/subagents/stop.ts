@@ -1,6 +1,6 @@
 import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
-import type { StopAnswer } from '../../subagents/features.ts';
+import type { StopAnswer, StopTarget } from '../../subagents/features.ts';
 import { stopRuns } from '../../subagents/stop.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
@@ -8,13 +8,9 @@ import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
+type StopFlags = JsonFlag & { readonly project?: true };
 
-export type StopFlags = JsonFlag & { readonly project?: true };
-
-/**
- * `subagents stop`: ends one run, or all that the caller's session has asked for, with --project all of this project, and
- * waits until no process of theirs is left.
- */
+/** `subagents stop`: ends a run, all of this session or, with --project, of the project, and waits until no process is left. */
 export async function stop(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
   const isAll = target === 'all' || target === '*';
   if (target === undefined || target.trim() === '' || (project && !isAll))
@@ -23,10 +19,8 @@ export async function stop(here: RunsHere, { project }: StopFlags, target?: stri
   if (!isAll && listing === undefined) return;
   const { requester, world, context } = here;
   context.progress('stopping …');
-  const wanted =
-    listing === undefined
-      ? ({ kind: project ? 'project' : 'all' } as const)
-      : ({ kind: 'run', runId: listing.run.id } as const);
+  const every: StopTarget = { kind: project ? 'project' : 'all' };
+  const wanted: StopTarget = listing === undefined ? every : { kind: 'run', runId: listing.run.id };
   const by = `${isPerson(here) ? 'a person' : `a session of ${requester.client}`} (subagents stop)`;
   // A person may stop what another project has asked for.
   const key = listing?.run.requester.key ?? requester.key;

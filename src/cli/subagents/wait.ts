@@ -1,7 +1,4 @@
-import { statSync } from 'node:fs';
-import { isoTime } from '../../core/runs/durations.ts';
 import type { RunWithTurn } from '../../core/runs/run.ts';
-import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
 import { reportedWords } from '../../store/runs/outbox.ts';
@@ -19,15 +16,17 @@ import {
   PROGRAM,
 } from '../context.ts';
 import { printJson, shownText } from '../visible.ts';
-import { nameOf, safeText, shortId, visibleLine } from './run-words.ts';
+import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
 
-export type WaitFlags = JsonFlag & { readonly timeout?: number };
-
 /** `subagents wait`: until the run, or every active one, has ended. */
-export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: string): Promise<void> {
+export async function wait(
+  here: RunsHere,
+  { timeout }: JsonFlag & { readonly timeout?: number },
+  target?: string,
+): Promise<void> {
   if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
   const isAll = target === 'all' || target === '*';
   const listing = isAll ? undefined : findRun(target, here);
@@ -36,20 +35,21 @@ export async function wait(here: RunsHere, { timeout }: WaitFlags, target?: stri
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
   const key = listing?.run.requester.key ?? here.requester.key;
   const turns = turnsAwaited({ ...here.requester, key }, whose, here.world);
-  const answer = await waitFor(turns, { timeoutMs, untilAnnounced: true }, here);
-  if (answer === undefined) return;
-  tell(answer, here);
-  await takeShown(answer.runs, here);
+  await waitAndTell(turns, { timeoutMs, untilAnnounced: true, tell: (answer) => tell(answer, here) }, here);
 }
 
-/** What has ended and was shown has been told, and nobody tells it once more; unless it could not be written. */
-export async function takeShown(
-  runs: readonly RunWithTurn[],
-  { context, requester, world }: RunsHere,
+/** Waits for these turns and tells how it stands with them. What has ended and could be written has been told, and is not told again. */
+export async function waitAndTell(
+  turns: readonly TurnName[],
+  { tell, ...patience }: Patience & { readonly tell: (answer: WaitAnswer) => void },
+  here: RunsHere,
 ): Promise<void> {
-  const ended = runs.filter(({ turn }) => isTerminal(turn.state));
-  const turns = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
-  if (turns.length > 0 && (await context.written())) acknowledgeTurns(turns, requester, world);
+  const answer = await waitFor(turns, patience, here);
+  if (answer === undefined) return;
+  tell(answer);
+  const ended = answer.runs.filter(({ turn }) => isTerminal(turn.state));
+  const shown = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
+  if (shown.length > 0 && (await here.context.written())) acknowledgeTurns(shown, here.requester, here.world);
 }
 
 /** What the outcome of these turns is to whoever called; the first that applies of: goes on, failed, timed out, stopped. */
@@ -65,10 +65,8 @@ function tell({ kind, runs }: WaitAnswer, here: RunsHere): void {
   const { context, isJson } = here;
   const nowMs = context.now().getTime();
   context.setExitCode(kind === 'timeout' ? EXIT_GOES_ON : outcomeCode(runs));
-  if (isJson) {
-    printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs, here)) }, context);
-    return;
-  }
+  if (isJson) printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs, here)) }, context);
+  if (isJson) return;
   if (runs.length === 0) context.stdout('No subagent is active.\n');
   for (const run of runs) {
     context.stdout(endLine(run, nowMs));
@@ -77,15 +75,14 @@ function tell({ kind, runs }: WaitAnswer, here: RunsHere): void {
   if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
 }
 
+type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
+
 const PROGRESS_INTERVAL_MS = 1000;
 
-/**
- * Resolves when these turns have ended, or the time is over; undefined after Ctrl-C, when it has been said that they go
- * on. Tells meanwhile how things stand: on a terminal with the newest that was said or done, elsewhere by the states.
- */
-export async function waitFor(
+/** Until they have ended or the time is over, with a line of progress; undefined after Ctrl-C, when it has been said that they go on. */
+async function waitFor(
   turns: readonly TurnName[],
-  patience: Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>,
+  patience: Patience,
   here: RunsHere,
 ): Promise<WaitAnswer | undefined> {
   const { world, context, isJson } = here;
@@ -130,17 +127,13 @@ function statesOf(runs: readonly RunWithTurn[]): string {
   const [only, ...others] = runs;
   if (only !== undefined && others.length === 0)
     return `#${only.run.number} ${only.turn.state} (${nameOf(only.run)})`;
-  const counts = new Map<string, number>();
-  for (const { turn } of runs) counts.set(turn.state, (counts.get(turn.state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+  const counts = Map.groupBy(runs, ({ turn }) => turn.state);
+  return [...counts].map(([state, same]) => `${same.length} ${state}`).join(', ');
 }
 
 /** The newest line that a run which works has said, or the tool that it has called; empty when none is known. */
 function newestWork(runs: readonly RunWithTurn[], { world }: RunsHere): string {
-  const writtenMs = ({ turn }: RunWithTurn) => {
-    const { output } = turnFiles(world.paths, turn.runId, turn.number);
-    return statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  };
+  const writtenMs = ({ turn }: RunWithTurn) => writtenAtMs(turn, world.paths) ?? 0;
   const [newest] = runs.filter(isActive).toSorted((left, right) => writtenMs(right) - writtenMs(left));
   const entry = newest && newestEntry(newest, world);
   if (entry === undefined) return '';
@@ -179,27 +172,15 @@ export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
 export function resultText({ turn }: RunWithTurn, report: Report): string {
   if (report !== undefined) return `${shownText(`${report.result}\n\nNotes:\n${report.notes}`)}\n`;
   const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
-  return [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)]
-    .map((line) => `${line}\n`)
-    .join('');
+  const lines = [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** How a turn ended, or how it stands, as JSON. */
 export function turnJson(one: RunWithTurn, nowMs: number, here: RunsHere) {
   const { run, turn } = one;
-  return {
-    runId: run.id,
-    number: run.number,
-    turn: turn.number,
-    status: turn.state,
-    result: turn.result,
-    error: turn.error,
-    stop: turn.stop,
-    notes: turn.notes,
-    report: reportOf(one, here) ?? null,
-    startedAt: isoTime(turn.startedAtMs),
-    endedAt: isoTime(turn.endedAtMs),
-    runtimeMs: runtimeMs(turn, nowMs),
-    usage: turn.usage,
-  };
+  const { result, error, stop, notes, usage } = turn;
+  const name = { runId: run.id, number: run.number, turn: turn.number, status: turn.state };
+  const said = { result, error, stop, notes, report: reportOf(one, here) ?? null };
+  return { ...name, ...said, ...timesOf(turn), runtimeMs: runtimeMs(turn, nowMs), usage };
 }

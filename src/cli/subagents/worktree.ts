@@ -1,33 +1,34 @@
+import { reasonOf } from '../../core/guards.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { counted } from '../../setup/check.ts';
+import type { RunListing } from '../../store/runs/runs.ts';
 import { activeTurn } from '../../subagents/own-run.ts';
 import { discardWorktree, lossOf } from '../../subagents/workplace/worktree.ts';
 import { mergeChanges, readChanges, type TreeRun } from '../../subagents/workplace/worktree-changes.ts';
 import { EXIT_FAILED, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 
 /** `subagents diff`: what the run has changed, as a patch; through a pipe just as git gives it. */
-export async function diff(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
-  const run = runWithTree(target, 'diff', here);
+export async function diff(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
+  const run = runWithTree(listing, 'diff', here);
   if (run === undefined) return;
   const { context, world } = here;
   const changes = await readChanges(run, world);
   if (changes.kind === 'failed') return complainOf('show the changes of', run, changes.reason, here);
   const { text } = changes;
-  if (here.isJson)
-    printJson({ runId: run.id, number: run.number, worktree: run.worktree, patch: text }, context);
-  else if (text === '')
-    context.stderr(`#${run.number} has changed nothing in ${visibleLine(run.worktree.path)}.\n`);
+  const { id: runId, number, worktree } = run;
+  if (here.isJson) printJson({ runId, number, worktree, patch: text }, context);
+  else if (text === '') context.stderr(`#${number} has changed nothing in ${visibleLine(worktree.path)}.\n`);
   else context.stdout(context.screen() === undefined ? text : colouredDiff(text, context));
 }
 
 /** `subagents merge`: brings them into the working tree from which the run's was made; all of them or nothing. */
-export async function merge(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
-  const run = runWithTree(target, 'merge', here);
+export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
+  const run = runWithTree(listing, 'merge', here);
   if (run === undefined || isAtWork('merge the changes of', run, here)) return;
   const { path, repository } = run.worktree;
   const merged = await mergeChanges(run, here.world);
@@ -47,11 +48,11 @@ export async function merge(here: RunsHere, _flags: JsonFlag, target?: string): 
   else here.context.stdout(`${visibleLine(said[merged.kind])}\n${discard}\n`);
 }
 
-export type DiscardFlags = JsonFlag & { readonly yes?: true };
+type DiscardFlags = JsonFlag & { readonly yes?: true };
 
 /** `subagents discard`: removes the working tree and its branch; asks when something is nowhere else. */
-export async function discard(here: RunsHere, { yes }: DiscardFlags, target?: string): Promise<void> {
-  const run = runWithTree(target, 'discard', here);
+export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
+  const run = runWithTree(listing, 'discard', here);
   if (run === undefined || isAtWork('discard the worktree of', run, here)) return;
   const { context, world, isJson } = here;
   const { path, branch } = run.worktree;
@@ -64,23 +65,16 @@ export async function discard(here: RunsHere, { yes }: DiscardFlags, target?: st
   try {
     await discardWorktree(run.worktree, world);
   } catch (error) {
-    return complain(String((error as Error).message), EXIT_FAILED, here);
+    return complain(reasonOf(error), EXIT_FAILED, here);
   }
-  if (isJson)
-    printJson({ runId: run.id, number: run.number, status: 'discarded', worktree: run.worktree }, context);
-  else
-    context.stdout(
-      visibleLine(`Discarded the worktree of #${run.number}: ${path}, branch ${branch}.`).concat('\n'),
-    );
+  const { id: runId, number, worktree } = run;
+  const said = visibleLine(`Discarded the worktree of #${number}: ${path}, branch ${branch}.`);
+  if (isJson) printJson({ runId, number, status: 'discarded', worktree }, context);
+  else context.stdout(`${said}\n`);
 }
 
-type TreeOfRun = Run & TreeRun;
-
-/** Undefined after saying that there is no such run, or that it has no working tree of its own. */
-function runWithTree(target: string | undefined, verb: string, here: RunsHere): TreeOfRun | undefined {
-  if (target === undefined) complainUsage(`${verb} <id|#>`, here);
-  const run = target === undefined ? undefined : findRun(target, here)?.run;
-  if (run === undefined) return undefined;
+/** Undefined after saying that it has no working tree of its own. */
+function runWithTree({ run }: RunListing, verb: string, here: RunsHere): (Run & TreeRun) | undefined {
   if (run.worktree !== null) return { ...run, worktree: run.worktree };
   const reason = `it works in "${run.cwd}", in no worktree of its own: "spawn --worktree always" gives one`;
   complainOf(`${verb} the worktree of`, run, reason, here);

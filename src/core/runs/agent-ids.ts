@@ -21,39 +21,38 @@ export function allowlistOf(
   return { allowAny: names.delete('*'), ids: [...names] };
 }
 
-export type ChosenAgent =
-  | { readonly kind: 'chosen'; readonly id: string }
-  | { readonly kind: 'refused'; readonly status: 'error' | 'forbidden'; readonly error: string };
-
 /** The agent of that id, or why it cannot be spawned. With none, it is the requester's own. */
 export function chooseAgent(
   wanted: string | undefined,
   requesterAgentId: string,
   settings: Pick<RunSettings, 'agents' | 'allowAgents'>,
-): ChosenAgent {
+) {
   const word = (wanted ?? '').trim() || requesterAgentId;
   const shown = `"${cutText(oneLine(word), ECHO_LENGTH_MAX)}"`;
   const id = idType.read(word, () => {});
   if (id === undefined) {
     const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
-    return { kind: 'refused', status: 'error', error };
+    return refused('error', error);
   }
   const allowlist = allowlistOf(requesterAgentId, settings);
   const ids = listAgents(requesterAgentId, allowlist, settings.agents).map((agent) => agent.id);
-  if (ids.includes(id)) return { kind: 'chosen', id };
+  if (ids.includes(id)) return { kind: 'chosen', id } as const;
   const { allowAny, ids: listed } = allowlist;
   if (!allowAny) {
     const allowed = listed.length > 0 ? listed.join(', ') : 'none';
     const error = `agentId is not allowed for sessions_spawn (allowed: ${allowed}): to spawn ${shown}, add it to allowAgents in the settings`;
-    return { kind: 'refused', status: 'forbidden', error };
+    return refused('forbidden', error);
   }
   const meant = nearest(id, ids);
   const guess = meant === undefined ? `Configured: ${ids.join(', ')}` : `Did you mean "${meant}"?`;
   const error = `No agent ${shown} is configured. ${guess} A new one is added to agents.list in the settings`;
-  return { kind: 'refused', status: 'error', error };
+  return refused('error', error);
 }
 
-/** The id that is misspelt so, if one is near enough. */
+function refused(status: 'error' | 'forbidden', error: string) {
+  return { kind: 'refused', status, error } as const;
+}
+
 function nearest(id: string, ids: readonly string[]): string | undefined {
   const [found] = ids
     .map((other) => ({ other, typos: typosBetween(id, other) }))
@@ -76,14 +75,12 @@ function typosBetween(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-export type ListedAgent = { readonly id: string; readonly name?: string; readonly configured: boolean };
-
 /** Every agent that may be spawned: the requester's own first, then by their ids. */
 export function listAgents(
   requesterAgentId: string,
   { allowAny, ids }: Allowlist,
   agents: readonly AgentSettings[],
-): ListedAgent[] {
+) {
   const named = new Set([...ids, ...(allowAny ? [MAIN_AGENT, ...agents.map(({ id }) => id)] : [])]);
   named.delete(requesterAgentId);
   return [requesterAgentId, ...[...named].sort()].map((id) => {

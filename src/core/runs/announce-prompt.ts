@@ -43,10 +43,7 @@ const WORDS = {
   },
 } as const;
 
-/**
- * What a report has to look like. For the announce step, and in the first prompt for those who spare themselves it.
- * Failing is no reason to be silent: a report is left out only when there is nothing to say.
- */
+/** What a report has to look like: for the announce step, and in the first prompt where there is none. Failing is no reason to be silent. */
 export function reportContract(language: Language): string {
   const [form, result, notes, ...rules] = WORDS[language].contract;
   return [form, '', 'Result:', result, '', 'Notes:', notes, '', ...rules].join('\n');

@@ -1,7 +1,6 @@
 /** The four words of the template (R40). */
 export type AnnounceStatus = 'success' | 'error' | 'timeout' | 'unknown';
 
-/** What a turn has to tell its requester, in the parts of the template. */
 export type NewAnnouncement = {
   readonly id: string;
   readonly status: AnnounceStatus;
@@ -15,11 +14,9 @@ export type NewAnnouncement = {
 /** `skipped`: the sub-agent had nothing to say. `dismissed`: the person dropped it unread. */
 export type AnnounceState = 'pending' | 'leased' | 'acked' | 'skipped' | 'dismissed';
 
-/** An announcement on its way. */
 export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
   readonly runId: string;
   readonly turn: number;
-  /** The run's `#`. */
   readonly number: number;
   readonly label: string | null;
   readonly requester: string;

@@ -4,11 +4,9 @@ import { reportContract } from './announce-prompt.ts';
 
 /** The first words that a sub-agent hears, in the language in which agents are spoken to. */
 
-/** A file of the workspace, as far as it is handed over. */
 export type ContextFile = {
   readonly name: string;
   readonly text: string;
-  /** Whether the file goes on after this. */
   readonly isCut: boolean;
 };
 

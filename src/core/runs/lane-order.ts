@@ -1,7 +1,4 @@
-/**
- * The lane of sub-agents: who starts next. Of one requester the oldest first; among requesters, whose last start is
- * longest ago, so that a long queue of one does not keep the others waiting. One turn of a run at a time.
- */
+/** The lane: of a requester the oldest first, and the requesters take turns, so that no long queue keeps others waiting. One turn of a run at a time. */
 
 export type LaneLimits = { readonly maxConcurrent: number };
 
@@ -31,15 +28,8 @@ export function chooseTurns({ queued, busy, lastStarts }: Lane, { maxConcurrent 
 
 /** The order in which all that waits would start, of each run the first, if nothing else came: the place in the queue. */
 export function startOrder({ queued, lastStarts }: Omit<Lane, 'busy'>): LaneTurn[] {
-  const runs = new Set<string>();
-  const queues = new Map<string, LaneTurn[]>();
-  for (const turn of queued) {
-    if (runs.has(turn.runId)) continue;
-    runs.add(turn.runId);
-    const queue = queues.get(turn.requester) ?? [];
-    queue.push(turn);
-    queues.set(turn.requester, queue);
-  }
+  const firsts = [...Map.groupBy(queued, ({ runId }) => runId).values()].flatMap(([first]) => first ?? []);
+  const queues = Map.groupBy(firsts, ({ requester }) => requester);
   // Whoever has started one is behind all others, so that they take turns from then on.
   const lastStart = ([one]: readonly LaneTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
   const position = ([one]: readonly LaneTurn[]) => one?.position ?? 0;

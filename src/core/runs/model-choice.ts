@@ -4,27 +4,18 @@ import { cutText, oneLine } from '../text.ts';
 /** A model that somebody wants, and for which client; null: for whichever it is. */
 export type WantedModel = { readonly model: string | null; readonly client: ClientName | null };
 
-export type ModelChoice = {
-  /** What was asked for explicitly. */
-  readonly requested: string | null;
-  /** Null: the client chooses. */
-  readonly resolved: string | null;
-  readonly warnings: readonly string[];
-};
-
 const NAME_LENGTH_MAX = 200;
 const ECHO_LENGTH_MAX = 80;
 
 /**
- * The first of these that can be a model of the client (R16): what was asked for, the agent's, the defaults', the
- * caller's. One that cannot is left out with a warning (R20). A model that stands beside another client in the settings
- * is that one's and says nothing here. Whether the client knows the name is only seen when it is started.
+ * The first of these that can be a model of the client (R16): what was asked for, the agent's, the defaults', the caller's;
+ * null: the client chooses. Others are left out, with a warning (R20) unless the settings mean another client.
  */
 export function chooseModel(
   requested: string | undefined,
   others: readonly WantedModel[],
   client: ClientName,
-): ModelChoice {
+) {
   const asked = requested?.trim() || null;
   const warnings: string[] = [];
   const wanted = [{ model: asked, client }, ...others];

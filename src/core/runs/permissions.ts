@@ -1,10 +1,7 @@
 import { isRecord } from '../guards.ts';
 import { inAscii, isToolAllowed, policyName, type ToolName, type ToolPolicy } from './tool-policy.ts';
 
-/**
- * What a run may do without asking anybody, since nobody can be asked: never more than who asked for it. Which tools it is
- * offered is the policy's matter; this says which calls of them are let through.
- */
+/** What a run may do without asking, since nobody can be asked: which calls of the tools of its policy are let through. */
 export type Permissions = {
   readonly mode: PermissionMode;
   /** Rules beyond the mode, like `edit` or `exec(npm test:*)`: see parseRule(). */
@@ -81,10 +78,7 @@ export function commandRules(permissions: Permissions) {
 
 /** The rules that keep some files from being read, for a client that has none of the kind. */
 export function pathRules({ deny }: Permissions): string[] {
-  return deny.filter((text) => {
-    const { tool } = parseRule(text) ?? { tool: '' };
-    return READING.includes(tool);
-  });
+  return deny.filter((text) => READING.includes(parseRule(text)?.tool ?? ''));
 }
 
 /** `npm test:*` and `npm test *` as what they begin with; undefined for a rule of another form. */
@@ -144,7 +138,6 @@ const MODES_OF_CLIENTS: Readonly<Record<string, string>> = {
   'danger-full-access': 'all',
 };
 
-/** A grant in our words. */
 function grantOf(text: string): string {
   const word = text.trim();
   return MODES_OF_CLIENTS[word.toLowerCase()] ?? word;
@@ -157,10 +150,9 @@ export function grantProblem(text: string): string | undefined {
   const isKnown = rule !== undefined && policyName(rule.tool) === rule.tool && KNOWN.includes(rule.tool);
   return isKnown
     ? undefined
-    : `"${inAscii(text)}" is no permission: it may be edit, all, or rules like "${EXAMPLE}"`;
+    : `"${inAscii(text)}" is no permission: it may be edit, all, or rules like "exec(npm test:*)"`;
 }
 
-const EXAMPLE = 'exec(npm test:*)';
 const KNOWN: readonly string[] = ['read', 'edit', 'exec', 'web_search', 'web_fetch', 'todo'];
 
 /** The grants in a list with commas, which may stand in brackets too. Every other letter stays, so that none is lost. */

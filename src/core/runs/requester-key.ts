@@ -8,10 +8,7 @@ const LEVELS_MAX = 32;
 const NAME_LENGTH_MAX = 40;
 const PREFIX = 'agent:main:';
 
-/**
- * `agent:main:<name>-<hash>` of the project that a directory belongs to: its repository, however deep inside it and in
- * whichever worktree; outside of one the directory itself. Clients are started anywhere, and all mean the same project.
- */
+/** `agent:main:<name>-<hash>` of the repository that a directory is in, from any depth or worktree; outside of one of the directory itself. */
 export function requesterKey(directory: string, git: GitProbe): string {
   const root = repositoryOf(canonicalProjectPath(directory, git), git);
   return `${PREFIX}${wordOf(getProjectName(root))}-${fingerprint(root)}`;
@@ -24,10 +21,8 @@ export function agentOfKey(key: string): string {
 
 /** The file that stands while announcements wait for this requester. */
 export function inboxMark(requester: string, { inboxMarks }: StatePaths): string {
-  let name = '';
   const word = requester.startsWith(PREFIX) ? requester.slice(PREFIX.length) : requester;
-  for (const letter of word) name += isPlain(letter) ? letter : '_';
-  return `${inboxMarks}/${name}`;
+  return `${inboxMarks}/${word.replace(/[^\w-]/gu, '_')}`;
 }
 
 function repositoryOf(path: string, git: GitProbe): string {
@@ -41,20 +36,6 @@ function repositoryOf(path: string, git: GitProbe): string {
 }
 
 function wordOf(name: string): string {
-  let word = '';
-  for (const letter of name.toLowerCase()) {
-    const next = isPlain(letter) ? letter : '-';
-    if (next !== '-' || !word.endsWith('-')) word += next;
-  }
+  const word = name.toLowerCase().replace(/\W+/g, '-');
   return word.slice(0, NAME_LENGTH_MAX).replace(/^-+|-+$/g, '') || 'project';
-}
-
-function isPlain(letter: string): boolean {
-  return (
-    (letter >= 'a' && letter <= 'z') ||
-    (letter >= '0' && letter <= '9') ||
-    (letter >= 'A' && letter <= 'Z') ||
-    letter === '-' ||
-    letter === '_'
-  );
 }

@@ -5,12 +5,10 @@ import { turnMark } from './turn.ts';
 export type TurnFiles = {
   /** Of the run or the analysis, 0700. */
   readonly directory: string;
-  /** What the client reads from its standard input. */
   readonly prompt: string;
   /** What it writes to its standard output, one JSON value a line. */
   readonly output: string;
   readonly errors: string;
-  /** The client's own files of this turn. */
   readonly home: string;
   /** Those that all turns share: the home of no turn, which goes with the others when the run is archived. */
   readonly kept: string;

@@ -32,11 +32,14 @@ const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 200;
 const UNKNOWN_TOOL = 'unknown';
 const TOOL_NAMES_MAX = 4096;
+const SPEAKERS = {
+  user: 'User',
+  assistant: 'Assistant',
+  'tool-call': 'Tool call',
+  'tool-result': 'Tool result',
+};
 
-/**
- * The entries of one turn, or of a part of it. Pieces of a message become one; a result is given the name of its call.
- * `tools`: the names by the ids of calls, of earlier parts too.
- */
+/** The entries of (a part of) a turn. Pieces become one message; a result has the name of its call. `tools`: names by ids of calls, of earlier parts too. */
 export function toLogEntries(events: Iterable<LogEvent>, tools = new Map<string, string>()): LogEntry[] {
   const entries: LogEntry[] = [];
   let pieces: string[] = [];
@@ -96,14 +99,6 @@ export function isShown({ kind }: LogEntry, withTools: boolean): boolean {
 
 /** Who or what speaks: `User`, `Assistant`, `Tool call exec`, `Tool result exec (error)`. Raw, as the tool's name is. */
 export function entryLabel(entry: LogEntry): string {
-  switch (entry.kind) {
-    case 'user':
-      return 'User';
-    case 'assistant':
-      return 'Assistant';
-    case 'tool-call':
-      return `Tool call ${entry.tool}`;
-    case 'tool-result':
-      return `Tool result ${entry.tool}${entry.isError ? ' (error)' : ''}`;
-  }
+  const tool = 'tool' in entry ? ` ${entry.tool}` : '';
+  return `${SPEAKERS[entry.kind]}${tool}${'isError' in entry && entry.isError ? ' (error)' : ''}`;
 }

@@ -6,10 +6,7 @@ import { isTerminal, type ProcessIdentity, type Turn } from './turn.ts';
 /** `agent:<agentId>:subagent:<uuid>` (R2). */
 export type ChildSessionKey = `agent:${string}:subagent:${string}`;
 
-/**
- * Who asked for a run, frozen when it was accepted. `key` is the main session of a project: `agent:main:<name>-<hash>`;
- * runs are numbered and listed by it, so that they survive the client's session.
- */
+/** Who asked for a run, frozen when it was accepted. `key` is of a project, `agent:main:<name>-<hash>`, so that runs survive the session. */
 export type Requester = {
   readonly key: string;
   /** The client's own session, or the MCP connection; null for a person in a terminal. */
@@ -18,7 +15,8 @@ export type Requester = {
   readonly cwd: string;
 };
 
-export type WorktreeMode = 'auto' | 'always' | 'never';
+export const WORKTREE_MODES = ['auto', 'always', 'never'] as const;
+export type WorktreeMode = (typeof WORKTREE_MODES)[number];
 
 export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Thinking = (typeof THINKING_LEVELS)[number];
@@ -61,9 +59,7 @@ export type Run = {
   readonly permissions: Permissions;
   /** What the client cannot enforce of the policy, for `info`. */
   readonly gaps: readonly string[];
-  /** The directory of the agent's own logins, or null. */
   readonly agentDir: string | null;
-  /** The session as the client names it. */
   readonly sessionId: string | null;
   readonly warning: string | null;
   /** Where it was asked for; null: nobody's, or unknown. */
@@ -78,7 +74,6 @@ export type Run = {
 /** A run with one of its turns; where none is named, with the one that is at work, else with the one of its task. */
 export type RunWithTurn = { readonly run: Run; readonly turn: Turn };
 
-/** The same with the number of messages that wait for the run. */
 export type RunWithMessages = RunWithTurn & { readonly waiting: number };
 
 /** Whether anything of the run works or waits. */

@@ -4,7 +4,7 @@ import { isNumber, isWord, names, oneOf, type Report, type Type, typeOf } from '
 import { isAbsolutePath } from '../state-paths.ts';
 import { under } from '../take-section.ts';
 import { grantProblem } from './permissions.ts';
-import { THINKING_LEVELS } from './run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from './run.ts';
 import { entryProblem } from './tool-policy.ts';
 
 /** What the settings of background runs may be. */
@@ -31,7 +31,6 @@ export const count = typeOf<number>(
   'a whole number from 1 to 100000',
   (found) => isNumber(found, 100_000) && Number.isInteger(found) && found >= 1,
 );
-/** How much may be used up. */
 export const limit = orNull(
   typeOf<number>('a number above 0', (found) => isNumber(found, Number.MAX_SAFE_INTEGER) && found > 0),
 );
@@ -44,7 +43,7 @@ export const path = orNull(
 
 export const seconds = numberFrom(0, 30 * 86_400);
 export const minutes = numberFrom(0, 10 * 365 * 1440);
-export const worktree = oneOf('auto', 'always', 'never');
+export const worktree = oneOf(...WORKTREE_MODES);
 export const onOff = oneOf('on', 'off');
 export const commandWords = orNull(
   typeOf<readonly string[]>(
@@ -122,12 +121,8 @@ function partOf<T>({ expected, read }: Type<T>, found: unknown, report: Report):
   return [];
 }
 
-type Cost = {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number | null;
-  readonly cacheWrite?: number | null;
-};
+type CacheCost = Partial<Record<'cacheRead' | 'cacheWrite', number | null>>;
+type Cost = Readonly<Record<'input' | 'output', number> & CacheCost>;
 export type Model = { readonly id: string; readonly cost?: Cost };
 type Provider = { readonly models: readonly Model[] };
 

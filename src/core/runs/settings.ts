@@ -3,7 +3,6 @@ import { boolean, readSection, setting, type Type } from '../setting.ts';
 import { takeSection, under } from '../take-section.ts';
 import * as is from './setting-types.ts';
 
-/** What is said about one agent. */
 const AGENT = {
   id: setting(is.agentId, '', 'how it is called when it is spawned'),
   name: setting(is.word, null, 'how it is listed'),
@@ -22,7 +21,6 @@ const AGENT = {
   },
 };
 
-/** As it stands in the list: what is set, and is good. */
 type ListedAgent = Json & { readonly id: string };
 
 /** Of agents with the same id the first counts. */

@@ -1,9 +1,6 @@
 import { cutText } from '../text.ts';
 
-/**
- * Which tools a sub-agent may use (R43–R45), in names that are no client's: see TOOL_NAMES. Deny beats allow at every
- * level; an allow list, once set, is all there is. Names are lower-case, `*` stands for any letters.
- */
+/** Which tools a sub-agent may use (R43–R45), by TOOL_NAMES in lower case; `*` is any letters. Deny beats allow; an allow list is all there is. */
 export type ToolPolicy = {
   readonly deny: readonly string[];
   /** Null: everything that is not denied. */
@@ -38,41 +35,28 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** As the clients call tools, so that who denies one as he knows it is understood in every client. */
-const SPELLINGS: Readonly<Partial<Record<ToolName, readonly string[]>>> = {
-  read: ['read_file', 'read_many_files', 'readfile'],
-  write: ['write_file', 'writefile'],
-  edit: ['replace', 'multiedit'],
-  apply_patch: ['apply-patch', 'applypatch', 'patch'],
-  exec: [
-    'bash',
-    'shell',
-    'exec_command',
-    'shell_command',
-    'local_shell',
-    'run_shell_command',
-    'unified_exec',
-  ],
-  process: ['write_stdin', 'bashoutput', 'killshell'],
-  web_search: ['websearch', 'google_web_search'],
-  web_fetch: ['webfetch'],
-  task: ['agent', 'spawn_agent'],
-  todo: ['todowrite', 'todoread', 'write_todos', 'update_plan'],
-  skill: ['activate_skill'],
+const SPELLINGS = {
+  read: 'read_file read_many_files readfile',
+  write: 'write_file writefile',
+  edit: 'replace multiedit',
+  apply_patch: 'apply-patch applypatch patch',
+  exec: 'bash shell exec_command shell_command local_shell run_shell_command unified_exec',
+  process: 'write_stdin bashoutput killshell',
+  web_search: 'websearch google_web_search',
+  web_fetch: 'webfetch',
+  task: 'agent spawn_agent',
+  todo: 'todowrite todoread write_todos update_plan',
+  skill: 'activate_skill',
+  grep: 'grep_search search_file_content',
+  list: 'list_directory ls',
 };
 
 /** Some clients have these beside what they are a part of: who allows one must not get the whole of it. */
 const PARTS = ['glob', 'grep', 'list', 'view_image', 'notebookedit'];
-const SPELLINGS_OF_PARTS: Readonly<Record<string, string>> = {
-  grep_search: 'grep',
-  search_file_content: 'grep',
-  list_directory: 'list',
-  ls: 'list',
-};
 
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(SPELLINGS).flatMap(([name, others]) => others.map((one) => [one, name] as const)),
-  ...Object.entries(SPELLINGS_OF_PARTS),
-]);
+const ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.entries(SPELLINGS).flatMap(([name, others]) => others.split(' ').map((one) => [one, name] as const)),
+);
 
 /** What the policies call a tool, by whatever name a client has for it. */
 export function policyName(tool: string): string {
@@ -83,10 +67,7 @@ export function policyName(tool: string): string {
 /** Tools that only the seed of this program had; naming one is no mistake. */
 const NOT_HERE = ['gateway', 'cron'];
 
-/**
- * Whether the policy lets the tool through, under whatever name. `mcp` stands for every tool of an MCP server. A pattern
- * denies what any client calls so; it allows no more than what goes by that name itself.
- */
+/** Whether the tool is let through, under whatever name; `mcp` is every MCP tool. A pattern denies each spelling, and allows but its own. */
 export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
   const own = tool.toLowerCase();
   const name = ALIASES.get(own) ?? own;
@@ -97,10 +78,7 @@ export function isToolAllowed(policy: ToolPolicy, tool: string): boolean {
   return !isIn(policy.deny, [...names, ...others]) && (policy.allow === null || isIn(policy.allow, names));
 }
 
-/**
- * What is wrong with an entry of a policy, or undefined when it means something: an entry that means nothing would deny
- * nothing. It is known by its exact letters, so that a look-alike is not taken for what it looks like.
- */
+/** Why an entry means nothing, and would deny nothing; undefined when it means something. By its exact letters: a look-alike is none. */
 export function entryProblem(entry: string): string | undefined {
   const word = entry.trim().toLowerCase();
   const isKnown =

@@ -1,10 +1,7 @@
 import type { Permissions } from './permissions.ts';
 import type { Usage } from './usage.ts';
 
-/**
- * A turn: one execution of a client for a run. The first is the task, each message sent later is one more; the announce
- * step of a turn is the client asked once more in the same session, with a row of its own so that its tokens stay apart.
- */
+/** A turn: one execution of a client for a run: its task, a message, or an announce step, whose tokens stay apart in a row of its own. */
 
 const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
@@ -15,7 +12,6 @@ export type TurnState = ActiveState | Outcome;
 
 export type TurnKind = 'task' | 'send' | 'announce';
 
-/** Why a turn is being ended from outside. */
 export type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
 
 export type Stop = {
@@ -89,7 +85,6 @@ export type Turn = {
   /** The turn whose result an announce step puts into words. */
   readonly announces: number | null;
   readonly state: TurnState;
-  /** What the client is asked. */
   readonly message: string;
   /** Who asked: a session; '': a person, or a client without one; null: the run's requester. */
   readonly session: string | null;
@@ -102,7 +97,6 @@ export type Turn = {
   readonly endedAtMs: number | null;
   readonly deadlineAtMs: number | null;
   readonly stop: Stop | null;
-  /** The process that looks after the turn. */
   readonly owner: ProcessIdentity | null;
   /** Set just before the client is started: from then on it may have run. */
   readonly launchedAtMs: number | null;

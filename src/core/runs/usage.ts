@@ -7,7 +7,6 @@ export type Usage = {
   readonly costUsd: number | null;
   /** Whether the client named the cost, or it was reckoned from the configured prices. */
   readonly costSource: 'client' | 'priced' | null;
-  /** The model that answered. */
   readonly model: string | null;
 };
 
