@@ -45,7 +45,9 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
     if ((!isReady && !isComing) || !beginToWait(one, db)) return;
     const limits = { wakesMax: announce.wakesMax, client: identityNow(Number(run.env.CLAUDE_PID)) };
     while (await isToBeWoken(one, limits, { world, db })) {
-      if (await wake(one, world)) {
+      const end = await wake(one, world);
+      if (end === 'unwritable') return;
+      if (end === 'told') {
         countWake(one.session, db);
         process.exitCode = WAKES;
         return;
@@ -104,19 +106,22 @@ async function isToBeWoken(
   }
 }
 
-/** Returns false if nothing was told: there was nothing any more, or standard error could not be written. */
-async function wake({ session, requester: key }: Session, world: RunsWorld): Promise<boolean> {
+/** What cannot be written now is left to the next prompt: a second try would go the same way. */
+async function wake(
+  { session, requester: key }: Session,
+  world: RunsWorld,
+): Promise<'told' | 'nothing' | 'unwritable'> {
   const owner = `hook:${session}`;
   const reader = { owner, holder: `${owner}:${randomUUID()}`, isPerson: false, lengthMax: TEXT_LENGTH_MAX };
   const delivery = takeDelivery({ key, session, client: 'claude', cwd: world.cwd }, reader, world);
-  if (delivery === undefined) return false;
+  if (delivery === undefined) return 'nothing';
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));
     process.stderr.write(`${delivery.text}\n`, (error) => resolve(error == null));
   });
   if (isWritten) noteSaid(reader, world);
   else returnDelivery(reader.holder, world);
-  return isWritten;
+  return isWritten ? 'told' : 'unwritable';
 }
 
 ({ waitForResult }) satisfies Waiter;

@@ -30,7 +30,8 @@ async function bench(settings: Record<string, unknown> = {}) {
     tell: (result: string, session = SESSION) => tell(requesterOf(session), runs.home.paths, { result }),
     outbox: () =>
       readRuns(runs.home.paths, (db) => db.all('SELECT state, attempts FROM outbox ORDER BY position')) ?? [],
-    stop: (session = SESSION, env: Record<string, string> = {}) => startHook(runs, client.pid, session, env),
+    stop: (session = SESSION, env: Record<string, string> = {}, stderr: 'pipe' | Bun.BunFile = 'pipe') =>
+      startHook(runs, client.pid, session, { env, stderr }),
     /** What happens in between at another hook of the session. */
     event: (name: string, more: Record<string, unknown> = {}) =>
       runs.hook({ hook_event_name: name, session_id: SESSION, ...more } as never),
@@ -41,7 +42,12 @@ async function bench(settings: Record<string, unknown> = {}) {
   };
 }
 
-function startHook(runs: RunsHome, client: number, session: string, env: Record<string, string>): Waiting {
+function startHook(
+  runs: RunsHome,
+  client: number,
+  session: string,
+  { env, stderr }: { env: Record<string, string>; stderr: 'pipe' | Bun.BunFile },
+): Waiting {
   const { world, project } = runs;
   const child = Bun.spawn([process.execPath, MAIN, 'hook', 'result-waiter'], {
     cwd: project,
@@ -52,9 +58,10 @@ function startHook(runs: RunsHome, client: number, session: string, env: Record<
     },
     stdin: Buffer.from(JSON.stringify({ hook_event_name: 'Stop', session_id: session, cwd: project })),
     stdout: 'ignore',
-    stderr: 'pipe',
+    stderr,
   });
-  const ended = Promise.all([child.exited, child.stderr.text()]).then(([code, told]) => ({ code, told }));
+  const text = stderr === 'pipe' ? (child.stderr as ReadableStream).text() : '';
+  const ended = Promise.all([child.exited, text]).then(([code, told]) => ({ code, told }));
   return { pid: child.pid, ended, [Symbol.dispose]: () => child.kill('SIGKILL') };
 }
 
@@ -159,6 +166,13 @@ describe('the hook behind a turn', () => {
     await made.event('UserPromptSubmit', { prompt: 'and now?' });
     made.tell('news');
     expect((await made.stop().ended).code).toBe(2);
+  });
+
+  test('ends when it cannot write, and leaves the result waiting', async () => {
+    await using made = await bench();
+    made.tell('waits');
+    expect((await made.stop(SESSION, {}, Bun.file('/dev/full')).ended).code).toBe(0);
+    expect(made.outbox()).toEqual([{ state: 'pending', attempts: 1 }]);
   });
 
   test('settles what the session was told within the turn that has ended', async () => {

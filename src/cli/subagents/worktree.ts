@@ -2,7 +2,12 @@ import type { Run } from '../../core/runs/run.ts';
 import { counted } from '../../setup/check.ts';
 import { activeTurn } from '../../subagents/own-run.ts';
 import { discardWorktree, lossOf } from '../../subagents/workplace/worktree.ts';
-import { mergeChanges, readChanges, type TreeRun } from '../../subagents/workplace/worktree-changes.ts';
+import {
+  isMerged,
+  mergeChanges,
+  readChanges,
+  type TreeRun,
+} from '../../subagents/workplace/worktree-changes.ts';
 import { EXIT_FAILED, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
@@ -55,7 +60,7 @@ export async function discard(here: RunsHere, { yes }: DiscardFlags, target?: st
   if (run === undefined || isAtWork('discard the worktree of', run, here)) return;
   const { context, world, isJson } = here;
   const { path, branch } = run.worktree;
-  const loss = yes ? null : await lossOf(run.worktree, world);
+  const loss = yes ? null : await lossOf(run.worktree, { ...world, isMerged: await isMerged(run, world) });
   const question = `${visibleLine(`#${run.number}, ${path}: ${loss}`)}. Discard it?`;
   if (loss !== null && !(context.isInteractive && !isJson && (await context.confirm(question)))) {
     const next = `it would be lost. See "${PROGRAM} subagents diff ${run.number}", or discard it with --yes`;
