@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
 import { THINKING_LEVELS } from '../core/runs/run.ts';
+import { inAscii } from '../core/runs/tool-policy.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */
 
@@ -123,7 +124,8 @@ function wrong(issue: z.core.$ZodIssue, known: readonly string[]): string {
     return `does not know ${names}; it takes ${known.length === 0 ? 'nothing' : known.join(', ')}`;
   }
   if (issue.code === 'invalid_type' && issue.input === undefined) return `needs "${name}"`;
-  return `cannot use "${name}": ${issue.message}`;
+  const value = inAscii(JSON.stringify(issue.input) ?? '');
+  return `cannot use "${name}" ${value}: ${issue.message}`;
 }
 
 const FOR_ACTION: Readonly<Record<SubagentAction, readonly string[]>> = {

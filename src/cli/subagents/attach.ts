@@ -2,7 +2,7 @@ import { type Attachment, attachTo } from '../../subagents/attach.ts';
 import { runAttached } from '../../sys/run-attached.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson, visible } from '../visible.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { callPlace, complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 export type AttachFlags = JsonFlag & { readonly print?: true };
 
@@ -15,7 +15,11 @@ export async function attach(here: RunsHere, { print }: AttachFlags, target?: st
   const { id: runId, number, client, sessionId } = listing.run;
   const answer = attachTo(listing.run, print ? 'print' : 'start', world);
   if (answer.kind === 'refused')
-    return complain(`Cannot attach to #${number}: ${answer.reason}.`, EXIT_FAILED, here);
+    return complain(
+      `Cannot attach to #${number}: ${answer.reason}.${callPlace(listing.run, here)}`,
+      EXIT_FAILED,
+      here,
+    );
   const { attachment } = answer;
   const { words: command, path, cwd, env, set, unset } = attachment;
   if (isJson) return printJson({ runId, number, client, sessionId, cwd, command, env: set, unset }, context);

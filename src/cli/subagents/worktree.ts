@@ -11,7 +11,7 @@ import {
 import { EXIT_FAILED, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { callPlace, complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 
@@ -41,7 +41,7 @@ export async function merge(here: RunsHere, _flags: JsonFlag, target?: string): 
     return complainOf('merge the changes of', run, `${merged.reason}; ${next}`, here);
   }
   const files = merged.kind === 'merged' ? merged.files : [];
-  const discard = `"${PROGRAM} subagents discard ${run.number}" removes its worktree.`;
+  const discard = `"${PROGRAM} subagents discard ${run.number}" removes its worktree.${callPlace(run, here)}`;
   const said = {
     merged: `Merged #${run.number}: ${counted(files.length, 'file')} changed in ${repository}, not committed.`,
     nothing: `Nothing to merge: #${run.number} has changed nothing.`,
@@ -101,6 +101,6 @@ function isAtWork(what: string, run: Run, here: RunsHere): boolean {
   return true;
 }
 
-function complainOf(what: string, { number }: Run, reason: string, here: RunsHere): void {
-  complain(`Cannot ${what} #${number}: ${reason}.`, EXIT_FAILED, here);
+function complainOf(what: string, run: Run, reason: string, here: RunsHere): void {
+  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT_FAILED, here);
 }
