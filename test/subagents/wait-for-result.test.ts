@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Requester } from '../../src/core/runs/run.ts';
 import { waiterOf } from '../../src/store/runs/listeners.ts';
 import { readRuns } from '../../src/store/runs/runs-db.ts';
+import { getTurn } from '../../src/store/runs/turns.ts';
 import { spawnRun } from '../../src/subagents/spawn.ts';
 import { isAlive } from '../../src/sys/process.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
@@ -25,8 +26,8 @@ async function bench(settings: Record<string, unknown> = {}) {
   return {
     ...runs,
     client,
-    spawn: (task: string, session = SESSION) =>
-      accepted(spawnRun({ task }, requesterOf(session), runs.world)),
+    spawn: (task: string, session = SESSION, runTimeoutSeconds = 0) =>
+      accepted(spawnRun({ task, runTimeoutSeconds }, requesterOf(session), runs.world)),
     tell: (result: string, session = SESSION) => tell(requesterOf(session), runs.home.paths, { result }),
     outbox: () =>
       readRuns(runs.home.paths, (db) => db.all('SELECT state, attempts FROM outbox ORDER BY position')) ?? [],
@@ -166,6 +167,18 @@ describe('the hook behind a turn', () => {
     await made.event('UserPromptSubmit', { prompt: 'and now?' });
     made.tell('news');
     expect((await made.stop().ended).code).toBe(2);
+  });
+
+  test('ends a run at its time whose supervisor was killed, and wakes the session with that', async () => {
+    await using made = await bench();
+    const { runId } = made.spawn('[[hang]]', SESSION, 2);
+    const turn = () => readRuns(made.home.paths, (db) => getTurn(runId, 1, db));
+    await made.until('its client runs', () => turn()?.process != null);
+    process.kill(turn()?.owner?.pid ?? 0, 'SIGKILL');
+    const { code, told } = await made.stop().ended;
+    expect([code, told.includes('Status: timeout')]).toEqual([2, true]);
+    const { endedAtMs, deadlineAtMs } = turn() ?? {};
+    expect((endedAtMs ?? 0) - (deadlineAtMs ?? 0)).toBeWithin(0, 5000);
   });
 
   test('ends when it cannot write, and leaves the result waiting', async () => {
