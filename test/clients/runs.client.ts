@@ -301,7 +301,8 @@ for (const name of CLIENT_NAMES) {
     if (name === 'claude') {
       test('is announced by the hook of the next call to the session whose shell started it', async () => {
         await program('install', '--hooks=per-call', '--client-version', '2.1.328');
-        const spawn = `'${paths().binary}' subagents spawn --wait --label hooked '${TASK}'`;
+        // The call ends when the run has something to tell, and is not told by it.
+        const spawn = `'${paths().binary}' subagents spawn --label hooked '${TASK}'; sleep 15`;
         const asked = await talk('start it in the shell', {
           requester: [call({ name: 'Bash', input: { command: spawn, description: 'x', timeout: 120_000 } })],
           child: [say(FOUND)],
@@ -309,6 +310,19 @@ for (const name of CLIENT_NAMES) {
         });
         const after = everything(asked.requester.at(-1));
         expect(after).toContain('Notes:\n- by the hook');
+        expect(after).toContain('BEGIN_UNTRUSTED_CHILD_RESULT');
+      });
+
+      test('reports to the command that waits for it, and to nobody else', async () => {
+        const spawn = `'${paths().binary}' subagents spawn --wait --label waited 'Once more: ${TASK}'`;
+        const asked = await talk('wait for it in the shell', {
+          requester: [call({ name: 'Bash', input: { command: spawn, description: 'x', timeout: 120_000 } })],
+          child: [say(FOUND)],
+          'announce step': [say(`Result:\n${ANNOUNCED}\n\nNotes:\n- to who waits`)],
+        });
+        const after = everything(asked.requester.at(-1));
+        expect(after.split('- to who waits')).toHaveLength(2);
+        expect(after).not.toContain('BEGIN_UNTRUSTED_CHILD_RESULT');
       });
     }
   });

@@ -40,7 +40,6 @@ describe('a result that nobody has taken', () => {
     const program = `${process.execPath} ${MAIN}`;
     const script = [
       `${program} subagents spawn --label waited --wait '[[slow 100]] work'`,
-      `${program} subagents inbox >/dev/null`,
       `${program} subagents spawn --label left '[[slow 100]] work'`,
       'sleep 30',
     ].join('; ');

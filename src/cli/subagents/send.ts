@@ -5,7 +5,7 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endReason, outcomeCode, resultText, takeShown, turnJson, waitFor } from './wait.ts';
+import { endReason, outcomeCode, reportOf, resultText, takeShown, turnJson, waitFor } from './wait.ts';
 
 export type SendFlags = JsonFlag & {
   /** Seconds; 0: does not wait for the reply. */
@@ -43,14 +43,14 @@ function tell(run: RunWithTurn, here: RunsHere): void {
   const name = `(run ${shortId(run.run.id)})`;
   const isFailure = isTerminal(state) && state !== 'success';
   context.setExitCode(outcomeCode([run]));
-  if (isJson) printJson(turnJson(run, context.now().getTime()), context);
+  if (isJson) printJson(turnJson(run, context.now().getTime(), here), context);
   else if (isFailure) {
-    context.stdout(resultText(run));
+    context.stdout(resultText(run, reportOf(run, here)));
     context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
   } else if (!isTerminal(state)) {
     context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
-  } else if (resultText(run) === '') tellSent(run, here);
-  else context.stdout(resultText(run));
+  } else if (resultText(run, reportOf(run, here)) === '') tellSent(run, here);
+  else context.stdout(resultText(run, reportOf(run, here)));
 }
 
 function tellSent({ run }: RunWithTurn, { context }: RunsHere): void {

@@ -9,7 +9,7 @@ import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../visible.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
-import { endLine, outcomeCode, resultText, takeShown, turnJson, waitFor } from './wait.ts';
+import { endLine, outcomeCode, reportOf, resultText, takeShown, turnJson, waitFor } from './wait.ts';
 
 export type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
@@ -77,8 +77,9 @@ async function tell(answer: SpawnAnswer, flags: Pick<SpawnFlags, 'wait'>, here: 
   const [run] = waited.runs;
   const nowMs = context.now().getTime();
   context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode(waited.runs));
-  if (isJson) printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs) }, context);
-  else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run));
+  if (isJson)
+    printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs, here) }, context);
+  else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run, reportOf(run, here)));
   await takeShown(waited.runs, here);
 }
 

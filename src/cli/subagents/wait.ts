@@ -4,6 +4,8 @@ import type { RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
+import { reportedWords } from '../../store/runs/outbox.ts';
+import { readRuns } from '../../store/runs/runs-db.ts';
 import { acknowledgeTurns } from '../../subagents/deliver.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
 import { newestEntry } from '../../subagents/read-log.ts';
@@ -59,17 +61,18 @@ export function outcomeCode(runs: readonly RunWithTurn[]): number {
   return states.has('stopped') ? EXIT_STOPPED : 0;
 }
 
-function tell({ kind, runs }: WaitAnswer, { context, isJson }: RunsHere): void {
+function tell({ kind, runs }: WaitAnswer, here: RunsHere): void {
+  const { context, isJson } = here;
   const nowMs = context.now().getTime();
   context.setExitCode(kind === 'timeout' ? EXIT_GOES_ON : outcomeCode(runs));
   if (isJson) {
-    printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs)) }, context);
+    printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs, here)) }, context);
     return;
   }
   if (runs.length === 0) context.stdout('No subagent is active.\n');
   for (const run of runs) {
     context.stdout(endLine(run, nowMs));
-    if (isTerminal(run.turn.state)) context.stdout(resultText(run));
+    if (isTerminal(run.turn.state)) context.stdout(resultText(run, reportOf(run, here)));
   }
   if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
 }
@@ -165,8 +168,16 @@ export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
   return `${run.number}) ${parts.join(' · ')}${reason === undefined ? '' : `\n   ${visibleLine(reason)}`}\n`;
 }
 
-/** The last message, and what there is to say of the turn, as a terminal may show it; empty when there is none. */
-export function resultText({ turn }: RunWithTurn): string {
+type Report = ReturnType<typeof reportedWords>;
+
+/** What the sub-agent has reported of a turn, if its announce step has asked it to. */
+export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
+  return readRuns(world.paths, (db) => reportedWords(turn.runId, turn.number, db));
+}
+
+/** The report, or else the last message and what there is to say of the turn, as a terminal may show it; may be empty. */
+export function resultText({ turn }: RunWithTurn, report: Report): string {
+  if (report !== undefined) return `${shownText(`${report.result}\n\nNotes:\n${report.notes}`)}\n`;
   const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
   return [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)]
     .map((line) => `${line}\n`)
@@ -174,7 +185,8 @@ export function resultText({ turn }: RunWithTurn): string {
 }
 
 /** How a turn ended, or how it stands, as JSON. */
-export function turnJson({ run, turn }: RunWithTurn, nowMs: number) {
+export function turnJson(one: RunWithTurn, nowMs: number, here: RunsHere) {
+  const { run, turn } = one;
   return {
     runId: run.id,
     number: run.number,
@@ -184,6 +196,7 @@ export function turnJson({ run, turn }: RunWithTurn, nowMs: number) {
     error: turn.error,
     stop: turn.stop,
     notes: turn.notes,
+    report: reportOf(one, here) ?? null,
     startedAt: isoTime(turn.startedAtMs),
     endedAt: isoTime(turn.endedAtMs),
     runtimeMs: runtimeMs(turn, nowMs),

@@ -233,6 +233,22 @@ export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolea
   return row !== undefined;
 }
 
+/** What the announce step made of a turn's result, where it came to its end; undefined: nothing. */
+export function reportedWords(
+  runId: string,
+  turn: number,
+  db: Sqlite,
+): Pick<Announcement, 'result' | 'notes'> | undefined {
+  const row = db.get(
+    `SELECT outbox.result, outbox.notes FROM outbox
+       JOIN turns AS step ON step.run_id = outbox.run_id AND step.announces = outbox.turn AND step.state = 'success'
+     WHERE outbox.run_id = ? AND outbox.turn = ? AND outbox.state <> 'skipped'`,
+    runId,
+    turn,
+  );
+  return row && { result: String(row.result), notes: String(row.notes) };
+}
+
 /** How the run ended of which something can be told that was not handed out to anybody yet; undefined: there is none. */
 export function untakenStatus(runId: string, nowMs: number, db: Sqlite): AnnounceStatus | undefined {
   const row = db.get(

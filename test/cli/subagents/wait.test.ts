@@ -1,18 +1,30 @@
 import { describe, expect, test } from 'bun:test';
 import { resultText } from '../../../src/cli/subagents/wait.ts';
+import { NO_USAGE } from '../../../src/core/runs/usage.ts';
+import { appendTurn, endTurn } from '../../../src/store/runs/turns.ts';
 import { madeRun, madeTurn } from '../../support/made-run.ts';
 import { BINARY } from '../../support/program.ts';
-import { newShelf } from './shelf.ts';
+import { NOW_MS, newShelf } from './shelf.ts';
+
+const ENDING = {
+  outcome: 'success' as const,
+  result: 'x',
+  error: null,
+  notes: [],
+  usage: NO_USAGE,
+  exit: { code: 0, signal: null },
+};
 
 const said = (...content: object[]) => ({ type: 'assistant', message: { content } });
 
 test('resultText() says what was noted of the turn behind its last message, and of one without a message', () => {
   const notes = ['Not permitted in default mode: Edit a.ts.', 'left \u001b[1malone'];
-  const said = (result: string | null) => resultText({ run: madeRun(), turn: madeTurn({ result, notes }) });
+  const said = (result: string | null) =>
+    resultText({ run: madeRun(), turn: madeTurn({ result, notes }) }, undefined);
   const noted = 'Note: Not permitted in default mode: Edit a.ts.\nNote: left <U+001B>[1malone\n';
   expect(said('Done.\n')).toBe(`Done.\n${noted}`);
   expect(said(null)).toBe(noted);
-  expect(resultText({ run: madeRun(), turn: madeTurn({ result: null, notes: [] }) })).toBe('');
+  expect(resultText({ run: madeRun(), turn: madeTurn({ result: null, notes: [] }) }, undefined)).toBe('');
 });
 
 describe('waiting', () => {
@@ -43,6 +55,21 @@ describe('waiting', () => {
     expect(progress[2]).toStartWith('waiting 3s: #1 running (docs) · Bash {"command":"X=');
     expect(progress[2]).toEndWith(works[1]?.[1] ?? '');
     expect(progress.join('')).not.toContain(key);
+  });
+
+  test('shows and takes what the sub-agent reported, where its announce step has asked it to', async () => {
+    using shelf = newShelf();
+    const words = { result: 'In short: it holds.', notes: '- one bolt is loose' };
+    const turn = shelf.end(shelf.start(), { result: 'A long last message.' }, words);
+    const step = { runId: turn.runId, kind: 'announce', announces: 1, message: '' } as const;
+    const ending = { ...ENDING, endedAtMs: NOW_MS };
+    shelf.write((db) =>
+      endTurn(appendTurn({ ...step, nowMs: NOW_MS, state: 'starting' }, db), ending, null, db),
+    );
+    expect((await shelf.json<{ runs: object[] }>(['wait', '1'])).runs).toMatchObject([{ report: words }]);
+    using again = newShelf();
+    again.end(again.start(), { result: 'A long last message.' }, words);
+    expect((await again.call(['wait', '1'])).stdout).toContain('A long last message.');
   });
 
   test('outside of a terminal says so at the beginning and when a state changes, and not beside JSON', async () => {
