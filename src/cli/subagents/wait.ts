@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { NO_NOTES } from '../../core/runs/announce-text.ts';
 import { isoTime } from '../../core/runs/durations.ts';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { turnFiles } from '../../core/runs/run-files.ts';
@@ -177,7 +178,10 @@ export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
 
 /** The report, or else the last message and what there is to say of the turn, as a terminal may show it; may be empty. */
 export function resultText({ turn }: RunWithTurn, report: Report): string {
-  if (report !== undefined) return `${shownText(`${report.result}\n\nNotes:\n${report.notes}`)}\n`;
+  if (report !== undefined) {
+    const notes = report.notes === NO_NOTES ? '' : `\n\nNotes:\n${report.notes}`;
+    return `${shownText(`${report.result}${notes}`)}\n`;
+  }
   const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
   return [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)]
     .map((line) => `${line}\n`)

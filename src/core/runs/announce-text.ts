@@ -31,7 +31,7 @@ export type EndedTurn = {
 };
 
 const NOT_AVAILABLE = '(not available)';
-const NO_NOTES = '- (none)';
+export const NO_NOTES = '- (none)';
 /** Before anything is looked for in it. */
 const TEXT_SCANNED_MAX = 64 * 1024;
 const RESULT_LENGTH_MAX = 4096;
