@@ -144,7 +144,9 @@ function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: n
 
 function outcomeWords(turn: Turn): string {
   const reason = endReason(turn);
-  return reason === undefined ? turn.state : `${turn.state} (${visibleLine(reason)})`;
+  if (reason === undefined) return turn.state;
+  const words = visibleLine(reason);
+  return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
 }
 
 function permissionWords({ permissions: { mode, allow, deny } }: Run): string {
