@@ -57,7 +57,8 @@ export async function runCli(words: readonly string[]): Promise<number> {
   const failure = await output.failure();
   // `doctor | head` closes the pipe early: what is left to say has no reader, and that is no failure.
   if (failure === undefined || failure.code === 'EPIPE') return exitCode;
-  const advice = 'Run the command again with an output that can be written';
+  const advice =
+    'What it did stays: run it again, with an output that can be written, if it may be done twice';
   context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
   return EXIT_FAILED;
 }

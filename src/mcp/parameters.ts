@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../core/runs/run.ts';
+import { inAscii } from '../core/runs/tool-policy.ts';
 import { type Answer, failed } from './answer.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */
@@ -117,7 +118,8 @@ function wrong(issue: z.core.$ZodIssue, known: readonly string[]): string {
     return `does not know ${names}; it takes ${known.length === 0 ? 'nothing' : known.join(', ')}`;
   }
   if (issue.code === 'invalid_type' && issue.input === undefined) return `needs "${name}"`;
-  return `cannot use "${name}": ${issue.message}`;
+  const value = inAscii(JSON.stringify(issue.input) ?? '');
+  return `cannot use "${name}" ${value}: ${issue.message}`;
 }
 
 /** Parameters of `subagents` that mean nothing for the action, in one line; undefined when all do. */

@@ -64,7 +64,9 @@ export function findByIdAnywhere(words: string, world: RunsWorld): TargetAnswer<
   if (prefix === null) return undefined;
   const filter = { includeArchived: true, limit: RUNS_MAX };
   const runs = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
-  return findTarget(`id:${prefix[1] ?? prefix[2]}`, runs);
+  const answer = findTarget(`id:${prefix[1] ?? prefix[2]}`, runs);
+  if (answer.kind !== 'missing') return answer;
+  return { ...answer, error: `${answer.error}; "subagents list --all-projects" shows which there are` };
 }
 
 /** A turn of the run that waits or works, its announce step too; undefined when all of it is over. */
@@ -77,6 +79,7 @@ export function ownRun(runId: string, requester: Requester, db: Sqlite): RunWith
   const found = getRun(runId, db);
   if (found === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
   if (found.run.requester.key === requester.key) return found;
-  const error = 'Subagents can only be controlled from the project that spawned them.';
+  const { number, requester: spawner } = found.run;
+  const error = `Subagents can only be controlled from the project that spawned them: this is #${number} in "${spawner.cwd}".`;
   return { status: 'forbidden', error };
 }

@@ -4,7 +4,7 @@ import { fingerprint } from '../core/fingerprint.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { chooseAgent } from '../core/runs/agent-ids.ts';
 import { chooseModel } from '../core/runs/model-choice.ts';
-import { grantProblem, type Permissions } from '../core/runs/permissions.ts';
+import { grantProblem, looksOnly, type Permissions } from '../core/runs/permissions.ts';
 import { agentOfKey } from '../core/runs/requester-key.ts';
 import { type Requester, type Run, THINKING_LEVELS, type Thinking } from '../core/runs/run.ts';
 import { labelProblem } from '../core/runs/run-target.ts';
@@ -126,8 +126,9 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
 }
 
 /** Whether the run may change files, so that another one in the same directory would be in its way. */
-export function mayWrite({ policy }: Pick<Run, 'policy'>): boolean {
-  return ['write', 'edit', 'apply_patch', 'exec'].some((tool) => isToolAllowed(policy, tool));
+export function mayWrite({ policy, permissions }: Pick<Run, 'policy' | 'permissions'>): boolean {
+  const tools = ['write', 'edit', 'apply_patch', 'exec'] as const;
+  return tools.some((tool) => isToolAllowed(policy, tool)) && !looksOnly(policy, permissions);
 }
 
 function refuse(status: Refusal['status'], error: string): SpawnPlan {

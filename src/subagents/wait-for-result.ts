@@ -43,7 +43,9 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
     if ((!isReady && !isComing) || !beginToWait(one, db)) return;
     const limits = { wakesMax: announce.wakesMax, client: identityNow(Number(run.env.CLAUDE_PID)) };
     while (await isToBeWoken(one, limits, { world, db })) {
-      if (await wake(one, world)) {
+      const end = await wake(one, world);
+      if (end === 'unwritable') return;
+      if (end === 'told') {
         countWake(one.session, db);
         process.exitCode = WAKES;
         return;
@@ -102,16 +104,16 @@ async function isToBeWoken(
   }
 }
 
-/** Returns false if nothing was told: there was nothing any more, or standard error could not be written. */
-async function wake(one: Session, world: RunsWorld): Promise<boolean> {
+/** What cannot be written now is left to the next prompt: a second try would go the same way. */
+async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' | 'unwritable'> {
   const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX }, world);
-  if (news === undefined) return false;
+  if (news === undefined) return 'nothing';
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));
     process.stderr.write(`${news.text}\n`, (error) => resolve(error == null));
   });
   news.settle(isWritten);
-  return isWritten;
+  return isWritten ? 'told' : 'unwritable';
 }
 
 ({ waitForResult }) satisfies Waiter;

@@ -119,14 +119,18 @@ describe('spawnRun()', () => {
     expect('error' in refused ? refused.error : '').toContain('announcement-49');
   });
 
-  test('warns when another run that may write works in the same directory', async () => {
+  test('warns when another run that may write works in the same directory, and no run that only looks', async () => {
     await using made = await bench();
-    expect(made.spawn({ task: 'one' })).not.toHaveProperty('warning');
-    expect(made.spawn({ task: 'two' })).toMatchObject({
-      warning: 'other sub-agents that may write work in the same directory: #1',
+    const spawn = (task: string, more: Partial<SpawnRequest> = {}) =>
+      made.spawn({ task, permissions: ['edit'], ...more });
+    expect(spawn('looks', { permissions: [] })).not.toHaveProperty('warning');
+    expect(spawn('one')).not.toHaveProperty('warning');
+    expect(spawn('two')).toMatchObject({
+      warning: 'other sub-agents that may write work in the same directory: #2',
     });
-    expect(made.spawn({ task: 'three', cwd: made.runs.home.path })).not.toHaveProperty('warning');
-    expect(made.spawn({ task: 'four', worktree: 'always' })).not.toHaveProperty('warning');
+    expect(spawn('three', { cwd: made.runs.home.path })).not.toHaveProperty('warning');
+    expect(spawn('four', { worktree: 'always' })).not.toHaveProperty('warning');
+    expect(spawn('looks too', { permissions: [] })).not.toHaveProperty('warning');
   });
 
   const rules: [files: string[], contextFiles: string[] | undefined, warned: string | null][] = [

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Requester } from '../../src/core/runs/run.ts';
 import { waiterOf } from '../../src/store/runs/listeners.ts';
 import { readRuns } from '../../src/store/runs/runs-db.ts';
+import { getTurn } from '../../src/store/runs/turns.ts';
 import { spawnRun } from '../../src/subagents/spawn.ts';
 import { isAlive } from '../../src/sys/process.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
@@ -25,12 +26,13 @@ async function bench(settings: Record<string, unknown> = {}) {
   return {
     ...runs,
     client,
-    spawn: (task: string, session = SESSION) =>
-      accepted(spawnRun({ task }, requesterOf(session), runs.world)),
+    spawn: (task: string, session = SESSION, runTimeoutSeconds = 0) =>
+      accepted(spawnRun({ task, runTimeoutSeconds }, requesterOf(session), runs.world)),
     tell: (result: string, session = SESSION) => tell(requesterOf(session), runs.home.paths, { result }),
     outbox: () =>
       readRuns(runs.home.paths, (db) => db.all('SELECT state, attempts FROM outbox ORDER BY position')) ?? [],
-    stop: (session = SESSION, env: Record<string, string> = {}) => startHook(runs, client.pid, session, env),
+    stop: (session = SESSION, env: Record<string, string> = {}, stderr: 'pipe' | Bun.BunFile = 'pipe') =>
+      startHook(runs, client.pid, session, { env, stderr }),
     /** What happens in between at another hook of the session. */
     event: (name: string, more: Record<string, unknown> = {}) =>
       runs.hook({ hook_event_name: name, session_id: SESSION, ...more } as never),
@@ -41,7 +43,12 @@ async function bench(settings: Record<string, unknown> = {}) {
   };
 }
 
-function startHook(runs: RunsHome, client: number, session: string, env: Record<string, string>): Waiting {
+function startHook(
+  runs: RunsHome,
+  client: number,
+  session: string,
+  { env, stderr }: { env: Record<string, string>; stderr: 'pipe' | Bun.BunFile },
+): Waiting {
   const { world, project } = runs;
   const child = Bun.spawn([process.execPath, MAIN, 'hook', 'result-waiter'], {
     cwd: project,
@@ -52,9 +59,10 @@ function startHook(runs: RunsHome, client: number, session: string, env: Record<
     },
     stdin: Buffer.from(JSON.stringify({ hook_event_name: 'Stop', session_id: session, cwd: project })),
     stdout: 'ignore',
-    stderr: 'pipe',
+    stderr,
   });
-  const ended = Promise.all([child.exited, child.stderr.text()]).then(([code, told]) => ({ code, told }));
+  const text = stderr === 'pipe' ? (child.stderr as ReadableStream).text() : '';
+  const ended = Promise.all([child.exited, text]).then(([code, told]) => ({ code, told }));
   return { pid: child.pid, ended, [Symbol.dispose]: () => child.kill('SIGKILL') };
 }
 
@@ -159,6 +167,25 @@ describe('the hook behind a turn', () => {
     await made.event('UserPromptSubmit', { prompt: 'and now?' });
     made.tell('news');
     expect((await made.stop().ended).code).toBe(2);
+  });
+
+  test('ends a run at its time whose supervisor was killed, and wakes the session with that', async () => {
+    await using made = await bench();
+    const { runId } = made.spawn('[[hang]]', SESSION, 2);
+    const turn = () => readRuns(made.home.paths, (db) => getTurn(runId, 1, db));
+    await made.until('its client runs', () => turn()?.process != null);
+    process.kill(turn()?.owner?.pid ?? 0, 'SIGKILL');
+    const { code, told } = await made.stop().ended;
+    expect([code, told.includes('Status: timeout')]).toEqual([2, true]);
+    const { endedAtMs, deadlineAtMs } = turn() ?? {};
+    expect((endedAtMs ?? 0) - (deadlineAtMs ?? 0)).toBeWithin(0, 5000);
+  });
+
+  test('ends when it cannot write, and leaves the result waiting', async () => {
+    await using made = await bench();
+    made.tell('waits');
+    expect((await made.stop(SESSION, {}, Bun.file('/dev/full')).ended).code).toBe(0);
+    expect(made.outbox()).toEqual([{ state: 'pending', attempts: 1 }]);
   });
 
   test('settles what the session was told within the turn that has ended', async () => {

@@ -3,7 +3,7 @@ import { type Attachment, attachTo } from '../../subagents/attach.ts';
 import { runAttached } from '../../sys/run-attached.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson, visible } from '../visible.ts';
-import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
 export async function attach(
@@ -15,7 +15,11 @@ export async function attach(
   const { id: runId, number, client, sessionId } = run;
   const answer = attachTo(run, print ? 'print' : 'start', world);
   if (answer.kind === 'refused')
-    return complain(`Cannot attach to #${number}: ${answer.reason}.`, EXIT_FAILED, here);
+    return complain(
+      `Cannot attach to #${number}: ${answer.reason}.${callPlace(run, here)}`,
+      EXIT_FAILED,
+      here,
+    );
   const { attachment } = answer;
   const { words: command, path, cwd, env, set, unset } = attachment;
   if (isJson) return printJson({ runId, number, client, sessionId, cwd, command, env: set, unset }, context);

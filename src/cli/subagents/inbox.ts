@@ -63,13 +63,14 @@ function story(one: Announcement, { context }: RunsHere): string {
   const label = one.label === null ? '' : ` · ${visibleLine(one.label)}`;
   const again = one.isRedelivery ? ' · redelivery: true' : '';
   const meant = one.requesterSession === null ? '' : " · meant for an agent's session";
-  const title = `#${one.number}${label}`;
+  const message = one.turn === 1 ? '' : ` · message, turn ${one.turn}`;
+  const title = `#${one.number}${label}${message}`;
   return `${bold(title)}${dim(` · announceId ${visibleLine(one.id)}${again}${meant}`)}\n${shownText(announceBody(one))}\n\n`;
 }
 
 function announcementJson(one: Announcement) {
-  const { runId, number, label, status, result, notes, stats, attempts, state, requesterSession } = one;
-  const said = { announceId: one.id, runId, number, label, status, result, notes, stats };
+  const { runId, number, turn, label, status, result, notes, stats, attempts, state, requesterSession } = one;
+  const said = { announceId: one.id, runId, number, turn, label, status, result, notes, stats };
   return {
     ...said,
     text: announceBody(one),

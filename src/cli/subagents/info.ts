@@ -119,7 +119,9 @@ function rowOf(label: string, value: string | null): Row[] {
 
 function outcomeWords(turn: Turn): string {
   const reason = endReason(turn);
-  return reason === undefined ? turn.state : `${turn.state} (${visibleLine(reason)})`;
+  if (reason === undefined) return turn.state;
+  const words = visibleLine(reason);
+  return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
 }
 
 function permissionWords({ permissions: { mode, allow, deny } }: Run): string {

@@ -119,7 +119,9 @@ function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[
   ];
   return [
     nameOf(run),
-    turn.startedAtMs === null ? formatAge(nowMs - run.createdAtMs) : formatDuration(runtimeMs(turn, nowMs)),
+    isTerminal(turn.state) || turn.startedAtMs !== null
+      ? formatDuration(runtimeMs(turn, nowMs))
+      : formatAge(nowMs - run.createdAtMs),
     activityWords(listing, nowMs, paths),
     usage.costUsd === null ? 'cost n/a' : formatUsd(usage.costUsd),
     left.join(', '),

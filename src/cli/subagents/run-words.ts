@@ -6,7 +6,6 @@ import { turnFiles } from '../../core/runs/run-files.ts';
 import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
-import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { archivedNames } from '../../subagents/archive.ts';
 import { runFacts } from '../../subagents/run-list.ts';
@@ -44,12 +43,12 @@ export function safeText<T extends string | null>(text: T): T | string {
   return text === null ? text : redactSecrets(text);
 }
 
-/** Its state, with its place while it waits, and the messages that wait: `queued (2nd)`, `success · 1 message waiting (2nd)`. */
+/** Its state, with its place while it waits, and the messages that wait: `queued (2nd)`, `success · 1 waiting (2nd)`. */
 export function stateWords({ turn, waiting }: RunListing, queuePosition: number | undefined): string {
   const place = queuePosition === undefined ? '' : ` (${ordinal(queuePosition)})`;
   const own = turn.state === 'queued' ? `queued${place}` : turn.state;
   if (waiting === 0) return own;
-  return `${own} · ${counted(waiting, 'message')} waiting${isTerminal(turn.state) ? place : ''}`;
+  return `${own} · ${waiting} waiting${isTerminal(turn.state) ? place : ''}`;
 }
 
 /** Whether it failed, and its sub-agent has nothing told about it. */

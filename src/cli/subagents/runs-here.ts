@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
-import type { Requester } from '../../core/runs/run.ts';
+import type { Requester, Run } from '../../core/runs/run.ts';
 import { statePaths } from '../../core/state-paths.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { advance } from '../../subagents/advance.ts';
@@ -63,6 +63,11 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
   if (answer.kind === 'found') return answer.run;
   complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
   return undefined;
+}
+
+/** A run of another project has its number there, so that what to do next is to be called there. */
+export function callPlace({ number, requester: { key, cwd } }: Run, { requester }: RunsHere): string {
+  return key === requester.key ? '' : ` Call that in "${cwd}", where it is #${number}.`;
 }
 
 /** Commander's own complaints of a wrong call, as a document where one is asked for. */

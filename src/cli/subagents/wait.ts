@@ -1,3 +1,4 @@
+import { NO_NOTES } from '../../core/runs/announce-text.ts';
 import type { RunWithTurn } from '../../core/runs/run.ts';
 import { formatDuration } from '../../core/runs/stats-line.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
@@ -170,7 +171,10 @@ export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
 
 /** The report, or else the last message and what there is to say of the turn, as a terminal may show it; may be empty. */
 export function resultText({ turn }: RunWithTurn, report: Report): string {
-  if (report !== undefined) return `${shownText(`${report.result}\n\nNotes:\n${report.notes}`)}\n`;
+  if (report !== undefined) {
+    const notes = report.notes === NO_NOTES ? '' : `\n\nNotes:\n${report.notes}`;
+    return `${shownText(`${report.result}${notes}`)}\n`;
+  }
   const result = turn.result === null ? [] : [shownText(turn.result).trimEnd()];
   const lines = [...result, ...turn.notes.map((note) => `Note: ${visibleLine(note)}`)];
   return lines.map((line) => `${line}\n`).join('');

@@ -4,11 +4,16 @@ import { counted } from '../../setup/check.ts';
 import type { RunListing } from '../../store/runs/runs.ts';
 import { activeTurn } from '../../subagents/own-run.ts';
 import { discardWorktree, lossOf } from '../../subagents/workplace/worktree.ts';
-import { mergeChanges, readChanges, type TreeRun } from '../../subagents/workplace/worktree-changes.ts';
+import {
+  isMerged,
+  mergeChanges,
+  readChanges,
+  type TreeRun,
+} from '../../subagents/workplace/worktree-changes.ts';
 import { EXIT_FAILED, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../visible.ts';
 import { visibleLine } from './run-words.ts';
-import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 
@@ -37,7 +42,7 @@ export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListin
     return complainOf('merge the changes of', run, `${merged.reason}; ${next}`, here);
   }
   const files = merged.kind === 'merged' ? merged.files : [];
-  const discard = `"${PROGRAM} subagents discard ${run.number}" removes its worktree.`;
+  const discard = `"${PROGRAM} subagents discard ${run.number}" removes its worktree.${callPlace(run, here)}`;
   const said = {
     merged: `Merged #${run.number}: ${counted(files.length, 'file')} changed in ${repository}, not committed.`,
     nothing: `Nothing to merge: #${run.number} has changed nothing.`,
@@ -56,7 +61,7 @@ export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: Ru
   if (run === undefined || isAtWork('discard the worktree of', run, here)) return;
   const { context, world, isJson } = here;
   const { path, branch } = run.worktree;
-  const loss = yes ? null : await lossOf(run.worktree, world);
+  const loss = yes ? null : await lossOf(run.worktree, { ...world, isMerged: await isMerged(run, world) });
   const question = `${visibleLine(`#${run.number}, ${path}: ${loss}`)}. Discard it?`;
   if (loss !== null && !(context.isInteractive && !isJson && (await context.confirm(question)))) {
     const next = `it would be lost. See "${PROGRAM} subagents diff ${run.number}", or discard it with --yes`;
@@ -90,6 +95,6 @@ function isAtWork(what: string, run: Run, here: RunsHere): boolean {
   return true;
 }
 
-function complainOf(what: string, { number }: Run, reason: string, here: RunsHere): void {
-  complain(`Cannot ${what} #${number}: ${reason}.`, EXIT_FAILED, here);
+function complainOf(what: string, run: Run, reason: string, here: RunsHere): void {
+  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT_FAILED, here);
 }

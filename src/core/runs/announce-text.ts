@@ -31,7 +31,7 @@ export type EndedTurn = {
 };
 
 const NOT_AVAILABLE = '(not available)';
-const NO_NOTES = '- (none)';
+export const NO_NOTES = '- (none)';
 const TEXT_SCANNED_MAX = 64 * 1024;
 const RESULT_LENGTH_MAX = 4096;
 const MODEL_NOTES_LENGTH_MAX = 2048;
@@ -162,7 +162,7 @@ function bodyWithoutStats({ status, result, notes }: Omit<AnnouncementWords, 'st
 
 export type Deliverable = Pick<
   Announcement,
-  'id' | 'number' | 'label' | 'status' | 'result' | 'notes' | 'stats' | 'isRedelivery'
+  'id' | 'number' | 'turn' | 'label' | 'status' | 'result' | 'notes' | 'stats' | 'isRedelivery'
 >;
 
 const LABEL_LENGTH_MAX = 72;
@@ -206,12 +206,13 @@ function cutToShare(announcement: Deliverable, share: number): Deliverable {
 }
 
 function fenced(announcement: Deliverable, nonce: string): string {
-  const { id, number, label, status, result, notes, isRedelivery, stats } = announcement;
+  const { id, number, turn, label, status, result, notes, isRedelivery, stats } = announcement;
   const safe = (text: string) => neutral(inertLines(text.replace(/\r\n?/g, '\n')), nonce);
   const word = (text: string) => neutral(inertText(text, LABEL_LENGTH_MAX), nonce);
   const title = [
     `#${number}`,
     ...(label === null ? [] : [`"${word(label)}"`]),
+    ...(turn === 1 ? [] : [`message, turn ${turn}`]), // The first turn is the task.
     `announceId ${word(id)}`,
     ...(isRedelivery ? ['redelivery: true (it was given before, and may be known)'] : []),
   ].join(' · ');

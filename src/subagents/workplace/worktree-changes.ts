@@ -56,6 +56,19 @@ export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged 
   });
 }
 
+/**
+ * Whether all that the run has changed is in the working tree that its own was made from. Not to be known where there may
+ * be submodules, which are in no patch. Never throws.
+ */
+export async function isMerged(run: TreeRun, world: ChangesWorld): Promise<boolean> {
+  const { path, repository } = run.worktree;
+  if (existsSync(`${path}/.gitmodules`)) return false;
+  const checked = await withPatch(run, world, async (file) =>
+    (await gitIn(repository, world.env))(['apply', '--reverse', '--check', file], { timeoutMs: TIMEOUT_MS }),
+  );
+  return checked.kind === 'ok';
+}
+
 /** Does something with a file that has the patch. */
 async function withPatch<T>(
   run: TreeRun,

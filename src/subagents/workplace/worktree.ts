@@ -102,7 +102,7 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
     const repository = await gitIn(worktree.repository, env);
     if (!existsSync(worktree.path)) return await forget(worktree, repository);
     const inside = await gitIn(worktree.path, env);
-    const reason = await reasonToKeep(worktree, inside, repository);
+    const reason = await reasonToKeep(worktree, { inside, repository, isMerged: false });
     if (reason !== null) return kept(worktree, reason);
     const remover = await gitIn(worktree.repository, env, worktree.path);
     const removed = await remover(['worktree', 'remove', worktree.path], { timeoutMs: CHECKOUT_TIMEOUT_MS });
@@ -113,12 +113,21 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
   }
 }
 
-/** What is in the run's working tree, or its branch, and nowhere else; null when nothing would be lost. Never throws. */
-export async function lossOf(worktree: Worktree, { env }: WorktreeWorld): Promise<string | null> {
+/**
+ * What is in the run's working tree, or its branch, and nowhere else; null when nothing would be lost. `isMerged`: what git
+ * knows of is elsewhere. Never throws.
+ */
+export async function lossOf(
+  worktree: Worktree,
+  { env, isMerged }: WorktreeWorld & { readonly isMerged: boolean },
+): Promise<string | null> {
   try {
     const repository = await gitIn(worktree.repository, env);
-    if (existsSync(worktree.path))
-      return await reasonToKeep(worktree, await gitIn(worktree.path, env), repository);
+    if (existsSync(worktree.path)) {
+      const inside = await gitIn(worktree.path, env);
+      return await reasonToKeep(worktree, { inside, repository, isMerged });
+    }
+    if (isMerged) return null;
     const lost = await countLostCommits(worktree, repository, repository);
     return lost === 0 ? null : lostWords(lost);
   } catch (error) {
@@ -235,14 +244,19 @@ async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> 
 }
 
 /** Why the working tree has to stay; null when nothing in it would be lost. What cannot be found out is a reason. */
-async function reasonToKeep(worktree: Worktree, inside: Git, repository: Git): Promise<string | null> {
+async function reasonToKeep(
+  worktree: Worktree,
+  { inside, repository, isMerged }: { inside: Git; repository: Git; isMerged: boolean },
+): Promise<string | null> {
   const status = await inside([...STATUS, '--ignored=matching']);
   if (status.kind === 'failed') return status.reason;
   const entries = status.stdout.split('\0').filter((entry) => entry !== '' && !isMadeAnew(entry));
-  const ignored = entries.filter((entry) => entry.startsWith('!! ')).length;
-  const changed = entries.length - ignored;
+  const isIgnored = (entry: string) => entry.startsWith('!! ');
+  const ignored = entries.filter(isIgnored).length;
+  // A repository in the tree ends with a slash, and is never merged.
+  const changed = entries.filter((entry) => !isIgnored(entry) && (!isMerged || entry.endsWith('/'))).length;
   if (changed > 0) return counted(changed, 'file is not committed', 'files are not committed');
-  const lost = await countLostCommits(worktree, inside, repository);
+  const lost = isMerged ? 0 : await countLostCommits(worktree, inside, repository);
   if (lost !== 0) return lostWords(lost);
   return ignored > 0 ? counted(ignored, 'ignored file is left', 'ignored files are left') : null;
 }

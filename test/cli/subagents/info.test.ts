@@ -97,6 +97,14 @@ describe('subagents info', () => {
     expect(stdout).toContain(`\nPID: n/a, supervisor ${process.pid}\n`);
   });
 
+  test('says once of a run that was stopped that it was, and by whom', async () => {
+    using shelf = newShelf();
+    const turn = shelf.start();
+    shelf.end(turn, { outcome: 'stopped', error: 'stopped by a person (subagents stop)' });
+    const { stdout } = await shelf.call(['info', '1']);
+    expect(stdout).toContain('\nOutcome: stopped by a person (subagents stop)\n');
+  });
+
   test('gives the status beside the fields of the seed as JSON', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start({ id: ID, label: 'fix tests' }), {}, {});

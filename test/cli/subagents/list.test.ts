@@ -5,6 +5,7 @@ import { NO_USAGE } from '../../../src/core/runs/usage.ts';
 import { setArchived } from '../../../src/store/runs/archive.ts';
 import { reword } from '../../../src/store/runs/outbox.ts';
 import { changeRun } from '../../../src/store/runs/runs.ts';
+import { appendTurn } from '../../../src/store/runs/turns.ts';
 import { childKeyOf } from '../../support/made-run.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
@@ -45,6 +46,35 @@ describe('subagents list', () => {
     expect(await lines(shelf, ['list'])).toEqual(expected);
     expect(await lines(shelf)).toEqual(expected);
     expect(existsSync(`${shelf.home.paths.home}/logs/runs.log`)).toBe(false);
+  });
+
+  test('shows the messages that wait beside the state of what works, and leaves room for the label', async () => {
+    using shelf = newShelf(ONE_AT_A_TIME);
+    const busy = shelf.start({ label: 'busy with a rather long name' });
+    for (const message of ['and now?', 'and then?'])
+      shelf.write((db) =>
+        appendTurn(
+          {
+            runId: busy.runId,
+            kind: 'send',
+            announces: null,
+            message,
+            nowMs: NOW_MS,
+            state: 'queued',
+            session: '',
+          },
+          db,
+        ),
+      );
+    expect((await lines(shelf))[2]).toBe(
+      '1)  running · 2 waiting  busy with a rather lo…  15m0s  active 15m ago  cost n/a',
+    );
+  });
+
+  test('says of a run that never started when it ended, and no runtime', async () => {
+    using shelf = newShelf();
+    shelf.end(shelf.queue({ label: 'never' }), { outcome: 'error', error: 'no worktree' });
+    expect((await lines(shelf))[2]).toBe('1)  error  never  n/a  ended 9m ago  cost n/a');
   });
 
   test('says that there is none, and makes no database for it', async () => {

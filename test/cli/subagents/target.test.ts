@@ -94,7 +94,9 @@ describe('a run that is named', () => {
       for (const name of ['info', 'log', 'wait'])
         expect((await shelf.call([name, words])).stdout).toContain('elsewhere');
     expect((await shelf.call(['info', 'id:abcd'])).stderr).toContain('Ambiguous run id prefix: abcd');
-    expect((await shelf.call(['attach', 'id:eeee'])).stderr).toStartWith('⚠️ Cannot attach to #1: ');
+    const { stderr } = await shelf.call(['attach', 'id:eeee']);
+    expect(stderr).toStartWith('⚠️ Cannot attach to #1: ');
+    expect(stderr).toEndWith(' Call that in "/", where it is #1.\n');
     expect((await shelf.call(['diff', 'id:eeee'])).stderr).toContain('in no worktree of its own');
     for (const name of ['send', 'retry'])
       expect(await shelf.call([name, 'id:eeee', 'hello'].slice(0, name === 'send' ? 3 : 2))).toMatchObject({

@@ -29,7 +29,7 @@ describe.if(existsSync('/dev/full'))('an output that cannot be written', () => {
         expect(code).toBe(isFull ? 1 : 0);
         if (isFull)
           expect(stderr).toMatch(
-            /^error: Cannot write to standard output: .*ENOSPC.*\. Run the command again [^\n]*\.\n$/,
+            /^error: Cannot write to standard output: .*ENOSPC.*\. What it did stays: run it again, [^\n]*\.\n$/,
           );
         else expect(stderr).toBe('');
         const waiting = shelf.write((db) => waitingAnnouncements(shelf.key, db));

@@ -17,7 +17,7 @@ const ENDING = {
 
 const said = (...content: object[]) => ({ type: 'assistant', message: { content } });
 
-test('resultText() says what was noted of the turn behind its last message, and of one without a message', () => {
+test('resultText() says what was noted of the turn behind its last message, or its report, and of one without a message', () => {
   const notes = ['Not permitted in default mode: Edit a.ts.', 'left \u001b[1malone'];
   const said = (result: string | null) =>
     resultText({ run: madeRun(), turn: madeTurn({ result, notes }) }, undefined);
@@ -25,6 +25,12 @@ test('resultText() says what was noted of the turn behind its last message, and 
   expect(said('Done.\n')).toBe(`Done.\n${noted}`);
   expect(said(null)).toBe(noted);
   expect(resultText({ run: madeRun(), turn: madeTurn({ result: null, notes: [] }) }, undefined)).toBe('');
+  const reported = (notes: string) =>
+    resultText({ run: madeRun(), turn: madeTurn() }, { result: 'It holds.', notes });
+  expect([reported('- (none)'), reported('- a bolt')]).toEqual([
+    'It holds.\n',
+    'It holds.\n\nNotes:\n- a bolt\n',
+  ]);
 });
 
 describe('waiting', () => {

@@ -128,6 +128,20 @@ describe('subagents discard', () => {
     expect(await git('worktree', 'list')).not.toContain(tree);
   });
 
+  test('needs no answer for what is merged, unless something is left that no patch holds', async () => {
+    const { shelf, env, tree } = await shelfWithTree();
+    using _ = shelf;
+    await shelf.call(['merge', '1'], { env });
+    writeFileSync(`${tree}/.gitignore`, 'secret\n');
+    writeFileSync(`${tree}/secret`, 'x');
+    expect((await shelf.call(['discard', '1'], { env })).stderr).toContain('not committed');
+    writeFileSync(`${shelf.project}/.gitignore`, 'secret\n');
+    expect((await shelf.call(['discard', '1'], { env })).stderr).toContain('1 ignored file is left');
+    rmSync(`${tree}/secret`);
+    expect(await shelf.call(['discard', '1'], { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(tree)).toBe(false);
+  });
+
   test('--yes needs no answer, and it can be repeated', async () => {
     const { shelf, env, tree } = await shelfWithTree();
     using _ = shelf;

@@ -8,6 +8,7 @@ function announcement(changes: Partial<Deliverable> = {}): Deliverable {
   return {
     id: 'a-1',
     number: 3,
+    turn: 1,
     label: 'tests',
     status: 'success',
     result: 'All pass.',
@@ -58,6 +59,14 @@ describe('deliveryText()', () => {
       'a-5',
       'a-1',
       'a-3',
+    ]);
+  });
+
+  test('tells the reply to a message apart from the result of the task', () => {
+    const text = deliveryText([announcement(), announcement({ id: 'a-2', turn: 2 })], NONCE);
+    expect(text.match(/^#3 .*$/gm)).toEqual([
+      '#3 · "tests" · announceId a-1',
+      '#3 · "tests" · message, turn 2 · announceId a-2',
     ]);
   });
 
