@@ -28,9 +28,8 @@ export function deliverToHook(
   const owner = `hook:${event.sessionId}`;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
   if (isAtHumanPace) lookAfterRuns(world);
-  if (event.name === 'UserPromptSubmit' && !isMachinePrompt(event.prompt)) noteUser(event.sessionId, world);
+  noteUser(event, world);
   if (event.name === 'SessionEnd') {
-    withRuns(world.paths, (db) => removeWaiter(event.sessionId, db));
     if (isMarked) acknowledgeDelivery(key, owner, world);
     return undefined;
   }
@@ -55,10 +54,13 @@ export function takeForHook(
   return delivery && { text: delivery.text, settle };
 }
 
-/** Its user is there: the session may be woken as often again. */
-function noteUser(session: string, { paths }: RunsWorld): void {
-  const wakes = readRuns(paths, (db) => waiterOf(session, db)?.wakes);
-  if (wakes) withRuns(paths, (db) => forgetWakes(session, db));
+/** Whoever waits for the session need not when that has ended; when its user is there, it may be woken as often again. */
+function noteUser(event: HookRun['event'], { paths }: RunsWorld): void {
+  const isOver = event.name === 'SessionEnd';
+  if (!isOver && (event.name !== 'UserPromptSubmit' || isMachinePrompt(event.prompt))) return;
+  const waiter = readRuns(paths, (db) => waiterOf(event.sessionId, db));
+  if (waiter !== undefined && (isOver || waiter.wakes > 0))
+    withRuns(paths, (db) => (isOver ? removeWaiter : forgetWakes)(event.sessionId, db));
 }
 
 /** The process of a hook, as the world of background runs. */

@@ -28,8 +28,15 @@ export function chooseTurns({ queued, busy, lastStarts }: Lane, { maxConcurrent 
 
 /** The order in which all that waits would start, of each run the first, if nothing else came: the place in the queue. */
 export function startOrder({ queued, lastStarts }: Omit<Lane, 'busy'>): LaneTurn[] {
-  const firsts = [...Map.groupBy(queued, ({ runId }) => runId).values()].flatMap(([first]) => first ?? []);
-  const queues = Map.groupBy(firsts, ({ requester }) => requester);
+  const seen = new Set<string>();
+  const queues = new Map<string, LaneTurn[]>();
+  for (const one of queued) {
+    if (seen.has(one.runId)) continue;
+    seen.add(one.runId);
+    const queue = queues.get(one.requester);
+    if (queue === undefined) queues.set(one.requester, [one]);
+    else queue.push(one);
+  }
   // Whoever has started one is behind all others, so that they take turns from then on.
   const lastStart = ([one]: readonly LaneTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
   const position = ([one]: readonly LaneTurn[]) => one?.position ?? 0;

@@ -40,19 +40,28 @@ export function readChanges(run: TreeRun, world: ChangesWorld): Promise<Patch | 
   });
 }
 
-/** Brings the changes, uncommitted, into the tree that the run's was made from: all of them or none. Never throws. */
+/**
+ * Brings the changes, uncommitted, into the tree that the run's was made from: all of them or none. What was brought
+ * before is taken out first, where it still stands as it was, since the patch has that as well. Never throws.
+ */
 export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged | Failed> {
+  const earlier = `${runDirectory(world.paths, run.id)}/merged.patch`;
   return withPatch(run, world, async (file) => {
     if (statSync(file).size === 0) return { kind: 'nothing' };
     const git = await gitIn(run.worktree.repository, world.env);
-    const apply = (...how: string[]) =>
-      git(['apply', '--whitespace=nowarn', ...how, file], { timeoutMs: TIMEOUT_MS });
-    const listed = await apply('--numstat', '-z');
+    const apply = (patch: string, ...how: string[]) =>
+      git(['apply', '--whitespace=nowarn', ...how, patch], { timeoutMs: TIMEOUT_MS });
+    const listed = await apply(file, '--numstat', '-z');
     if (listed.kind === 'failed') return listed;
-    const applied = await apply();
-    const files = listed.stdout.split('\0').flatMap((line) => line.split('\t')[2] ?? []);
-    if (applied.kind === 'ok') return { kind: 'merged', files };
-    return (await apply('--reverse', '--check')).kind === 'ok' ? { kind: 'known' } : applied;
+    if ((await apply(file, '--reverse', '--check')).kind === 'ok') return { kind: 'known' };
+    const isTakenOut = existsSync(earlier) && (await apply(earlier, '--reverse')).kind === 'ok';
+    const applied = await apply(file);
+    if (applied.kind === 'failed') {
+      if (isTakenOut) await apply(earlier);
+      return applied;
+    }
+    copyFileSync(file, earlier);
+    return { kind: 'merged', files: listed.stdout.split('\0').flatMap((line) => line.split('\t')[2] ?? []) };
   });
 }
 

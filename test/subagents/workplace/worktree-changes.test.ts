@@ -180,6 +180,30 @@ describe('mergeChanges()', () => {
     });
   }
 
+  test('brings what is new since, also where what it brought is committed there, and nothing beside other work', async () => {
+    const changed = await changedPlace();
+    using here = changed.here;
+    const { run, world, path } = changed;
+    const { repository } = run.worktree;
+    expect(await mergeChanges(run, world)).toMatchObject({ kind: 'merged' });
+    writeFileSync(`${path}/new.sh`, '#!/bin/sh\ntrue\n');
+    expect(await mergeChanges(run, world)).toMatchObject({ kind: 'merged' });
+    expect(readFileSync(`${repository}/new.sh`, 'utf8')).toBe('#!/bin/sh\ntrue\n');
+    await gitAt(repository, ['add', '--all'], here.env);
+    await gitAt(repository, ['commit', '--quiet', '-m', 'merged'], here.env);
+    writeFileSync(`${path}/a.txt`, 'one\nchanged again\n');
+    expect(await mergeChanges(run, world)).toMatchObject({ kind: 'merged' });
+    expect(readFileSync(`${repository}/a.txt`, 'utf8')).toBe('one\nchanged again\n');
+    expect(await mergeChanges(run, world)).toEqual({ kind: 'known' });
+    writeFileSync(`${repository}/more.txt`, 'mine\n');
+    for (const text of ['theirs\n', 'theirs too\n']) {
+      writeFileSync(`${path}/more.txt`, text);
+      expect(await mergeChanges(run, world)).toMatchObject({ kind: 'failed' });
+      expect(readFileSync(`${repository}/more.txt`, 'utf8')).toBe('mine\n');
+      expect(readFileSync(`${repository}/a.txt`, 'utf8')).toBe('one\nchanged again\n');
+    }
+  });
+
   test('has nothing to bring of a tree in which nothing was changed', async () => {
     using here = await place();
     const run = await here.made(here.runOf(ID));
