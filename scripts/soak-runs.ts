@@ -215,6 +215,15 @@ function startHook(program: string, place: Place): ChildProcess {
     if (code !== 2) return;
     for (const [, id, again] of said.matchAll(/^#\d+ .*announceId (\S+)(.* redelivery: true)?/gm))
       noteTaken(id ?? '', again !== undefined, place);
+    // As Claude Code does: what wakes the session is its next prompt.
+    const prompted = spawn(program, ['hook', 'prompt-logger'], {
+      cwd: place.project,
+      env: environment(place),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    const prompt = `<task-notification>\n</task-notification>\n${said}`;
+    const event = { hook_event_name: 'UserPromptSubmit', session_id: SESSION, cwd: place.project, prompt };
+    prompted.stdin.end(JSON.stringify(event));
   });
   hook.stdin.on('error', () => {}); // It was killed before it read.
   hook.stdin.end(

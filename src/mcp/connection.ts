@@ -62,6 +62,6 @@ export class Connection {
 
   /** Each parcel has a holder of its own: a call that comes in meanwhile says nothing about it. */
   #newOwner(): string {
-    return `mcp:${this.#id}:${++this.#parcels}`;
+    return `mcp:${process.pid}:${this.#id}:${++this.#parcels}`;
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Deliveries, Errand, HookNews, HookRun } from '../hooks/invocation.ts';
 import { isMachinePrompt } from '../hooks/prompt-logger.ts';
 import { forgetWakes, removeWaiter, waiterOf } from '../store/runs/listeners.ts';
+import { acknowledgeNamed } from '../store/runs/outbox.ts';
 import { readRuns, withRuns } from '../store/runs/runs-db.ts';
 import { lookAfterRuns } from './advance.ts';
 import { acknowledgeDelivery, noteSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
@@ -34,15 +35,25 @@ export function deliverToHook(
     return undefined;
   }
   if (!isMarked) return undefined;
-  if (event.name === 'SessionStart' && event.source !== 'compact') returnDelivery(owner, world);
+  if (event.name === 'SessionStart' && event.source !== 'compact')
+    for (const one of [owner, wakerOf(event.sessionId)]) returnDelivery(one, world);
+  if (event.name === 'UserPromptSubmit' && isMachinePrompt(event.prompt))
+    withRuns(world.paths, (db) =>
+      acknowledgeNamed(wakerOf(event.sessionId), event.prompt, run.now.getTime(), db),
+    );
   const limits = { lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
   return takeForHook({ requester: key, session: event.sessionId }, limits, world);
+}
+
+/** Who holds what a session was woken with, until the prompt comes in which it stands. */
+export function wakerOf(session: string): string {
+  return `wake:${session}`;
 }
 
 /** Hands out to one hook of a session, which says whether it has told it: others may ask meanwhile. */
 export function takeForHook(
   { requester: key, session }: { readonly requester: string; readonly session: string },
-  limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'>,
+  limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs' | 'told'>,
   world: RunsWorld,
 ): HookNews | undefined {
   const owner = `hook:${session}`;

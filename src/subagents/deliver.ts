@@ -27,6 +27,8 @@ export type Reader = {
   readonly owner: string;
   /** Who holds it until noteSaid(), where the owner may ask again before that: several hooks of a session at once. */
   readonly holder?: string;
+  /** Who holds it then, and how long, if that is not the owner as usual. */
+  readonly told?: { readonly owner: string; readonly leaseMs: number };
   /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
   /** Sessions that are over, and whose place this one has taken. */
@@ -87,10 +89,10 @@ export function holdTurn(
 
 /** What this reader was handed has been said; whether it arrived, its owner's next call says. */
 export function noteSaid(reader: Reader, { paths, now }: RunsWorld): void {
-  const { owner, holder = owner } = reader;
+  const { holder = reader.owner, told = { owner: reader.owner, leaseMs: LEASE_MS } } = reader;
   withRuns(paths, (db) => {
     waitAsLongAs(reader, db);
-    passOn(holder, { owner, untilMs: now().getTime() + LEASE_MS }, db);
+    passOn(holder, { owner: told.owner, untilMs: now().getTime() + told.leaseMs }, db);
   });
 }
 

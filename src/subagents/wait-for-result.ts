@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessIdentity } from '../core/runs/turn.ts';
 import type { HookRun, Waiter } from '../hooks/invocation.ts';
 import { loadRunSettings } from '../store/run-config.ts';
-import { countWake, enterListener, newsOf, waiterOf } from '../store/runs/listeners.ts';
+import { countWake, enterListener, newsOf, serverOf, waiterOf } from '../store/runs/listeners.ts';
 import { acknowledgeSession } from '../store/runs/outbox.ts';
 import { dataVersion, openRunsDb } from '../store/runs/runs-db.ts';
 import type { Sqlite } from '../store/sqlite.ts';
 import { becomeLongLived } from '../sys/process.ts';
 import { identityNow, isGone, isSameProcess } from '../sys/process-identity.ts';
 import { lookAfterRuns } from './advance.ts';
-import { takeForHook, worldOf } from './deliver-to-hook.ts';
+import { takeForHook, wakerOf, worldOf } from './deliver-to-hook.ts';
 import type { RunsWorld } from './features.ts';
 import { isInsideRun } from './requester.ts';
 
@@ -28,6 +28,8 @@ const LOOK_AFTER_MS = 2000;
 /** The exit code that wakes. */
 const WAKES = 2;
 const TEXT_LENGTH_MAX = 9500;
+/** Whoever is killed before it ends with that code has woken nobody: then it is told again, and marked as such. */
+const ARRIVES_WITHIN_MS = 60_000;
 
 /** Resolves when there is nothing to wait for, or somebody else waits, or the session has been told. */
 export async function waitForResult(requester: string, run: HookRun): Promise<void> {
@@ -38,7 +40,9 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
   const one = { session: run.event.sessionId, requester };
   const db = openRunsDb(world.paths);
   try {
-    acknowledgeSession(one.session, Date.now(), db);
+    const server = serverOf(one.session, db)?.process;
+    const serverPid = server !== undefined && isSameProcess(server) ? server.pid : undefined;
+    acknowledgeSession({ session: one.session, serverPid }, Date.now(), db);
     const { isReady, isComing } = newsOf(one, Date.now(), db);
     if ((!isReady && !isComing) || !beginToWait(one, db)) return;
     const limits = { wakesMax: announce.wakesMax, client: identityNow(Number(run.env.CLAUDE_PID)) };
@@ -106,7 +110,8 @@ async function isToBeWoken(
 
 /** What cannot be written now is left to the next prompt: a second try would go the same way. */
 async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' | 'unwritable'> {
-  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX }, world);
+  const told = { owner: wakerOf(one.session), leaseMs: ARRIVES_WITHIN_MS };
+  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX, told }, world);
   if (news === undefined) return 'nothing';
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));

@@ -1,11 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { resolve } from 'node:path';
 import type { Requester } from '../../src/core/runs/run.ts';
-import { waiterOf } from '../../src/store/runs/listeners.ts';
-import { readRuns } from '../../src/store/runs/runs-db.ts';
+import { enterListener, waiterOf } from '../../src/store/runs/listeners.ts';
+import { readRuns, withRuns } from '../../src/store/runs/runs-db.ts';
 import { getTurn } from '../../src/store/runs/turns.ts';
 import { spawnRun } from '../../src/subagents/spawn.ts';
 import { isAlive } from '../../src/sys/process.ts';
+import { identityNow } from '../../src/sys/process-identity.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
 import { tell } from './told.ts';
 
@@ -79,6 +80,50 @@ describe('the hook behind a turn', () => {
     expect(await made.event('UserPromptSubmit', { prompt })).toBeUndefined();
     expect(made.outbox()).toEqual([{ state: 'acked', attempts: 1 }]);
     expect((await made.stop().ended).code).toBe(0);
+  });
+
+  test('that was killed before it ended has woken nobody: it is told again, and says so', async () => {
+    await using made = await bench();
+    made.tell('told to nobody');
+    expect((await made.stop().ended).code).toBe(2); // And now as if it had been killed: no prompt comes of it.
+    const again = made.stop();
+    await made.until('it waits', () => waiterIn(made) === again.pid);
+    expect(made.outbox()).toEqual([{ state: 'leased', attempts: 1 }]);
+    await made.event('UserPromptSubmit', {
+      prompt: '<task-notification>of something else</task-notification>',
+    });
+    withRuns(made.home.paths, (db) => db.run('UPDATE outbox SET lease_until = 1'));
+    const { code, told } = await again.ended;
+    expect([code, told.includes('told to nobody'), told.includes('redelivery: true')]).toEqual([
+      2,
+      true,
+      true,
+    ]);
+  });
+
+  test('settles an answer of the server of its session only where that lives', async () => {
+    await using made = await bench();
+    const server = Bun.spawn(['sleep', '60']);
+    const lease = (pid: number) =>
+      withRuns(made.home.paths, (db) => {
+        made.tell('in an answer');
+        const listener = { kind: 'server', session: SESSION, requester: made.requester.key } as const;
+        enterListener({ ...listener, client: 'claude', process: identityNow(pid) }, Date.now(), db);
+        db.run(
+          `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ? WHERE state = 'pending'`,
+          `mcp:${pid}:x:1`,
+          Date.now() + FOREVER_MS,
+        );
+      });
+    lease(server.pid);
+    expect(await made.stop().ended).toEqual({ code: 0, told: '' });
+    expect(made.outbox()).toMatchObject([{ state: 'acked' }]);
+    lease(server.pid);
+    server.kill('SIGKILL');
+    await server.exited;
+    using waiting = made.stop();
+    await made.until('it waits', () => waiterIn(made) === waiting.pid);
+    expect(made.outbox()).toMatchObject([{ state: 'acked' }, { state: 'leased' }]);
   });
 
   test('tells together what comes within two seconds', async () => {

@@ -36,6 +36,12 @@ export function waiterOf(session: string, db: Sqlite): (Listener & { readonly wa
   return row && { ...readListener(row), wakes: Number(row.wakes) };
 }
 
+/** The server that the session has, or had last. */
+export function serverOf(session: string, db: Sqlite): Listener | undefined {
+  const row = db.get("SELECT * FROM listeners WHERE kind = 'server' AND session = ?", session);
+  return row && readListener(row);
+}
+
 /** The servers that this client has or had for this requester. */
 export function serversOf(requester: string, client: ClientName, db: Sqlite): Listener[] {
   return db

@@ -140,12 +140,26 @@ export function acknowledgeTurn(
   return settle(where, [runId, turn, session], { to: 'acked', nowMs }, db);
 }
 
-/** Settles what this session was handed by its hooks and servers: the turn in which it got that has ended. */
-export function acknowledgeSession(session: string, nowMs: number, db: Sqlite): void {
-  const isHanded = "requester_session = ? AND (lease_owner = ? OR lease_owner LIKE 'mcp:%')";
+/**
+ * Settles what this session was handed by its hooks, and by its server where that lives: the turn in which it got that has
+ * ended. An answer of a server that was killed may not have arrived.
+ */
+export function acknowledgeSession(
+  { session, serverPid }: { readonly session: string; readonly serverPid: number | undefined },
+  nowMs: number,
+  db: Sqlite,
+): void {
+  const isHanded = 'requester_session = ? AND (lease_owner = ? OR lease_owner LIKE ?)';
+  const owners = [`hook:${session}`, `mcp:${serverPid}:%`];
   db.transaction(() =>
-    settle(`state = 'leased' AND ${isHanded}`, [session, `hook:${session}`], { to: 'acked', nowMs }, db),
+    settle(`state = 'leased' AND ${isHanded}`, [session, ...owners], { to: 'acked', nowMs }, db),
   );
+}
+
+/** Settles what this owner holds and is named in the text: what proves that it arrived. */
+export function acknowledgeNamed(owner: string, text: string, nowMs: number, db: Sqlite): void {
+  const where = "state = 'leased' AND lease_owner = ? AND instr(?, id) > 0";
+  db.transaction(() => settle(where, [owner, text], { to: 'acked', nowMs }, db));
 }
 
 /** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
