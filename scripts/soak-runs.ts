@@ -211,16 +211,25 @@ function startHook(program: string, place: Place): ChildProcess {
   hook.stderr.setEncoding('utf8').on('data', (piece: string) => {
     said += piece;
   });
+  const noteAll = (text: string) => {
+    for (const [, id, again] of text.matchAll(/^#\d+ .*announceId (\S+)(.* redelivery: true)?/gm))
+      noteTaken(id ?? '', again !== undefined, place);
+  };
   hook.once('close', (code) => {
     if (code !== 2) return;
-    for (const [, id, again] of said.matchAll(/^#\d+ .*announceId (\S+)(.* redelivery: true)?/gm))
-      noteTaken(id ?? '', again !== undefined, place);
+    noteAll(said);
     // As Claude Code does: what wakes the session is its next prompt.
     const prompted = spawn(program, ['hook', 'prompt-logger'], {
       cwd: place.project,
       env: environment(place),
-      stdio: ['pipe', 'ignore', 'inherit'],
+      stdio: ['pipe', 'pipe', 'inherit'],
     });
+    let answer = '';
+    prompted.stdout.setEncoding('utf8').on('data', (piece: string) => {
+      answer += piece;
+    });
+    // It may bring more of them along.
+    prompted.once('close', () => noteAll(answer.replaceAll('\\n', '\n')));
     const prompt = `<task-notification>\n</task-notification>\n${said}`;
     const event = { hook_event_name: 'UserPromptSubmit', session_id: SESSION, cwd: place.project, prompt };
     prompted.stdin.end(JSON.stringify(event));
