@@ -12,11 +12,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
-import { normalizeError } from '../src/core/normalize-error.ts';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
-import type { Db } from '../src/store/connection.ts';
-import { getDb } from '../src/store/db.ts';
-import { recordPersonsFix, recordSeen } from '../src/store/error-kb.ts';
+import type { Db } from '../src/database/connection.ts';
+import { getDb } from '../src/database/db.ts';
+import { normalizeError } from '../src/lessons/errors/normalize-error.ts';
+import { recordPersonsFix, recordSeen } from '../src/lessons/store/error-entries.ts';
 
 const RATIO_MAX = 8;
 const ERRORS = 100_000;

@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
-import { isTerminal } from '../src/core/runs/turn.ts';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
-import { listRuns } from '../src/store/runs/runs.ts';
-import { readRuns, withRuns } from '../src/store/runs/runs-db.ts';
+import { isTerminal } from '../src/runs/model/turn.ts';
+import { listRuns } from '../src/runs/store/runs.ts';
+import { readRuns, withRuns } from '../src/runs/store/runs-db.ts';
 
 const SPAWN_RATIO_MAX = 2;
 const LIST_RATIO_MAX = 3;

@@ -14,7 +14,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { statePaths } from '../src/core/state-paths.ts';
-import { getDb } from '../src/store/db.ts';
+import { getDb } from '../src/database/db.ts';
 import { compile } from './build.ts';
 
 const PROJECT = '/home/dev/app';

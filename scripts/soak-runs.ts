@@ -27,11 +27,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
-import { isTerminal, type Outcome } from '../src/core/runs/turn.ts';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
-import { listRuns } from '../src/store/runs/runs.ts';
-import { readRuns, withRuns } from '../src/store/runs/runs-db.ts';
-import { activeTurns } from '../src/store/runs/turns.ts';
+import { isTerminal, type Outcome } from '../src/runs/model/turn.ts';
+import { listRuns } from '../src/runs/store/runs.ts';
+import { readRuns, withRuns } from '../src/runs/store/runs-db.ts';
+import { activeTurns } from '../src/runs/store/turns.ts';
 import { compile } from './build.ts';
 
 const CONCURRENT = 8;

@@ -1,10 +1,10 @@
-import { type HookName, hookByName } from './core/hook-names.ts';
 import { type Environment, statePaths } from './core/state-paths.ts';
 import { parseHookEvent } from './hooks/event.ts';
+import { type HookName, hookByName } from './hooks/hook-names.ts';
 import type { HookRun } from './hooks/invocation.ts';
 import { runHook } from './hooks/run.ts';
-import { logHookFailure } from './store/hook-log.ts';
-import { readHookInput } from './sys/stdin.ts';
+import { logHookFailure } from './system/failure-log.ts';
+import { readHookInput } from './system/stdin.ts';
 
 const INPUT_BYTES_MAX = 1024 * 1024;
 const INPUT_TIMEOUT_MS = 500;

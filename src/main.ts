@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
-import { type HookName, hookByName } from './core/hook-names.ts';
 import { hookProcess } from './hook.ts';
+import { type HookName, hookByName } from './hooks/hook-names.ts';
 
 type Request = { readonly name: HookName | undefined; readonly isSure: boolean };
 
@@ -25,22 +25,21 @@ const words = process.argv.slice(2);
 const hook = requestedHook(process.argv0, words);
 if (hook) {
   const hadInput = await hookProcess(hook.name, process.env, {
-    others: () => import('./hooks/others.ts'),
+    others: () => import('./hooks/write-path.ts'),
     failures: () => import('./hooks/error-logger.ts'),
-    catchUps: () => import('./learn/import/catch-up.ts'),
-    deliveries: () => import('./subagents/deliver-to-hook.ts'),
+    catchUps: () => import('./transcripts/catch-up.ts'),
+    deliveries: () => import('./runs/delivery/deliver-to-hook.ts'),
     commands: loadCommands,
-    waiter: () => import('./subagents/wait-for-result.ts'),
+    waiter: () => import('./runs/delivery/wait-for-result.ts'),
   });
   if (hadInput || hook.isSure) process.exit();
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
-if (isCalled('supervise', 3))
-  await (await import('./subagents/supervisor/supervise.ts')).superviseProcess(words);
+if (isCalled('supervise', 3)) await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words);
 else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
-  (await import('./learn/import/catch-up-process.ts')).catchUpProcess(words, process.env);
+  (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env);
 else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
-  await (await import('./learn/apply/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
+  await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
 } else if (isCalled('mcp', 1)) await (await import('./mcp/serve.ts')).serveMcp();
 else process.exitCode = await (await loadCommands()).runCli(words);

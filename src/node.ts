@@ -1,7 +1,7 @@
-import { hookByName } from './core/hook-names.ts';
 import { hookProcess } from './hook.ts';
 import * as failures from './hooks/error-logger.ts';
-import * as others from './hooks/others.ts';
+import { hookByName } from './hooks/hook-names.ts';
+import * as others from './hooks/write-path.ts';
 
 /** The hooks under Node: `node subagent-context.mjs` is the hook of that name. */
 const fileName = (process.argv[1] ?? '').split(/[\\/]/).at(-1) ?? '';

@@ -11,8 +11,7 @@ import {
   IMPORT_TABLE,
   importsOf,
   type Metafile,
-  treeIn,
-  treeViolations,
+  readmeViolations,
   withoutDocstring,
 } from './architecture.ts';
 
@@ -55,8 +54,8 @@ test('the imports of every file are read', () => {
   expect(MODULES.length).toBeGreaterThan(40);
   expect(EDGES.length).toBeGreaterThan(150);
   expect(EDGES).toContainEqual({ from: 'main.ts', to: 'cli/run.ts', isDynamic: true });
-  expect(EDGES).toContainEqual({ from: 'store/connection.ts', to: '#sqlite' });
-  expect(EDGES).toContainEqual({ from: 'store/migrate.ts', to: 'store/schema/knowledge.sql' });
+  expect(EDGES).toContainEqual({ from: 'database/connection.ts', to: '#sqlite' });
+  expect(EDGES).toContainEqual({ from: 'database/db.ts', to: 'database/schema/knowledge.sql' });
   for (const { from, to } of EDGES) {
     if (!/^(?:node:|bun:|#|@modelcontextprotocol\/|@decimalturn\/|[a-z-]+\d?$)/.test(to))
       expect(`${from} → ${to}: ${FILES.includes(to)}`).toEndWith('true');
@@ -97,26 +96,26 @@ describe('rule 1: folders import only what the table says', () => {
 
   const planted: [string, string][] = [
     ['core/text.ts', 'node:fs'],
-    ['core/text.ts', 'store/db.ts'],
+    ['core/text.ts', 'database/db.ts'],
     ['core/text.ts', '#runtime'],
-    ['sys/stdin.ts', 'store/db.ts'],
-    ['sys/stdin.ts', 'commander'],
-    ['sys/runtime-bun.ts', 'node:fs'],
-    ['sys/runtime-bun.ts', 'core/guards.ts'],
-    ['store/db.ts', 'node:fs'],
-    ['store/db.ts', 'sys/atomic-file.ts'],
-    ['store/db.ts', 'bun:sqlite'],
-    ['store/sqlite-bun.ts', 'better-sqlite3'],
-    ['store/sqlite-node.ts', 'node:fs'],
-    ['hooks/run.ts', 'sys/stdin.ts'],
+    ['system/stdin.ts', 'database/db.ts'],
+    ['system/stdin.ts', 'commander'],
+    ['system/runtime-bun.ts', 'node:fs'],
+    ['system/runtime-bun.ts', 'core/guards.ts'],
+    ['database/db.ts', 'node:fs'],
+    ['database/db.ts', 'system/atomic-file.ts'],
+    ['database/db.ts', 'bun:sqlite'],
+    ['database/sqlite-bun.ts', 'better-sqlite3'],
+    ['database/sqlite-node.ts', 'node:fs'],
+    ['hooks/run.ts', 'zod'],
     ['hooks/run.ts', 'node:path'],
     ['setup/doctor.ts', 'cli/context.ts'],
     ['setup/doctor.ts', 'commander'],
-    ['cli/run.ts', 'hooks/run.ts'],
+    ['cli/run.ts', 'mcp/serve.ts'],
     ['cli/run.ts', 'jsonc-parser'],
     ['hook.ts', 'setup/doctor.ts'],
     ['main.ts', 'cli/run.ts'],
-    ['node.ts', 'store/db.ts'],
+    ['node.ts', 'database/db.ts'],
     ['other/new.ts', 'core/text.ts'],
     ['core/text.ts', 'corel/x.ts'],
   ];
@@ -210,45 +209,33 @@ describe('rule 4: no cycles', () => {
   });
 });
 
-describe('rule 5: the tree in ARCHITECTURE.md is src/', () => {
-  test('both ways', () => {
-    const tree = treeIn(readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8'));
-    expect(tree.length).toBeGreaterThan(0);
-    check(treeViolations(tree, FILES));
+describe('rule 5: every folder says what lives there', () => {
+  const FOLDERS = [
+    ...new Set(FILES.filter((file) => file.includes('/')).map((file) => file.split('/')[0] ?? '')),
+  ];
+  const importsOfFolder = (folder: string) =>
+    (IMPORT_TABLE[folder] ?? []).filter((target) => target !== folder && !target.startsWith('#'));
+
+  test('in src/, and there are at most 14', () => {
+    expect(FOLDERS.length).toBeLessThanOrEqual(14);
+    for (const folder of FOLDERS)
+      expect([
+        folder,
+        ...readmeViolations(TEXTS.get(`${folder}/README.md`), importsOfFolder(folder)),
+      ]).toEqual([folder]);
   });
 
-  const markdown = [
-    'Text with ``` in it',
-    '```sh\nls src/\n```',
-    '```',
-    'src/',
-    '  main.ts    the entry',
-    '  store/     SQL',
-    '    schema/',
-    '      1.sql  tables',
-    '    db.ts    opens',
-    '  node.ts',
-    '```',
-    '```\nsrc/\n  other.ts  no\n```',
-  ].join('\n');
-
-  test('is read with its folders', () => {
-    expect(treeIn(markdown)).toEqual([
-      { path: 'main.ts', purpose: 'the entry' },
-      { path: 'store/schema/1.sql', purpose: 'tables' },
-      { path: 'store/db.ts', purpose: 'opens' },
-      { path: 'node.ts', purpose: '' },
-    ]);
-    expect(treeIn('no tree')).toEqual([]);
+  test('and holds about twenty files at the most', () => {
+    const folders = Map.groupBy(MODULES, (file) => join(file, '..'));
+    expect([...folders].filter(([, files]) => files.length > 22).map(([folder]) => folder)).toEqual([]);
   });
 
-  test('reports a file that is missing, gone, named twice or without a word', () => {
-    const tree = [...treeIn(markdown), { path: 'main.ts', purpose: 'again' }];
-    expect(treeViolations(tree, ['main.ts', 'store/db.ts', 'new.ts', 'node.ts'])).toEqual([
-      'the tree lacks new.ts',
-      'there is no store/schema/1.sql',
-      'main.ts is named twice',
-      'nothing is said about node.ts',
+  test('reports a README.md that is missing, too long, or names other imports', () => {
+    expect(readmeViolations(undefined, [])).toEqual(['there is no README.md']);
+    expect(readmeViolations('# a\n'.repeat(13), [])).toEqual(['13 lines are more than 12']);
+    expect(readmeViolations('# a\n\nImports `core`, `node:`.\n', ['core', 'zod'])).toEqual([
+      'does not name zod',
+      'may not import node:',
     ]);
   });
 });
@@ -257,7 +244,13 @@ describe('rule 6: no file is dead', () => {
   test('in src/', () => {
     const tests = [...new Bun.Glob('test/**/*.ts').scanSync({ cwd: ROOT })];
     const fromTests = tests.flatMap((file) => edgesOf(join(ROOT, file), file, behindAlias));
-    check(deadFiles([...RESOLVED, ...fromTests], [...ENTRIES, ...tests], FILES));
+    check(
+      deadFiles(
+        [...RESOLVED, ...fromTests],
+        [...ENTRIES, ...tests],
+        FILES.filter((file) => !file.endsWith('.md')),
+      ),
+    );
   });
 
   test('reports one that nothing imports, and one that only a dead one imports', () => {
@@ -283,29 +276,29 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
     expect(filesWith(CONTEXT)).toEqual([
       'hooks/decision.ts',
       'hooks/run.ts',
-      'learn/apply/declared-hook.ts',
-      'setup/check-hooks.ts',
+      'setup/check-installation.ts',
+      'suggestions/applied-hook.ts',
     ]);
     const replies = filesWith(REPLY);
     expect(replies).toEqual([
       'hooks/error-logger.ts',
-      'hooks/others.ts',
       'hooks/session-analyzer.ts',
       'hooks/subagent-context.ts',
+      'hooks/write-path.ts',
     ]);
     // That one puts a reply before announcements, which are framed by the text of their delivery.
     const framing = filesWith(/\bframed\(/);
-    for (const file of replies) if (file !== 'hooks/others.ts') expect(framing).toContain(file);
+    for (const file of replies) if (file !== 'hooks/write-path.ts') expect(framing).toContain(file);
     expect(filesWith(/\binertLines\(/)).toEqual(
       expect.arrayContaining([
-        'core/runs/announce-text.ts',
-        'core/runs/first-prompt-text.ts',
-        'learn/apply/declared-hook.ts',
+        'runs/model/announcement.ts',
+        'runs/model/prompts.ts',
+        'suggestions/applied-hook.ts',
         'mcp/answer.ts',
       ]),
     );
     const cleaning = filesWith(CLEANED).filter((file) => file.startsWith('cli/'));
-    expect(cleaning).toEqual(['cli/change-error.ts', 'cli/dismiss.ts', 'cli/errors.ts', 'cli/visible.ts']);
+    expect(cleaning).toEqual(['cli/change-error.ts', 'cli/dismiss.ts', 'cli/errors.ts', 'cli/output.ts']);
   });
 
   test('reports another place', () => {
@@ -314,6 +307,29 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
     expect(planted(REPLY, "return { reply: { event: 'Stop', context: text } };")).toEqual(['x.ts']);
     expect(planted(REPLY, 'await answer({ event: run.event.name, context: own });')).toEqual(['x.ts']);
     expect(planted(CLEANED, 'context.stdout(oneLine(summary));')).toEqual(['x.ts']);
+  });
+});
+
+describe('rule 8: statements of SQL stand in database/, in a folder store/ or in a file …-store.ts', () => {
+  const PLACE = /^database\/|(?:^|\/)store(?:\/|\.ts$)|-store\.ts$/;
+  const STATEMENT =
+    /\b(?:SELECT [\w*(.]+[\s\S]{0,400}? FROM |INSERT (?:OR \w+ )?INTO |UPDATE \w+ SET |DELETE FROM )/;
+  const outside = (texts: ReadonlyMap<string, string>) =>
+    [...texts].flatMap(([file, text]) => (STATEMENT.test(text) && !PLACE.test(file) ? [file] : []));
+
+  test('in src/', () => check(outside(TEXTS)));
+
+  test('reports another place', () => {
+    const text = "db.get('SELECT id FROM events')";
+    expect(
+      outside(
+        new Map([
+          ['hooks/run.ts', text],
+          ['lessons/store/x.ts', text],
+          ['hooks/x-store.ts', text],
+        ]),
+      ),
+    ).toEqual(['hooks/run.ts']);
   });
 });
 

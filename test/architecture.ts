@@ -6,50 +6,124 @@ export type Edge = { readonly from: string; readonly to: string; readonly isDyna
 /** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
-  sys: ['sys', 'core', 'node:', '#runtime'],
-  'sys/runtime-bun.ts': ['sys/runtime.ts'],
-  store: ['store', 'lessons', 'core', 'sys/runtime.ts', '#runtime', '#sqlite'],
-  'store/sqlite-bun.ts': ['store/sqlite.ts', 'bun:sqlite'],
-  'store/sqlite-node.ts': ['store/sqlite.ts', 'node:module', 'better-sqlite3'],
-  lessons: ['lessons', 'core'],
-  hooks: ['hooks', 'store', 'lessons', 'core', '#runtime'],
-  setup: ['setup', 'sys', 'store', 'core', 'node:', '@decimalturn/toml-patch', 'diff', 'jsonc-parser', 'zod'],
-  clients: ['clients', 'core'],
-  'clients/client-process.ts': ['clients', 'core', 'sys', 'node:'],
-  subagents: ['subagents', 'clients', 'hooks', 'sys', 'store', 'core', 'node:', 'zod'],
-  mcp: ['mcp', 'subagents', 'store', 'core', 'sys', 'node:', '@modelcontextprotocol/sdk', 'zod'],
-  learn: ['learn', 'lessons', 'clients', 'setup', 'hooks', 'sys', 'store', 'core', 'node:', 'zod'],
-  cli: [
-    'cli',
-    'subagents',
-    'learn',
+  system: ['system', 'core', 'runs/model', 'node:', '#runtime'],
+  'system/runtime-bun.ts': ['system/runtime.ts'],
+  database: ['database', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
+  'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
+  'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
+  settings: ['settings', 'core', 'runs/model', '#runtime'],
+  lessons: ['lessons', 'suggestions/suggestion.ts', 'database', 'system', 'core', 'node:'],
+  hooks: [
+    'hooks',
+    'lessons',
+    'suggestions',
+    'runs/model',
+    'settings',
+    'database',
+    'system',
+    'core',
+    '#runtime',
+    '#sqlite',
+  ],
+  clients: ['clients', 'hooks', 'transcripts', 'runs/model', 'system', 'core', 'node:'],
+  transcripts: [
+    'transcripts',
+    'clients/claude',
+    'suggestions',
+    'hooks',
+    'lessons',
+    'settings',
+    'database',
+    'system',
+    'core',
+    'node:',
+    '#runtime',
+  ],
+  suggestions: [
+    'suggestions',
+    'analysis',
+    'setup',
+    'hooks',
+    'lessons',
+    'settings',
+    'database',
+    'system',
+    'core',
+    'node:',
+    'zod',
+  ],
+  analysis: [
+    'analysis',
+    'suggestions',
     'setup',
     'clients',
-    'store',
+    'runs/model',
+    'hooks',
     'lessons',
+    'settings',
+    'database',
+    'system',
     'core',
-    'sys',
+    'node:',
+    'zod',
+  ],
+  runs: ['runs', 'clients', 'hooks', 'settings', 'database', 'system', 'core', 'node:', 'zod'],
+  'runs/model': ['runs/model', 'settings', 'core'],
+  setup: [
+    'setup',
+    'analysis',
+    'suggestions',
+    'transcripts',
+    'clients',
+    'runs',
+    'hooks',
+    'lessons',
+    'settings',
+    'database',
+    'system',
+    'core',
+    'node:',
+    '@decimalturn/toml-patch',
+    'diff',
+    'jsonc-parser',
+    'zod',
+  ],
+  mcp: ['mcp', 'runs', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
+  cli: [
+    'cli',
+    'setup',
+    'analysis',
+    'suggestions',
+    'transcripts',
+    'runs',
+    'clients',
+    'hooks',
+    'lessons',
+    'settings',
+    'database',
+    'system',
+    'core',
     'node:',
     'commander',
     'picocolors',
     'cli-table3',
   ],
-  'hook.ts': ['core', 'hooks', 'store', 'sys'],
-  'main.ts': ['core', 'hook.ts'],
-  'node.ts': ['core', 'hook.ts', 'hooks/error-logger.ts', 'hooks/others.ts'],
+  'hook.ts': ['core', 'hooks', 'system'],
+  'main.ts': ['core', 'hook.ts', 'hooks'],
+  'node.ts': ['core', 'hook.ts', 'hooks'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
     'cli',
     'hooks/error-logger.ts',
-    'hooks/others.ts',
-    'learn/apply/applied-hook.ts',
-    'learn/import/catch-up-process.ts',
-    'learn/import/catch-up.ts',
+    'hooks/write-path.ts',
+    'suggestions/applied-hook.ts',
+    'transcripts/catch-up-process.ts',
+    'transcripts/catch-up.ts',
     'mcp/serve.ts',
-    'subagents/deliver-to-hook.ts',
-    'subagents/wait-for-result.ts',
-    'subagents/supervisor/supervise.ts',
+    'runs/delivery/deliver-to-hook.ts',
+    'runs/delivery/wait-for-result.ts',
+    'runs/supervisor/supervise.ts',
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;
@@ -138,36 +212,15 @@ export function cycles(edges: readonly Edge[]): string[] {
   return [...found];
 }
 
-/** A file in the tree of ARCHITECTURE.md and what is said about it. */
-export type TreeEntry = { readonly path: string; readonly purpose: string };
-
-/**
- * The files in the first fenced block that begins with `src/`. Two blanks are one level, a name ends at the first
- * blank, directories end with a slash.
- */
-export function treeIn(markdown: string): TreeEntry[] {
-  const block = /^```[^\n]*\n(src\/[\s\S]*?)^```/m.exec(markdown)?.[1] ?? '';
-  const folders: string[] = [];
-  return block.split('\n').flatMap((line) => {
-    const [, indent = '', name, purpose = ''] = /^( *)(\S+)\s*(.*)$/.exec(line) ?? [];
-    if (name === undefined) return [];
-    folders.length = Math.min(folders.length, indent.length / 2);
-    if (name.endsWith('/')) {
-      folders.push(name);
-      return [];
-    }
-    return [{ path: [...folders, name].join('').replace(/^src\//, ''), purpose: purpose.trim() }];
-  });
-}
-
-/** Rule 5: the tree names the files that there are, each once, with a purpose. */
-export function treeViolations(tree: readonly TreeEntry[], files: readonly string[]): string[] {
-  const named = tree.map(({ path }) => path);
+/** Rule 5: a folder's README.md says in at most twelve lines what lives there, and names what it may import. */
+export function readmeViolations(readme: string | undefined, imports: readonly string[]): string[] {
+  if (readme === undefined) return ['there is no README.md'];
+  const lines = readme.trimEnd().split('\n');
+  const named: readonly string[] = /^Imports (.*)\.$/m.exec(readme)?.[1]?.match(/[^`, ]+(?=`)/g) ?? [];
   return [
-    ...files.filter((file) => !named.includes(file)).map((file) => `the tree lacks ${file}`),
-    ...named.filter((path) => !files.includes(path)).map((path) => `there is no ${path}`),
-    ...named.filter((path, index) => named.indexOf(path) !== index).map((path) => `${path} is named twice`),
-    ...tree.filter(({ purpose }) => purpose === '').map(({ path }) => `nothing is said about ${path}`),
+    ...(lines.length > 12 ? [`${lines.length} lines are more than 12`] : []),
+    ...imports.filter((target) => !named.includes(target)).map((target) => `does not name ${target}`),
+    ...named.filter((target) => !imports.includes(target)).map((target) => `may not import ${target}`),
   ];
 }
 

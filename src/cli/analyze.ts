@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
-import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { unreachable } from '../core/guards.ts';
-import { ANSWER_LENGTH_MAX } from '../learn/analysis/analysis-answer.ts';
-import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
 import {
   type AnalyzeOptions,
   type AnalyzeOutcome,
   analyze,
   PROMPTS_MIN,
   prepareAnalysis,
-} from '../learn/analysis/analyze.ts';
-import { writeDatabase } from '../store/use-database.ts';
+} from '../analysis/analyze.ts';
+import { ANSWER_LENGTH_MAX } from '../analysis/answer.ts';
+import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
+import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { unreachable } from '../core/guards.ts';
+import { writeDatabase } from '../hooks/store/use-database.ts';
 import {
   type CliContext,
   type CliState,
@@ -23,8 +23,8 @@ import {
   newCommand,
   withState,
 } from './context.ts';
+import { shownJson, shownLine } from './output.ts';
 import { findRecordedScope } from './project.ts';
-import { shownJson, shownLine } from './visible.ts';
 
 type Flags = {
   readonly days?: number;

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
-import { describeDeclaration, type HookDeclaration } from '../core/hook-declaration.ts';
-import type { Suggestion } from '../core/suggestion.ts';
-import type { Applied } from '../learn/apply/applied.ts';
-import { type ApplyPlan, planApply } from '../learn/apply/apply.ts';
-import { carryOut, listEarlier } from '../learn/apply/decide.ts';
-import { planLesson } from '../learn/apply/lesson.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
-import { locate } from '../setup/place.ts';
+import { locate } from '../setup/manifest.ts';
+import { type ApplyPlan, planApply, planLesson } from '../suggestions/apply.ts';
+import { carryOut, listEarlier } from '../suggestions/decide.ts';
+import { describeDeclaration, type HookDeclaration } from '../suggestions/declared-hook.ts';
+import type { Suggestion } from '../suggestions/suggestion.ts';
+import type { Applied } from '../suggestions/undo.ts';
 import {
   type CliContext,
   type CliState,
@@ -19,9 +18,9 @@ import {
   PROGRAM,
   withState,
 } from './context.ts';
+import { colouredDiff, shownJson, shownLine, shownText, visible } from './output.ts';
 import { projectHere } from './project.ts';
-import { pickSuggestion } from './suggestion-list.ts';
-import { colouredDiff, shownJson, shownLine, shownText, visible } from './visible.ts';
+import { pickSuggestion } from './suggestions.ts';
 
 type Flags = {
   readonly global?: true;

@@ -1,18 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
-import { isInformative } from '../core/normalize-error.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
+import type { Db } from '../database/connection.ts';
+import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
+import { isInformative } from '../lessons/errors/normalize-error.ts';
+import { type ErrorEntry, findErrors, resolveError } from '../lessons/store/error-entries.ts';
+import { type Erased, eraseTraces, type Forgotten, forgetError } from '../lessons/store/forget-error.ts';
+import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
+import { withdrawLesson } from '../lessons/store/model-lessons.ts';
 import { counted } from '../setup/check.ts';
-import type { Db } from '../store/connection.ts';
-import { type ErrorEntry, findErrors } from '../store/error-entries.ts';
-import { resolveError } from '../store/error-kb.ts';
-import { type Erased, eraseTraces, type Forgotten, forgetError } from '../store/forget-error.ts';
-import { withdrawLesson } from '../store/lessons-by-model.ts';
-import { sameInClones, setShared } from '../store/provenance.ts';
-import { readDatabase, writeDatabase } from '../store/use-database.ts';
 import {
   type CliContext,
   EXIT_FAILED,
@@ -23,7 +22,7 @@ import {
   withState,
 } from './context.ts';
 import { toldOf } from './error-report.ts';
-import { printJson, shownLine } from './visible.ts';
+import { printJson, shownLine } from './output.ts';
 
 const FIX_LENGTH_MAX = 300;
 const FIX_SCANNED_MAX = 8192;

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import {
   CONFIG_FIELDS,
   type ConfigField,
@@ -6,12 +8,10 @@ import {
   parseConfig,
   readPath,
   writePath,
-} from '../core/config-fields.ts';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
-import { type StatePaths, statePaths } from '../core/state-paths.ts';
-import { parseSettings } from '../store/config.ts';
-import { ensurePrivateDirectory, writeFileAtomic } from '../sys/atomic-file.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
+} from '../settings/hook-setting-fields.ts';
+import { parseSettings } from '../settings/load-hook-settings.ts';
+import { ensurePrivateDirectory, writeFileAtomic } from '../system/atomic-file.ts';
+import { readPlainFile } from '../system/files.ts';
 import {
   type CliContext,
   EXIT_FAILED,
@@ -22,7 +22,7 @@ import {
   NO_HOME,
   newCommand,
 } from './context.ts';
-import { newTable } from './table.ts';
+import { newTable } from './output.ts';
 
 type Flags = { readonly json?: true };
 type Call = Flags & { readonly words: readonly string[] };

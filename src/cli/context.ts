@@ -1,7 +1,8 @@
+import { createInterface } from 'node:readline';
 import { Command, InvalidArgumentError } from 'commander';
-import type { Config } from '../core/config.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
-import { loadConfig } from '../store/config.ts';
+import type { Config } from '../settings/hook-settings.ts';
+import { loadConfig } from '../settings/load-hook-settings.ts';
 
 /** The world as a command sees it: everything that it reads or changes beside files comes in here. */
 export type CliContext = {
@@ -151,4 +152,21 @@ export function isKeptFromAgent(action: string, words: string, context: CliConte
 export function fail(context: CliContext, exitCode: number, what: string): void {
   context.stderr(`error: Cannot ${what}.\n`);
   context.setExitCode(exitCode);
+}
+
+/** Asks a question on the terminal that is answered with y or n; everything else, the end of the input too, is no. */
+export function confirmOnTerminal(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    lines.once('SIGINT', () => lines.close());
+    let answer: string | undefined;
+    lines.once('close', () => {
+      if (answer === undefined) process.stderr.write('\n'); // The question's line has not ended.
+      resolve(/^\s*y(?:es)?\s*$/i.test(answer ?? ''));
+    });
+    lines.question(`${question} [y/N] `, (given) => {
+      answer = given;
+      lines.close();
+    });
+  });
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { carryOut } from '../learn/apply/decide.ts';
 import { NO_CHANGE } from '../setup/file-plan.ts';
+import { carryOut } from '../suggestions/decide.ts';
 import {
   type CliContext,
   type CliState,
@@ -12,8 +12,8 @@ import {
   PROGRAM,
   withState,
 } from './context.ts';
-import { pickSuggestion } from './suggestion-list.ts';
-import { shownLine } from './visible.ts';
+import { shownLine } from './output.ts';
+import { pickSuggestion } from './suggestions.ts';
 
 type Flags = { readonly why?: string; readonly json?: true };
 

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Check } from '../setup/check.ts';
 import { examine } from '../setup/doctor.ts';
-import { runCommand } from '../sys/run-command.ts';
+import { runCommand } from '../system/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
-import { shownJson, shownText } from './visible.ts';
+import { shownJson, shownText } from './output.ts';
 
 type Flags = { readonly live?: true; readonly json?: true };
 

@@ -1,11 +1,11 @@
 import pc from 'picocolors';
 import { inertLines } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
-import { isInformative } from '../core/normalize-error.ts';
+import { isInformative } from '../lessons/errors/normalize-error.ts';
+import type { ErrorEntry, ErrorStory, FixEvidence } from '../lessons/store/error-entries.ts';
 import { counted } from '../setup/check.ts';
-import type { ErrorEntry, ErrorStory, FixEvidence } from '../store/error-entries.ts';
 import type { CliContext } from './context.ts';
-import { shortened, shownLine } from './visible.ts';
+import { shortened, shownLine } from './output.ts';
 
 const ERROR_LENGTH_MAX = 120;
 

@@ -3,12 +3,11 @@ import { projectPathSpellings, relativeFile } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cleanText } from '../core/text.ts';
+import type { Db } from '../database/connection.ts';
 import { readFailure } from '../lessons/failure.ts';
-import type { Db } from '../store/connection.ts';
-import { type ErrorFilter, findErrors, listErrors, tellError } from '../store/error-entries.ts';
-import { searchErrors } from '../store/error-search.ts';
-import { searchErrorKB } from '../store/search-error-kb.ts';
-import { readInput } from '../sys/read-input.ts';
+import { type ErrorFilter, findErrors, listErrors, tellError } from '../lessons/store/error-entries.ts';
+import { searchErrorKB, searchErrors } from '../lessons/store/error-search.ts';
+import { readInput } from '../system/files.ts';
 import {
   forget,
   notFound,
@@ -21,8 +20,8 @@ import {
 } from './change-error.ts';
 import { type CliContext, commandGroup, limitUpTo, subcommand, withState } from './context.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
+import { printJson } from './output.ts';
 import { findScope, projectHere } from './project.ts';
-import { printJson } from './visible.ts';
 
 type ListFlags = {
   readonly open?: true;

@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
-import type { TranscriptProgress, TranscriptReport } from '../learn/import/import.ts';
-import { type ImportReport, importAll } from '../learn/import/import.ts';
+import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { counted } from '../setup/check.ts';
-import { locate } from '../setup/place.ts';
-import { projectOfDirectory } from '../subagents/workplace/run-project.ts';
+import { locate } from '../setup/manifest.ts';
+import type { TranscriptProgress, TranscriptReport } from '../transcripts/import.ts';
+import { type ImportReport, importAll } from '../transcripts/import.ts';
 import {
   type CliContext,
   type CliState,
@@ -17,7 +17,7 @@ import {
   newCommand,
   withState,
 } from './context.ts';
-import { shownJson, shownLine } from './visible.ts';
+import { shownJson, shownLine } from './output.ts';
 
 type Flags = {
   readonly from?: readonly string[];

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
+import { parseClientVersion } from '../clients/claude/version.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import type { Config } from '../core/config.ts';
-import { HOOK_MODES, type HookMode } from '../core/hook-names.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
-import { parseClientVersion } from '../setup/client-version.ts';
+import { HOOK_MODES, type HookMode } from '../hooks/hook-names.ts';
+import type { Config } from '../settings/hook-settings.ts';
 import { type InstallReport, install } from '../setup/install.ts';
+import type { SetupProblem, SetupStep } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
-import type { SetupProblem, SetupStep } from '../setup/steps.ts';
-import { runCommand } from '../sys/run-command.ts';
+import { runCommand } from '../system/run-command.ts';
 import { type CliContext, EXIT_FAILED, isKeptFromAgent, newCommand } from './context.ts';
 import { lessonCost, lessonQuestion } from './lesson-cost.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { countCalls } from '../analysis/calls-store.ts';
+import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { DATA_BYTES_MAX } from '../learn/analysis/analysis-prompt.ts';
-import { locate } from '../setup/place.ts';
-import { countCalls } from '../store/analysis-calls.ts';
-import { loadConfig } from '../store/config.ts';
-import { readDatabase } from '../store/use-database.ts';
-import { findFiles } from '../sys/find-files.ts';
+import { readDatabase } from '../hooks/store/use-database.ts';
+import { loadConfig } from '../settings/load-hook-settings.ts';
+import { locate } from '../setup/manifest.ts';
+import { findFiles } from '../system/files.ts';
 import type { CliContext } from './context.ts';
 
 /** What lessons written by a model would take, in the user's own numbers. Rough on purpose. */

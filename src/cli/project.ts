@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { type AnalysisScope, isAnythingRecorded } from '../learn/analysis/analysis-data.ts';
-import { isRecorded, type KnownProject, listProjects } from '../store/projects.ts';
-import { readDatabase, writeDatabase } from '../store/use-database.ts';
-import { projectOfDirectory } from '../subagents/workplace/run-project.ts';
-import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
+import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
+import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
+import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
+import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
 
 /** A project as the hooks know it. */

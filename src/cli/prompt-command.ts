@@ -3,13 +3,13 @@ import { reasonOf } from '../core/guards.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
+import { agentMark } from '../runs/requester.ts';
+import { thisProcess } from '../runs/world.ts';
 import { type CommandName, commandText } from '../setup/slash-command.ts';
-import { skillPlaces } from '../store/skill-files.ts';
-import { agentMark } from '../subagents/requester.ts';
-import { thisProcess } from '../subagents/world.ts';
-import { pathExists, readTextFile } from '../sys/runtime-bun.ts';
+import { skillPlaces } from '../suggestions/skill-files.ts';
+import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { type CliContext, EXIT_USAGE, PROGRAM } from './context.ts';
-import { subagentsCommand } from './subagents.ts';
+import { subagentsCommand } from './subagents/subagents.ts';
 
 /** `/subagents …` and `/stop …` as a person types them in Claude Code, answered by the hook that gets the prompt. */
 

@@ -1,27 +1,26 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CommanderError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
-import { VERSION } from '../core/version.ts';
-import { agentMark } from '../subagents/requester.ts';
-import { becomeLongLived, currentDirectory } from '../sys/process.ts';
+import { VERSION } from '../core/state-paths.ts';
+import { agentMark } from '../runs/requester.ts';
+import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
-import { confirmOnTerminal } from './confirm.ts';
-import { type CliContext, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
+import { type CliContext, confirmOnTerminal, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
 import { dismissCommand } from './dismiss.ts';
 import { doctorCommand } from './doctor.ts';
 import { errorsCommand } from './errors.ts';
 import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
+import { cutToWidth } from './output.ts';
 import { answerPrompt } from './prompt-command.ts';
 import { statusCommand } from './status.ts';
-import { subagentsCommand } from './subagents.ts';
+import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
-import { cutToWidth } from './visible.ts';
 
 /** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
 const CTRL_C_COLUMNS = 3;

@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import { requesterHere } from '../runs/requester.ts';
+import { undelivered } from '../runs/store/outbox.ts';
+import { countEverywhere } from '../runs/store/runs.ts';
+import { readRuns } from '../runs/store/runs-db.ts';
+import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
 import { type Check, counted } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
-import { isEnabled, loadConfig } from '../store/config.ts';
 import {
   type DatabaseState,
   inspectDatabase,
@@ -11,14 +15,9 @@ import {
   type KnownFix,
   type LearningState,
   listNewestFixes,
-} from '../store/inspect.ts';
-import { undelivered } from '../store/runs/outbox.ts';
-import { countEverywhere } from '../store/runs/runs.ts';
-import { readRuns } from '../store/runs/runs-db.ts';
-import { requesterHere } from '../subagents/requester.ts';
+} from '../setup/inspect-store.ts';
 import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
-import { newTable } from './table.ts';
-import { shortened, shownJson, shownLine } from './visible.ts';
+import { newTable, shortened, shownJson, shownLine } from './output.ts';
 
 type Flags = { readonly json?: true };
 

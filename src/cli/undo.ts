@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { carryOut, listApplied } from '../learn/apply/decide.ts';
-import { readAppliedLesson } from '../learn/apply/lesson.ts';
-import { planUndo, type UndoPlan } from '../learn/apply/undo.ts';
+import type { Db } from '../database/connection.ts';
+import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
-import { locate } from '../setup/place.ts';
-import type { Db } from '../store/connection.ts';
-import { takeBackLesson } from '../store/lessons-by-model.ts';
+import { locate } from '../setup/manifest.ts';
+import { readAppliedLesson } from '../suggestions/apply.ts';
+import { carryOut, listApplied } from '../suggestions/decide.ts';
+import { planUndo, type UndoPlan } from '../suggestions/undo.ts';
 import {
   type CliContext,
   type CliState,
@@ -16,8 +16,8 @@ import {
   objectionToAgent,
   withState,
 } from './context.ts';
-import { pickSuggestion } from './suggestion-list.ts';
-import { colouredDiff, shownJson, shownLine, shownText } from './visible.ts';
+import { colouredDiff, shownJson, shownLine, shownText } from './output.ts';
+import { pickSuggestion } from './suggestions.ts';
 
 type Flags = { readonly yes?: true; readonly json?: true };
 

@@ -1,18 +1,16 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TurnFiles } from '../core/runs/run-files.ts';
-import { type Exit, type ProcessIdentity, RUN_VARIABLE, type Turn } from '../core/runs/turn.ts';
 import type { Environment } from '../core/state-paths.ts';
-import { type Ending, endProcesses } from '../sys/end-processes.ts';
-import { findProgram, withAbsolutePath } from '../sys/find-program.ts';
-import { readTail } from '../sys/growing-file.ts';
-import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../sys/process-identity.ts';
-import { type Marker, withMarker } from '../sys/process-tree.ts';
-import type { CommandResult } from '../sys/run-command.ts';
-import { startDetached } from '../sys/start-detached.ts';
+import type { TurnFiles } from '../runs/model/run.ts';
+import { type Exit, type ProcessIdentity, RUN_VARIABLE, type Turn } from '../runs/model/turn.ts';
+import { readTail } from '../system/growing-file.ts';
+import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../system/process-identity.ts';
+import { type Ending, endProcesses, type Marker, withMarker } from '../system/processes.ts';
+import type { CommandResult } from '../system/run-command.ts';
+import { findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
+import type { TurnCommand } from './client.ts';
 import { variablesNamed } from './environment.ts';
-import type { TurnCommand } from './runs/run-client.ts';
 
 /** A client as a process: started, found again, ended with all that came from it; for a run and for an analysis. */
 

@@ -1,12 +1,15 @@
-import { ASKS_FIRST } from '../core/runs/permissions.ts';
-import { NO_TOOLS } from '../core/runs/tool-policy.ts';
-import { NO_USAGE, type Usage } from '../core/runs/usage.ts';
-import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './runs/run-client.ts';
+import { ASKS_FIRST } from '../runs/model/permissions.ts';
+import { NO_TOOLS } from '../runs/model/tool-policy.ts';
+import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
+import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './client.ts';
+
+/** Stands at the beginning of every prompt of our own analysis, so that its sessions are never taken for the user's. */
+export const ANALYSIS_MARK = 'self-generation-analysis';
 
 /** Asking a model once through a client: a turn without a session and any tool, in an empty directory. */
 
 /** A budget is kept to by clients that can. */
-export type OneShotRequest = Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>;
+type OneShotRequest = Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>;
 
 export type OneShotAnswer =
   | { readonly kind: 'answered'; readonly text: string; readonly usage: Usage }
@@ -14,7 +17,7 @@ export type OneShotAnswer =
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
 
 /** How the client ended. `code` is null when a signal ended it. */
-export type ClientEnd = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+type ClientEnd = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
 /** The instructions take the place of the client's own, which speak of tools that are not there. */
 const ONCE: TurnSession = {

@@ -1,8 +1,7 @@
-import { redactNamed } from './redact-named.ts';
-import { redactPlaces } from './redact-places.ts';
+import { redactNamed, redactPlaces } from './redact-named.ts';
 import { SearchedText } from './searched-text.ts';
 import { IMAGE_BEGINNINGS, TOKEN_SHAPES } from './secret-rules.ts';
-import { isPasswordLike, isReference, isWordy, REDACTED } from './secret-value.ts';
+import { isPasswordLike, isReference, isWordy, REDACTED } from './secret-shape.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk. Every expression is linear

@@ -1,4 +1,4 @@
-import { fingerprint } from './fingerprint.ts';
+import { fingerprint } from './text.ts';
 
 const LETTERS_MAX = 24;
 const DIGITS_MAX = 13;

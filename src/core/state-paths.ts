@@ -59,3 +59,9 @@ function absolute(path: string | undefined): string | undefined {
 export function isAbsolutePath(path: string): boolean {
   return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path) || path.startsWith('\\\\');
 }
+
+declare const SELF_GENERATION_VERSION: string | undefined;
+
+/** The version in package.json, written in by the build; from source it is `source`. */
+export const VERSION: string =
+  typeof SELF_GENERATION_VERSION === 'string' ? SELF_GENERATION_VERSION : 'source';

@@ -1,17 +1,17 @@
-import { isOwnCommand } from '../core/command.ts';
 import { isRecord, parseJson } from '../core/guards.ts';
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
-import type { ToolError } from '../core/recording.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { resolutionText } from '../core/resolution.ts';
-import { sessionMessagesIn } from '../core/session-messages.ts';
 import { cleanText } from '../core/text.ts';
-import { wasShown } from '../store/error-kb.ts';
-import { searchErrorKB } from '../store/search-error-kb.ts';
+import { isOwnCommand } from '../lessons/command.ts';
+import { resolutionText } from '../lessons/errors/normalize-error.ts';
+import { wasShown } from '../lessons/store/error-entries.ts';
+import { searchErrorKB } from '../lessons/store/error-search.ts';
+import type { ToolError } from './decision.ts';
 import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
+import { sessionMessagesIn } from './session-analyzer.ts';
 import { toolError } from './tool-call.ts';
 
 const FIX_LENGTH_MAX = 300;

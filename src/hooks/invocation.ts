@@ -1,11 +1,10 @@
-import type { HookName } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { type Db, openForReading } from '../store/connection.ts';
-import { logHookFailure } from '../store/hook-log.ts';
-import { openQuietly, type QuietRead } from '../store/quiet-read.ts';
-import type { OtherEvent } from './decide-other.ts';
+import { type Db, openForReading, openQuietly, type QuietRead } from '../database/connection.ts';
+import { logHookFailure } from '../system/failure-log.ts';
+import type { OtherEvent } from './decide.ts';
 import type { Decision, FullContext, HookContext, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
+import type { HookName } from './hook-names.ts';
 
 /** Reading never needs the lock in WAL mode; only a database that is being migrated makes a reader wait. */
 const READ_TIMEOUT_MS = 100;
@@ -93,7 +92,7 @@ export type Deed = {
 
 /** What a hook has to do about background runs. */
 export type Errand = {
-  /** Whose announcements these are; see core/runs/requester-key.ts. */
+  /** Whose announcements these are; see runs/model/run.ts. */
   readonly requester: string;
   /** Something waits, or was handed out and has to be settled. */
   readonly isMarked: boolean;

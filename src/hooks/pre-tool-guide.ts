@@ -2,7 +2,7 @@ import { readString } from '../core/guards.ts';
 import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
 import { safeName } from '../core/safe-name.ts';
 import { oneLine } from '../core/text.ts';
-import { isAgentTool } from '../core/tools.ts';
+import { isAgentTool } from '../lessons/command.ts';
 import { type Decision, NOTHING } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 

@@ -1,10 +1,9 @@
 import { pathExists, writeMark, writeStdout } from '#runtime';
-import { isEnabled, loadConfig } from '../store/config.ts';
-import type { Db } from '../store/connection.ts';
-import { noteGiven } from '../store/given-note.ts';
-import { logHookFailure } from '../store/hook-log.ts';
-import { readTask } from '../store/task-note.ts';
-import { hasUnreadResults } from '../store/transcript-place.ts';
+import type { Db } from '../database/connection.ts';
+import { hasUnreadResults } from '../database/events.ts';
+import { noteGiven, readTask } from '../database/given-note.ts';
+import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { logHookFailure } from '../system/failure-log.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';
 import {

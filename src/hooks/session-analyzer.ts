@@ -1,16 +1,59 @@
 import { isRecord, type Json, readTexts } from '../core/guards.ts';
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
-import { messagesIn } from '../core/messages.ts';
-import { type SessionMessages, sessionMessagesIn } from '../core/session-messages.ts';
-import { readProposal, suggestionId } from '../core/suggestion.ts';
-import { getCachedAnalysis } from '../store/analysis-cache.ts';
-import type { Db } from '../store/connection.ts';
-import { queryEvents } from '../store/events.ts';
-import { listSuggestions, unseenIds } from '../store/suggestions.ts';
+import { type Language, messagesIn } from '../core/messages.ts';
+import { getCachedAnalysis } from '../database/analysis-cache.ts';
+import type { Db } from '../database/connection.ts';
+import { queryEvents } from '../database/events.ts';
+import { listSuggestions, unseenIds } from '../suggestions/store.ts';
+import { readProposal, suggestionId } from '../suggestions/suggestion.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { projectKnowledge } from './subagent-context.ts';
+
+/** The texts that main sessions are given, and any agent behind a failing call. */
+type SessionMessages = typeof KOREAN;
+
+const KOREAN = {
+  knownError: '[Self-Generation 에러 KB] 이전에 동일 에러를 해결한 이력이 있습니다:',
+  knownErrorText: (error: string) => `- 에러: ${error}`,
+  knownErrorFix: (fix: string) => `- 해결 방법: ${fix}`,
+  knownErrorAdvice: '이 정보를 참고하여 해결을 시도하세요.',
+  analysisHeading: '[Self-Generation] AI 패턴 분석 결과:',
+  analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
+  applyAdvice: '사용자가 승인하면 터미널에서 `self-generation apply <id>`를 실행하라고 알려주세요.',
+  dismissAdvice: '사용자가 거부하면 `self-generation dismiss <id>`로 기록하세요.',
+  previousSession: (time: string) => `[Self-Generation] 이전 세션 컨텍스트 (${time}):`,
+  previousCounts: (prompts: number, tools: number) => `- 프롬프트 ${prompts}개, 도구 ${tools}회 사용`,
+  previousPrompts: (prompts: string) => `- 이전 세션 마지막 작업: ${prompts}`,
+  previousFiles: (files: string) => `- 수정 중이던 파일: ${files}`,
+  previousErrors: (count: number, errors: string) => `- 미해결 에러 ${count}건: ${errors}`,
+  resumeErrors: (errors: string) => `- [RESUME] 미해결 에러 상세: ${errors}`,
+  previousTools: (tools: string) => `- 주요 도구: ${tools}`,
+};
+
+const ENGLISH: SessionMessages = {
+  knownError: '[Self-Generation error KB] This error has been solved before:',
+  knownErrorText: (error) => `- Error: ${error}`,
+  knownErrorFix: (fix) => `- Fix: ${fix}`,
+  knownErrorAdvice: 'This may help to solve it again.',
+  analysisHeading: '[Self-Generation] Results of the pattern analysis:',
+  analysisAdvice: 'Please tell the user about these suggestions.',
+  applyAdvice: 'To accept one, the user runs `self-generation apply <id>` in their own terminal.',
+  dismissAdvice: 'To refuse one, `self-generation dismiss <id>`.',
+  previousSession: (time) => `[Self-Generation] Previous session (${time}):`,
+  previousCounts: (prompts, tools) => `- Prompts: ${prompts}, tool calls: ${tools}`,
+  previousPrompts: (prompts) => `- Last tasks: ${prompts}`,
+  previousFiles: (files) => `- Files being edited: ${files}`,
+  previousErrors: (count, errors) => `- Unresolved errors (${count}): ${errors}`,
+  resumeErrors: (errors) => `- [RESUME] Unresolved errors in full: ${errors}`,
+  previousTools: (tools) => `- Main tools: ${tools}`,
+};
+
+/** The texts of one language. */
+export function sessionMessagesIn(language: Language): SessionMessages {
+  return language === 'en' ? ENGLISH : KOREAN;
+}
 
 /** Of each of the parts. */
 const RECORD_LENGTH_MAX = 950;

@@ -1,5 +1,5 @@
-import type { Db } from '../store/connection.ts';
-import { queryEvents, recentPrompts } from '../store/events.ts';
+import type { Db } from '../database/connection.ts';
+import { queryEvents, recentPrompts } from '../database/events.ts';
 import { type Decision, type HookContext, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 

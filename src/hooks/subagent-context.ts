@@ -1,15 +1,15 @@
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
-import { isInformative } from '../core/normalize-error.ts';
-import { resolutionSummary } from '../core/resolution.ts';
 import { cutText } from '../core/text.ts';
-import { getCachedAnalysis } from '../store/analysis-cache.ts';
-import type { Db } from '../store/connection.ts';
-import { queryEvents, type StoredEvent } from '../store/events.ts';
-import { findResolution } from '../store/find-resolution.ts';
+import { getCachedAnalysis } from '../database/analysis-cache.ts';
+import type { Db } from '../database/connection.ts';
+import { queryEvents, type StoredEvent } from '../database/events.ts';
+import { isInformative, resolutionSummary } from '../lessons/errors/normalize-error.ts';
+import { findResolution } from '../lessons/store/find-resolution.ts';
 import { type Decision, type HookContext, NOTHING, type Project } from './decision.ts';
 import type { HookEventOf } from './event.ts';
+import { appliedRules, isOfInterest, isWithheld } from './store/told-rules.ts';
 import { type Keep, type Reading, type ToldLesson, toldLessons } from './told-lessons.ts';
 
 /** Agents that work on code (RA-401). `config.subagentContext` adds and removes names. */
@@ -145,22 +145,6 @@ function isTold(error: string, told: readonly ToldLesson[]): boolean {
   return false;
 }
 
-/** Still open, or back in another session. */
-function isOfInterest(error: string, project: Project, db: Db): boolean {
-  if (!db.shape.has('error_kb', 'state')) return true;
-  const row = db.sqlite.get(
-    'SELECT state, sessions FROM error_kb WHERE error_normalized = ? AND project_path = ?',
-    error,
-    project.path ?? '',
-  );
-  return (
-    row === undefined ||
-    row.state === null ||
-    row.state === 'open' ||
-    (row.state === 'solved' && Number(row.sessions) > 1)
-  );
-}
-
 function newestErrorEvents(project: Project, db: Db): StoredEvent[] {
   const query = { type: 'tool_error', limit: ERROR_ROWS_MAX };
   // A database without paths knows projects by name only.
@@ -203,7 +187,7 @@ function quotedFix(words: string): string {
  */
 function projectRules({ project, now }: HookContext, reading: Reading): string[] {
   const { db, keep, clean } = reading;
-  const rules = appliedRules(reading);
+  const rules = appliedRules(reading, RULES_LOOKED_AT);
   if (rules.length < RULES_MAX) {
     const query = { projectPath: project.path, now };
     const analysis = getCachedAnalysis(ANALYSIS_HOURS, project.name, query, db);
@@ -219,37 +203,6 @@ function projectRules({ project, now }: HookContext, reading: Reading): string[]
     if (items.length < RULES_MAX && keep(rule)) items.push(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`);
   }
   return items;
-}
-
-/** Of this project and of all, the newest first. */
-function appliedRules({ project, db }: Reading): string[] {
-  const rules: string[] = [];
-  if (!db.shape.has('suggestions', 'status')) return rules;
-  const rows = db.sqlite.all(
-    `SELECT text FROM suggestions WHERE project_path IN (?, '') AND status = 'applied' AND type = 'claude_md'
-       AND (project_path <> '' OR project IN ('all', ?)) ORDER BY decided_ts DESC LIMIT ?`,
-    project.path ?? '',
-    project.name,
-    RULES_LOOKED_AT,
-  );
-  for (const { text } of rows) if (typeof text === 'string' && !rules.includes(text)) rules.push(text);
-  return rules;
-}
-
-/**
- * Whether the user has not agreed to this rule. What our own analysis proposed has to be applied first; a rule that
- * somebody else put into the cache is taken as RA-403 says until it is dismissed.
- */
-function isWithheld(id: unknown, rule: string, { project, db }: Reading): boolean {
-  if (!db.shape.has('suggestions', 'status')) return false;
-  const row = db.sqlite.get(
-    `SELECT 1 FROM suggestions WHERE project_path IN (?, '') AND status <> 'applied'
-       AND (origin <> 'cache' OR status = 'dismissed') AND (id = ? OR (type = 'claude_md' AND text = ?)) LIMIT 1`,
-    project.path ?? '',
-    typeof id === 'string' ? id : '',
-    rule,
-  );
-  return row !== undefined;
 }
 
 function isForProject(wanted: unknown, project: Project): boolean {

@@ -1,7 +1,7 @@
 import type { Messages } from '../core/messages.ts';
-import { resolutionText } from '../core/resolution.ts';
-import type { Db } from '../store/connection.ts';
-import { readToldLessons, type StoredLesson } from '../store/told-lessons.ts';
+import type { Db } from '../database/connection.ts';
+import { resolutionText } from '../lessons/errors/normalize-error.ts';
+import { readToldLessons, type StoredLesson } from '../lessons/store/told-lessons.ts';
 import type { Project } from './decision.ts';
 
 /** Which lessons an agent is told, in their order. Plain loops, as in subagent-context.ts. */

@@ -1,12 +1,10 @@
-import { commandFamily } from '../core/command.ts';
 import { definedOnly, type Json, readString } from '../core/guards.ts';
 import { relativeFile } from '../core/project.ts';
-import type { CallRecord, ToolError } from '../core/recording.ts';
 import { maskSensitivePath, redactSecrets } from '../core/redact.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
-import { isAgentTool, isFileTool, isShellTool } from '../core/tools.ts';
+import { commandFamily, isAgentTool, isFileTool, isShellTool } from '../lessons/command.ts';
 import { type Failure, mayHideFailure, readFailure, readHiddenFailure } from '../lessons/failure.ts';
-import type { Project } from './decision.ts';
+import type { CallRecord, Project, ToolError } from './decision.ts';
 
 /** What is kept of a tool call: always redacted and bounded, and never what a file contains. */
 

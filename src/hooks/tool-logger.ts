@@ -1,4 +1,4 @@
-import { isOwnCommand } from '../core/command.ts';
+import { isOwnCommand } from '../lessons/command.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { callRecord, hiddenError, toolError, toolMeta } from './tool-call.ts';

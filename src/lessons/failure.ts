@@ -1,13 +1,12 @@
-import { tellingLines } from '../core/errors/error-lines.ts';
 import { SearchedText } from '../core/searched-text.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { isShellTool } from '../core/tools.ts';
-import { CERTAIN_INVOCATION, LIKELY_INVOCATION, type Wordings } from './call-wordings.ts';
+import { isShellTool } from './command.ts';
+import { tellingLines } from './errors/error-lines.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
-import { isCheck } from './programs.ts';
+import { maskLine } from './likeness.ts';
+import { CERTAIN_INVOCATION, isCheck, LIKELY_INVOCATION, type Wordings } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';
-import { maskLine } from './words.ts';
 
 /** A failure as it is recognised again. */
 export type Failure = {

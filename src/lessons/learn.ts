@@ -3,11 +3,10 @@ import { blamedWords, culpritOf } from './failure.ts';
 import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
-import { areAlike, correctness, isSameWork } from './likeness.ts';
+import { areAlike, correctness, isSameWork, maskLine, sharedWords } from './likeness.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
-import { maskLine, sharedWords } from './words.ts';
 
 /**
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same

@@ -1,17 +1,25 @@
-import type { RunWithTurn } from '../core/runs/run.ts';
-import { isTerminal } from '../core/runs/turn.ts';
-import { queuePosition } from '../store/runs/lane.ts';
-import { runEvents } from '../store/runs/run-events.ts';
-import type { RunListing } from '../store/runs/runs.ts';
-import { readRuns } from '../store/runs/runs-db.ts';
-import type { StopTarget } from '../subagents/features.ts';
-import { runsOf } from '../subagents/own-run.ts';
-import { readLog } from '../subagents/read-log.ts';
-import { retryRun } from '../subagents/retry.ts';
-import { readRunList } from '../subagents/run-list.ts';
-import { stopRuns } from '../subagents/stop.ts';
-import { turnsAwaited, waitForRuns } from '../subagents/wait.ts';
-import { type Answer, answered, failed, refusedBy } from './answer.ts';
+import type { RunWithTurn } from '../runs/model/run.ts';
+import { isTerminal } from '../runs/model/turn.ts';
+import { readLog, readRunList } from '../runs/read-log.ts';
+import { runsOf } from '../runs/requester.ts';
+import { retryRun } from '../runs/send.ts';
+import { stopRuns } from '../runs/stop.ts';
+import { queuePosition } from '../runs/store/queue.ts';
+import { runEvents } from '../runs/store/rows.ts';
+import type { RunListing } from '../runs/store/runs.ts';
+import { readRuns } from '../runs/store/runs-db.ts';
+import { turnsAwaited, waitForRuns } from '../runs/wait.ts';
+import type { StopTarget } from '../runs/world.ts';
+import {
+  type Answer,
+  answered,
+  failed,
+  infoView,
+  messageViews,
+  nameOf,
+  refusedBy,
+  runView,
+} from './answer.ts';
 import {
   LIST_DEFAULT,
   LOG_DEFAULT,
@@ -21,7 +29,6 @@ import {
   WAIT_SECONDS_DEFAULT,
 } from './parameters.ts';
 import { findRun, sendMessage, spawnAnswer, type ToolCall } from './run-tool.ts';
-import { infoView, messageViews, nameOf, runView } from './views.ts';
 
 const EVENTS_SHOWN = 5;
 

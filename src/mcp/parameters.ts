@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
-import { THINKING_LEVELS, WORKTREE_MODES } from '../core/runs/run.ts';
-import { inAscii } from '../core/runs/tool-policy.ts';
+import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
+import { inAscii } from '../runs/model/tool-policy.ts';
 import { type Answer, failed } from './answer.ts';
 
 /** What each tool takes. What is advertised and what is accepted is made from the same words. */

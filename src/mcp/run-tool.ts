@@ -1,15 +1,23 @@
-import { agentOfKey } from '../core/runs/requester-key.ts';
-import type { Requester, Run } from '../core/runs/run.ts';
-import { listRuns, type RunListing } from '../store/runs/runs.ts';
-import { readRuns } from '../store/runs/runs-db.ts';
-import { agentsFor } from '../subagents/agents.ts';
-import type { RunsWorld, SpawnAnswer, TurnName } from '../subagents/features.ts';
-import { findOwnRun } from '../subagents/own-run.ts';
-import { readLog } from '../subagents/read-log.ts';
-import { sendToRun } from '../subagents/send.ts';
-import { seenByGit, spawnRun } from '../subagents/spawn.ts';
-import { waitForRuns } from '../subagents/wait.ts';
-import { type Answer, answered, failed, refusedBy } from './answer.ts';
+import type { Requester, Run } from '../runs/model/run.ts';
+import { agentOfKey } from '../runs/model/run.ts';
+import { readLog } from '../runs/read-log.ts';
+import { agentsFor, findOwnRun } from '../runs/requester.ts';
+import { sendToRun } from '../runs/send.ts';
+import { seenByGit, spawnRun } from '../runs/spawn.ts';
+import { listRuns, type RunListing } from '../runs/store/runs.ts';
+import { readRuns } from '../runs/store/runs-db.ts';
+import { waitForRuns } from '../runs/wait.ts';
+import type { RunsWorld, SpawnAnswer, TurnName } from '../runs/world.ts';
+import {
+  type Answer,
+  answered,
+  failed,
+  lineText,
+  messageText,
+  messageViews,
+  refusedBy,
+  sessionView,
+} from './answer.ts';
 import {
   type HistoryParameters,
   LIST_DEFAULT,
@@ -19,7 +27,6 @@ import {
   type SpawnParameters,
   WAIT_SECONDS_DEFAULT,
 } from './parameters.ts';
-import { lineText, messageText, messageViews, sessionView } from './views.ts';
 
 /** What a tool may use while it runs. */
 export type ToolCall = {

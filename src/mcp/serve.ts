@@ -2,10 +2,10 @@ import type { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
-import { startLookingAfter } from '../subagents/advance.ts';
-import { isInsideRun } from '../subagents/requester.ts';
-import { runsWorld, thisProcess } from '../subagents/world.ts';
-import { becomeLongLived } from '../sys/process.ts';
+import { startLookingAfter } from '../runs/reconcile.ts';
+import { isInsideRun } from '../runs/requester.ts';
+import { runsWorld, thisProcess } from '../runs/world.ts';
+import { becomeLongLived } from '../system/process-identity.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { newServer } from './server.ts';
 

@@ -1,17 +1,17 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseConfig } from '../core/config-fields.ts';
 import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
-import { HOOKS } from '../core/hook-names.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
-import { loadConfig, parseSettings } from '../store/config.ts';
-import type { HookLogEntry } from '../store/hook-log.ts';
-import { inspectDatabase, listWithheld } from '../store/inspect.ts';
-import { pruneOldEvents } from '../store/retention.ts';
-import { readUnreadNote, type UnreadNote } from '../store/unread-note.ts';
-import { writeDatabase } from '../store/use-database.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
+import { pruneOldEvents } from '../database/retention.ts';
+import { HOOKS } from '../hooks/hook-names.ts';
+import { writeDatabase } from '../hooks/store/use-database.ts';
+import { parseConfig } from '../settings/hook-setting-fields.ts';
+import { loadConfig, parseSettings } from '../settings/load-hook-settings.ts';
+import type { HookLogEntry } from '../system/failure-log.ts';
+import { readPlainFile } from '../system/files.ts';
+import { readUnreadNote, type UnreadNote } from '../transcripts/unread-note.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
+import { inspectDatabase, listWithheld } from './inspect-store.ts';
 import { hookModeIn, knownManifest } from './manifest.ts';
 
 /** What `doctor` looks at in our own directory and in the environment. */

@@ -1,5 +1,5 @@
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import type { RunCommand } from '../sys/run-command.ts';
+import type { RunCommand } from '../system/run-command.ts';
 
 /** One thing that `doctor` looked at. */
 export type Check = {

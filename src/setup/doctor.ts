@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
+import { findClientVersion } from '../clients/claude/version.ts';
 import { reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
-import { hasSameBytes } from '../sys/atomic-file.ts';
-import type { RunCommand } from '../sys/run-command.ts';
+import { hasSameBytes } from '../system/atomic-file.ts';
+import type { RunCommand } from '../system/run-command.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
-import { checkApplied } from './check-applied.ts';
-import { checkHooks } from './check-hooks.ts';
-import { checkMcp } from './check-mcp.ts';
-import { checkRegistration } from './check-registration.ts';
+import { checkApplied, checkHooks, checkMcp, checkRegistration } from './check-installation.ts';
 import { checkRuns } from './check-runs.ts';
 import {
   checkConfig,
@@ -21,7 +19,6 @@ import {
   checkWritable,
   settle,
 } from './check-state.ts';
-import { findClientVersion } from './client-version.ts';
 import { type LiveReport, runLiveCheck } from './live-check.ts';
 
 export type DoctorOptions = {

@@ -11,10 +11,17 @@ import {
 import { basename, dirname, extname, join, parse } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { isRecord, reasonOf } from '../core/guards.ts';
-import { resolveLinks, writeFileAtomic } from '../sys/atomic-file.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
-import { type SettingsBefore, type SettingsRecord, sha256 } from './manifest.ts';
-import { rollBack, type SetupStep, type Undo, type Work } from './steps.ts';
+import { resolveLinks, writeFileAtomic } from '../system/atomic-file.ts';
+import { readPlainFile } from '../system/files.ts';
+import {
+  rollBack,
+  type SettingsBefore,
+  type SettingsRecord,
+  type SetupStep,
+  sha256,
+  type Undo,
+  type Work,
+} from './manifest.ts';
 
 /**
  * Every change of a file that belongs to the user: planned from the text that stands there, shown as a diff, done all or

@@ -1,5 +1,5 @@
 import { isRecord, type Json } from '../core/guards.ts';
-import { HOOKS, type HookName, type HookRegistration } from '../core/hook-names.ts';
+import { HOOKS, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
 
 /** By what an entry of settings.json is known to be ours, or the predecessor's. */
 export type Owner = {

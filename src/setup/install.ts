@@ -1,35 +1,42 @@
 import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Config } from '../core/config.ts';
-import { readPath } from '../core/config-fields.ts';
+import { readAgentFiles, writingAgents } from '../clients/claude/agents.ts';
+import { clientFeatures, clientWarnings, findClientVersion } from '../clients/claude/version.ts';
 import { isRecord, reasonOf } from '../core/guards.ts';
-import type { HookEventName, HookMode } from '../core/hook-names.ts';
-import type { RunSettings } from '../core/runs/settings.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { parseSettings } from '../store/config.ts';
-import { loadRunSettings } from '../store/run-config.ts';
+import type { HookEventName, HookMode } from '../hooks/hook-names.ts';
+import { readPath } from '../settings/hook-setting-fields.ts';
+import type { Config } from '../settings/hook-settings.ts';
+import { parseSettings } from '../settings/load-hook-settings.ts';
+import { loadRunSettings } from '../settings/load-run-settings.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
 import {
   copyFileAtomic,
   ensurePrivateDirectory,
   hasSameBytes,
   realPath,
   writeFileAtomic,
-} from '../sys/atomic-file.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
-import type { RunCommand } from '../sys/run-command.ts';
-import { readAgentFiles, writingAgents } from './agents.ts';
-import { clientFeatures, clientWarnings, findClientVersion } from './client-version.ts';
+} from '../system/atomic-file.ts';
+import { readPlainFile } from '../system/files.ts';
+import type { RunCommand } from '../system/run-command.ts';
 import { editFile, readText } from './file-plan.ts';
 import { recogniseEntry } from './hook-command.ts';
 import {
   type DirectoriesChanged,
+  type Failure,
   hookModeIn,
   knownManifest,
+  locate,
   manifestText,
   mergeManifest,
+  type Place,
+  RUN_AGAIN,
+  rollBack,
+  type SetupProblem,
+  type SetupStep,
+  type Work,
 } from './manifest.ts';
 import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
-import { locate, type Place } from './place.ts';
 import {
   inspectHooks,
   type Registration,
@@ -37,7 +44,6 @@ import {
   registrationFor,
   unregisterHooks,
 } from './settings-file.ts';
-import { type Failure, RUN_AGAIN, rollBack, type SetupProblem, type SetupStep, type Work } from './steps.ts';
 
 export type InstallOptions = {
   readonly env: Environment;

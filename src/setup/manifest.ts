@@ -1,9 +1,63 @@
 import { createHash } from 'node:crypto';
+import { basename, join, posix, win32 } from 'node:path';
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
-import type { HookMode } from '../core/hook-names.ts';
-import { readPlainFile } from '../sys/plain-file.ts';
+import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import type { HookMode } from '../hooks/hook-names.ts';
+import { realPath } from '../system/atomic-file.ts';
+import { readPlainFile } from '../system/files.ts';
+import type { Owner } from './hook-command.ts';
+
+/** Where everything is that install, uninstall and doctor deal with. */
+export type Place = {
+  readonly kind: 'found';
+  readonly paths: StatePaths;
+  readonly userHome: string | undefined;
+  readonly claudeDirectory: string;
+  readonly settings: string;
+};
+
+/** Where our files and the client's settings are: CLAUDE_CONFIG_DIR when it is set, else `~/.claude`. */
+export function locate(env: Environment, platform: string): Place | Failure {
+  const failed = (reason: string, advice: string): Failure => {
+    return { kind: 'failed', action: 'find out where to install', reason, advice };
+  };
+  const paths = statePaths(env, platform);
+  const userHome = (platform === 'win32' ? env.USERPROFILE : undefined) ?? env.HOME;
+  const claudeDirectory = env.CLAUDE_CONFIG_DIR || (userHome && `${userHome}/.claude`);
+  if (paths === undefined || !claudeDirectory)
+    return failed('HOME is not set to an absolute path', 'Set it and run again.');
+  if (!(platform === 'win32' ? win32 : posix).isAbsolute(claudeDirectory)) {
+    const [name, value] = env.CLAUDE_CONFIG_DIR
+      ? ['CLAUDE_CONFIG_DIR', env.CLAUDE_CONFIG_DIR]
+      : ['HOME', userHome];
+    const advice = `Set it to an absolute path${name === 'HOME' ? '' : ', or unset it,'} and run again.`;
+    return failed(`${name} is "${value}", which is not an absolute path`, advice);
+  }
+  return {
+    kind: 'found',
+    paths,
+    userHome,
+    claudeDirectory,
+    settings: join(claudeDirectory, 'settings.json'),
+  };
+}
+
+/** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
+export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
+  const { paths, userHome } = place;
+  const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
+  const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
+  const scripts =
+    userHome === undefined ? [paths.hooks] : [paths.hooks, `${userHome}/.self-generation/hooks`];
+  return {
+    binaries: [...new Set(binaries)],
+    predecessorDirectories: [...new Set(scripts)],
+    userHome,
+    platform,
+  };
+}
 
 const MODE_BEFORE = z.object({ path: z.string(), mode: z.number() });
 
@@ -51,7 +105,7 @@ export type SettingsRecord = z.infer<typeof SETTINGS_RECORD>;
 export type SettingsBefore = SettingsRecord['before'];
 export type McpRecord = z.infer<typeof MCP_RECORD>;
 
-export type ManifestResult =
+type ManifestResult =
   | { readonly kind: 'read'; readonly manifest: Manifest }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly reason: string };
@@ -117,4 +171,49 @@ export function manifestText(manifest: Manifest): string {
 /** SHA-256 of a text's UTF-8 bytes, in hexadecimal digits. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** One thing that was done, or in a dry run would be done. */
+export type SetupStep = {
+  readonly what:
+    | 'directory'
+    | 'binary'
+    | 'script'
+    | 'config'
+    | 'backup'
+    | 'settings'
+    | 'mcp'
+    | 'rule'
+    | 'skill'
+    | 'manifest'
+    | 'data';
+  readonly path: string;
+  readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
+  /** Why, where it does not go without saying. */
+  readonly note?: string;
+};
+
+/** `Cannot <action>: <reason>. <advice>` */
+export type SetupProblem = { readonly action: string; readonly reason: string; readonly advice: string };
+
+export type Failure = { readonly kind: 'failed' } & SetupProblem;
+
+/** Takes one thing back. */
+export type Undo = () => void;
+
+/** Collects what has been done, and how to undo it. */
+export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: Undo[] };
+
+/** What to say when an attempt has been undone. */
+export const RUN_AGAIN = 'Correct that and run the command again; nothing was changed.';
+
+/** Undoes what has been done, the last first. Never throws. */
+export function rollBack(undo: Undo[]): void {
+  for (const step of undo.splice(0).reverse()) {
+    try {
+      step();
+    } catch {
+      // What cannot be undone is left; the failure that led here is the one to report.
+    }
+  }
 }

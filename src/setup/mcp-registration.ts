@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { reasonOf } from '../core/guards.ts';
-import { realPath, resolveLinks } from '../sys/atomic-file.ts';
+import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import {
   type EditedFile,
   editFile,
@@ -11,10 +11,10 @@ import {
   planRestore,
   type Refusal,
 } from './file-plan.ts';
+import type { SetupStep, Work } from './manifest.ts';
 import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
 import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { COMMAND_CLIENTS, isCommand } from './slash-command.ts';
-import type { SetupStep, Work } from './steps.ts';
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';

@@ -1,7 +1,7 @@
 import type { Node } from 'jsonc-parser';
+import { type ClientFeatures, isKnownToAll } from '../clients/claude/version.ts';
 import { isRecord, type Json } from '../core/guards.ts';
-import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../core/hook-names.ts';
-import { type ClientFeatures, isKnownToAll } from './client-version.ts';
+import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../hooks/hook-names.ts';
 import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';
 import {
   appliedEntry,
@@ -25,8 +25,8 @@ import {
   removeNode,
   reparse,
   replaceNode,
-} from './json-text.ts';
-import { ownerOf, type Place } from './place.ts';
+} from './json-file.ts';
+import { ownerOf, type Place } from './manifest.ts';
 
 export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
 

@@ -11,19 +11,18 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { reasonOf } from '../core/guards.ts';
-import { HOOKS } from '../core/hook-names.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { realPath, temporariesOf } from '../sys/atomic-file.ts';
-import { listAppliedFiles } from './check-applied.ts';
+import { HOOKS } from '../hooks/hook-names.ts';
+import { realPath, temporariesOf } from '../system/atomic-file.ts';
+import { listAppliedFiles } from './check-installation.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
 import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { ourDirectories } from './install.ts';
-import { type Manifest, readManifest } from './manifest.ts';
+import type { SetupProblem, SetupStep, Work as SetupWork } from './manifest.ts';
+import { locate, type Manifest, ownerOf, type Place, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
-import { locate, ownerOf, type Place } from './place.ts';
 import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './runs-left.ts';
 import { unregisterHooks } from './settings-file.ts';
-import type { SetupProblem, SetupStep, Work as SetupWork } from './steps.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { undoCommand } from '../../src/cli/undo.ts';
-import { recordPersonsFix } from '../../src/store/error-kb.ts';
+import { recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { withDatabase } from '../support/seed.ts';
 import {

@@ -1,4 +1,4 @@
-import { confirmOnTerminal } from '../../src/cli/confirm.ts';
+import { confirmOnTerminal } from '../../src/cli/context.ts';
 
 /** A process that asks one question and prints the answer. */
 process.stdout.write(String(await confirmOnTerminal('Really?')));

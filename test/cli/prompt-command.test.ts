@@ -1,12 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { readString } from '../../src/core/guards.ts';
-import { turnFiles } from '../../src/core/runs/run-files.ts';
+import { turnFiles } from '../../src/runs/model/run.ts';
+import { listRuns, type RunListing } from '../../src/runs/store/runs.ts';
+import { readRuns } from '../../src/runs/store/runs-db.ts';
 import { type CommandName, commandText } from '../../src/setup/slash-command.ts';
-import { listRuns, type RunListing } from '../../src/store/runs/runs.ts';
-import { readRuns } from '../../src/store/runs/runs-db.ts';
-import { runsHome } from '../subagents/runs-home.ts';
-import { tell } from '../subagents/told.ts';
+import { runsHome } from '../runs/runs-home.ts';
+import { tell } from '../runs/told.ts';
 import { hookFailures, readEvents } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { claimRun, endRun } from '../../src/analysis/runs-store.ts';
 import { statusCommand } from '../../src/cli/status.ts';
-import { HOOKS } from '../../src/core/hook-names.ts';
-import { claimRun, endRun } from '../../src/store/analysis-runs.ts';
-import { saveProposals } from '../../src/store/suggestions.ts';
-import { writeDatabase } from '../../src/store/use-database.ts';
+import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { writeDatabase } from '../../src/hooks/store/use-database.ts';
+import { saveProposals } from '../../src/suggestions/store.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { CliContext } from '../../src/cli/context.ts';
-import { newTable } from '../../src/cli/table.ts';
+import { newTable } from '../../src/cli/output.ts';
 
 function rendered(colour: boolean): string {
   const table = newTable(['name', 'value'], { colour } as CliContext);

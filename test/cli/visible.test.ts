@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import type { CliContext } from '../../src/cli/context.ts';
-import { colouredDiff, shownJson, shownLine, shownText, visible } from '../../src/cli/visible.ts';
+import { colouredDiff, shownJson, shownLine, shownText, visible } from '../../src/cli/output.ts';
 
 describe('visible()', () => {
   const rows: [string, string][] = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { errorsCommand } from '../../src/cli/errors.ts';
-import { listModelLessons, saveModelLesson } from '../../src/store/lessons-by-model.ts';
+import { listModelLessons, saveModelLesson } from '../../src/lessons/store/model-lessons.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { withDatabase } from '../support/seed.ts';

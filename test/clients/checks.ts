@@ -1,8 +1,8 @@
 import { isRecord, type Json, readRecord, readString } from '../../src/core/guards.ts';
-import { HOOKS, hooksIn } from '../../src/core/hook-names.ts';
+import { HOOKS, hooksIn } from '../../src/hooks/hook-names.ts';
 import { describeEnd } from '../../src/setup/live-check.ts';
 import type { ModelRequest } from '../../src/setup/scripted-model.ts';
-import { OUTPUT_BYTES_MAX } from '../../src/sys/run-command.ts';
+import { OUTPUT_BYTES_MAX } from '../../src/system/run-command.ts';
 import { type ClientRun, type EventRow, isAtLeast, type Recorded } from './claude-code.ts';
 import { type ExpectedRecording, LEARNED } from './scenarios.ts';
 

@@ -15,7 +15,7 @@ import {
   removeDirectory,
 } from '../../src/setup/live-check.ts';
 import { type ModelRequest, type ScriptedModel, startScriptedModel } from '../../src/setup/scripted-model.ts';
-import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
+import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { InstalledClient } from './install-client.ts';
 import type { Scenario } from './scenarios.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { claudeRun } from '../../src/clients/runs/claude-run.ts';
-import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
-import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/core/runs/permissions.ts';
-import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
-import { NO_USAGE } from '../../src/core/runs/usage.ts';
-import { NO_ROUTE } from './routes/route-of.ts';
+import { claudeRun } from '../../src/clients/claude/command.ts';
+import type { TurnRequest } from '../../src/clients/client.ts';
+import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
+import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
+import { NO_USAGE } from '../../src/runs/model/turn.ts';
+import { NO_ROUTE } from './route-of.ts';
 import { testReader } from './runs-properties.ts';
 import { cutTurn, linesOf, type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 

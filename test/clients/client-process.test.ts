@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { TurnCommand } from '../../src/clients/client.ts';
 import {
   endLeftClient,
   findClient,
@@ -23,12 +24,11 @@ import {
   writeClientFiles,
 } from '../../src/clients/client-process.ts';
 import { FOR_COMMANDS } from '../../src/clients/environment.ts';
-import type { TurnCommand } from '../../src/clients/runs/run-client.ts';
-import { type TurnFiles, turnFiles } from '../../src/core/runs/run-files.ts';
-import { type ProcessIdentity, RUN_VARIABLE } from '../../src/core/runs/turn.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
-import { currentBoot, identityOf, isSameProcess } from '../../src/sys/process-identity.ts';
-import { withMarker } from '../../src/sys/process-tree.ts';
+import { type TurnFiles, turnFiles } from '../../src/runs/model/run.ts';
+import { type ProcessIdentity, RUN_VARIABLE } from '../../src/runs/model/turn.ts';
+import { currentBoot, identityOf, isSameProcess } from '../../src/system/process-identity.ts';
+import { withMarker } from '../../src/system/processes.ts';
 
 const COMMAND: TurnCommand = {
   program: 'gemini',

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describeEnd } from '../../src/setup/live-check.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 
 /** A client that can be started: a native binary, or the `cli.js` of an older release. */
 export type InstalledClient = { readonly path: string; readonly version: string };

@@ -3,12 +3,12 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/
 import { dirname, join } from 'node:path';
 import { CLIENT_NAMES } from '../../src/core/client-name.ts';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
-import { requesterKey } from '../../src/core/runs/requester-key.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { withRuns } from '../../src/store/runs/runs-db.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
-import { pathExists, readTextFile } from '../../src/sys/runtime-bun.ts';
-import { ended } from '../store/runs/made-up.ts';
+import { requesterKey } from '../../src/runs/model/run.ts';
+import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { runCommand } from '../../src/system/run-command.ts';
+import { pathExists, readTextFile } from '../../src/system/runtime-bun.ts';
+import { ended } from '../runs/store/made-up.ts';
 import { pathsOf } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { treeBelow } from '../support/tree.ts';

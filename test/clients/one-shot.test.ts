@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { runClient } from '../../src/clients/clients.ts';
 import { isNamed } from '../../src/clients/environment.ts';
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
-import { runClient } from '../../src/clients/runs/run-clients.ts';
 import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
 import { oneLine } from '../../src/core/text.ts';
-import { NO_ROUTE } from './routes/route-of.ts';
+import { NO_ROUTE } from './route-of.ts';
 import { recordedTurn } from './runs-recorded.ts';
 
 const REQUEST = {

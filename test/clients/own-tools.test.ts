@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { deniedServerTools, type OwnTools, offeredTools } from '../../src/clients/runs/own-tools.ts';
-import { NO_POLICY, TOOL_NAMES, type ToolPolicy } from '../../src/core/runs/tool-policy.ts';
+import { deniedServerTools, type OwnTools, offeredTools } from '../../src/clients/client.ts';
+import { NO_POLICY, TOOL_NAMES, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 
 const TOOLS: OwnTools = {
   ...{ Bash: 'exec', Grep: 'read', Read: 'read', WebFetch: 'web_fetch', Write: 'write' },

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
-import { runClient } from '../../src/clients/runs/run-clients.ts';
+import type { TurnRequest } from '../../src/clients/client.ts';
+import { runClient } from '../../src/clients/clients.ts';
 import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
-import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/core/runs/permissions.ts';
-import { RefusedCalls } from '../../src/subagents/workplace/refused-calls.ts';
+import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
+import { RefusedCalls } from '../../src/runs/workspace/refused-calls.ts';
 import { madeRun } from '../support/made-run.ts';
 import { installCli } from './install-clis.ts';
 import { enterNamespace } from './namespace.ts';

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { pathsOf } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { type Attempts, watchAttempts } from './attempts.ts';

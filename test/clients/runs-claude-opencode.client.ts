@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
-import { runClient } from '../../src/clients/runs/run-clients.ts';
-import { NO_TOOLS, SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import type { TurnRequest } from '../../src/clients/client.ts';
+import { runClient } from '../../src/clients/clients.ts';
+import { NO_TOOLS, SUBAGENT_DENY } from '../../src/runs/model/tool-policy.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
 import { enterNamespace } from './namespace.ts';

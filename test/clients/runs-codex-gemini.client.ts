@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { TurnRequest } from '../../src/clients/runs/run-client.ts';
-import { runClient } from '../../src/clients/runs/run-clients.ts';
+import type { TurnRequest } from '../../src/clients/client.ts';
+import { runClient } from '../../src/clients/clients.ts';
 import { readRecord } from '../../src/core/guards.ts';
-import { NO_TOOLS, SUBAGENT_DENY } from '../../src/core/runs/tool-policy.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { NO_TOOLS, SUBAGENT_DENY } from '../../src/runs/model/tool-policy.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
 import { enterNamespace } from './namespace.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { RunClient, TurnSession } from '../../src/clients/runs/run-client.ts';
-import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import type { RunClient, TurnSession } from '../../src/clients/client.ts';
+import { NO_USAGE } from '../../src/runs/model/turn.ts';
 import { cutTurn, linesOf, readTurn, recordedTurn, saidTurn, strangeLines } from './runs-recorded.ts';
 
 const SESSION: TurnSession = { kind: 'resume', id: '11111111-1111-4111-8111-111111111111' };

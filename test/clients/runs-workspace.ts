@@ -1,23 +1,23 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { variablesNamed } from '../../src/clients/environment.ts';
 import type {
   AgentEvent,
   Conclusion,
   RunClient,
   TurnCommand,
   TurnRequest,
-} from '../../src/clients/runs/run-client.ts';
-import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
-import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
-import { NO_USAGE, type Usage } from '../../src/core/runs/usage.ts';
+} from '../../src/clients/client.ts';
+import { variablesNamed } from '../../src/clients/environment.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { bringLogin, userOf } from '../../src/subagents/workplace/agent-login.ts';
-import { type CommandResult, runCommand } from '../../src/sys/run-command.ts';
+import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
+import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
+import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
+import { bringLogin, userOf } from '../../src/runs/workspace/agent-login.ts';
+import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';
-import { NO_ROUTE } from './routes/route-of.ts';
+import { NO_ROUTE } from './route-of.ts';
 
 /** A turn of a client in a throw-away user's project, as the product runs it. */
 export type TurnRun = {

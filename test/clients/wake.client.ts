@@ -13,7 +13,7 @@ import {
   type Turn,
   useTool,
 } from '../../src/setup/scripted-model.ts';
-import { withMarker } from '../../src/sys/process-tree.ts';
+import { withMarker } from '../../src/system/processes.ts';
 import { BINARY } from '../support/program.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { withoutBlobs } from '../../src/core/blobs.ts';
+import { withoutBlobs } from '../../src/core/long-json.ts';
 
 const KIB = 1024;
 const reduce = (text: string) => new TextDecoder().decode(withoutBlobs(new TextEncoder().encode(text)));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { agentMark } from '../../src/subagents/requester.ts';
+import { agentMark } from '../../src/runs/requester.ts';
 import { type Home, hookFailures, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';

@@ -1,12 +1,12 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { parseConfig } from '../../src/core/config-fields.ts';
+import { getDb } from '../../src/database/db.ts';
+import type { Sqlite, Value } from '../../src/database/sqlite.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
-import { getDb } from '../../src/store/db.ts';
-import { noteRepository } from '../../src/store/provenance.ts';
-import type { Sqlite, Value } from '../../src/store/sqlite.ts';
+import { noteRepository } from '../../src/lessons/store/lesson-log.ts';
+import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
 import { type Home, pathsOf, readEvents, temporaryHome } from '../support/home.ts';
 import {
   answerIn,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
-import { withRuns } from '../../src/store/runs/runs-db.ts';
-import { CHECKPOINT_VARIABLE } from '../../src/subagents/checkpoint.ts';
-import { runsHome } from '../subagents/runs-home.ts';
-import { tell } from '../subagents/told.ts';
+import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { CHECKPOINT_VARIABLE } from '../../src/runs/world.ts';
+import { runsHome } from '../runs/runs-home.ts';
+import { tell } from '../runs/told.ts';
 import { hookFailures, readEvents } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import type { Payload } from '../support/payloads.ts';

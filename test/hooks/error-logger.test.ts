@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
+import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { decidePostToolUse } from '../../src/hooks/tool-logger.ts';
-import { learnSession } from '../../src/learn/learn.ts';
-import { recordPersonsFix, recordSeen } from '../../src/store/error-kb.ts';
-import { setShared } from '../../src/store/provenance.ts';
-import { writeDatabase } from '../../src/store/use-database.ts';
+import { learnSession } from '../../src/lessons/learn-project.ts';
+import { recordPersonsFix, recordSeen } from '../../src/lessons/store/error-entries.ts';
+import { setShared } from '../../src/lessons/store/lesson-log.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { bashFailure, bashSuccess, type Payload, PROJECT, payload, SESSION } from '../support/payloads.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { PREDECESSOR, writeOldDatabase } from '../store/conformance/old-databases.ts';
+import { PREDECESSOR, writeOldDatabase } from '../database/conformance/old-databases.ts';
 import { type Home, hookFailures, readRows, temporaryHome } from '../support/home.ts';
 import { contextOf, runHookProcess } from '../support/hook-process.ts';
 import { SECRETS } from '../support/made-up.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { insertEvent } from '../../src/database/events.ts';
 import { decide } from '../../src/hooks/decide.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { decideSessionStart } from '../../src/hooks/session-analyzer.ts';
 import { decideSubagentStart } from '../../src/hooks/subagent-context.ts';
-import { insertEvent } from '../../src/store/events.ts';
-import { saveProposals } from '../../src/store/suggestions.ts';
+import { saveProposals } from '../../src/suggestions/store.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { insideFrame } from '../support/hook-process.ts';

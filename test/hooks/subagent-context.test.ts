@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync } from 'node:fs';
 import fc from 'fast-check';
-import { parseConfig } from '../../src/core/config-fields.ts';
-import { readProposal } from '../../src/core/suggestion.ts';
 import { decidePostToolUseFailure } from '../../src/hooks/error-logger.ts';
+import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { composeContext, decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { decidePostToolUse } from '../../src/hooks/tool-logger.ts';
-import { learnProject } from '../../src/learn/learn.ts';
+import { learnProject } from '../../src/lessons/learn-project.ts';
+import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
 import {
   decideSuggestion,
   findSuggestions,
   saveProposals,
   type Verdict,
-} from '../../src/store/suggestions.ts';
-import { writeDatabase } from '../../src/store/use-database.ts';
+} from '../../src/suggestions/store.ts';
+import { readProposal } from '../../src/suggestions/suggestion.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { contextOf, insideFrame, runHookProcess, runProgram } from '../support/hook-process.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { maskLine, sharedWords } from '../../src/lessons/words.ts';
+import { maskLine, sharedWords } from '../../src/lessons/likeness.ts';
 
 test('what differs from one time to the next is masked', () => {
   const cases: [line: string, masked: string][] = [

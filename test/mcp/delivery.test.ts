@@ -1,8 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import type { NewAnnouncement } from '../../src/core/runs/announcement.ts';
-import { withRuns } from '../../src/store/runs/runs-db.ts';
-import { endTurn } from '../../src/store/runs/turns.ts';
-import { ended, ending, started } from '../store/runs/made-up.ts';
+import type { NewAnnouncement } from '../../src/runs/model/announcement.ts';
+import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { endTurn } from '../../src/runs/store/turns.ts';
+import { ended, ending, started } from '../runs/store/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { connect, keyOf, projectIn } from './mcp-client.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
-import { runEvents } from '../../src/store/runs/run-events.ts';
-import { withRuns } from '../../src/store/runs/runs-db.ts';
-import { ended, started } from '../store/runs/made-up.ts';
+import { runEvents } from '../../src/runs/store/rows.ts';
+import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { ended, started } from '../runs/store/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ConnectOptions, connect, keyOf, projectIn, SERVER } from './mcp-client.ts';
 

@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { isRecord, type Json } from '../../src/core/guards.ts';
-import { requesterKey } from '../../src/core/runs/requester-key.ts';
-import { pathExists, readTextFile } from '../../src/sys/runtime-bun.ts';
+import { requesterKey } from '../../src/runs/model/run.ts';
+import { pathExists, readTextFile } from '../../src/system/runtime-bun.ts';
 import type { Home } from '../support/home.ts';
 
 export const ROOT = resolve(import.meta.dir, '../..');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { LogEntry } from '../../src/core/runs/run-log.ts';
-import { NO_USAGE } from '../../src/core/runs/usage.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
-import { infoView, lineText, messageText, messageViews } from '../../src/mcp/views.ts';
+import { infoView, lineText, messageText, messageViews } from '../../src/mcp/answer.ts';
+import type { LogEntry } from '../../src/runs/model/run-log.ts';
+import { NO_USAGE } from '../../src/runs/model/turn.ts';
 import { madeRun, madeTurn } from '../support/made-run.ts';
 
 const said = (count: number, length = 10): LogEntry[] =>

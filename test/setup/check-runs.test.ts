@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { changeTurn } from '../../src/runs/store/turns.ts';
 import { checkRuns } from '../../src/setup/check-runs.ts';
-import { changeTurn } from '../../src/store/runs/turns.ts';
-import { currentBoot, identityOf } from '../../src/sys/process-identity.ts';
-import { accepted, ended, type Home, inHome, NOW_MS, started } from '../store/runs/made-up.ts';
+import { currentBoot, identityOf } from '../../src/system/process-identity.ts';
+import { accepted, ended, type Home, inHome, NOW_MS, started } from '../runs/store/made-up.ts';
 
 const NAME = 'background runs';
 const look = ({ paths }: Home, afterMs = 1000) => [checkRuns(paths, new Date(NOW_MS + afterMs))].flat();

@@ -14,14 +14,14 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Environment, StatePaths } from '../../src/core/state-paths.ts';
+import { spool } from '../../src/hooks/store/spool.ts';
 import type { Check } from '../../src/setup/check.ts';
 import { type DoctorOptions, examine } from '../../src/setup/doctor.ts';
 import { type InstallOptions, install } from '../../src/setup/install.ts';
-import { logHookFailure } from '../../src/store/hook-log.ts';
-import { spool } from '../../src/store/spool.ts';
-import { noteUnread } from '../../src/store/unread-note.ts';
-import { realPath } from '../../src/sys/atomic-file.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { realPath } from '../../src/system/atomic-file.ts';
+import { logHookFailure } from '../../src/system/failure-log.ts';
+import { runCommand } from '../../src/system/run-command.ts';
+import { noteUnread } from '../../src/transcripts/unread-note.ts';
 import { pathsOf } from '../support/home.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
 

@@ -1,5 +1,5 @@
 import { examine } from '../../src/setup/doctor.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 
 /**
  * What doctor finds in the HOME of this process, as another user, as JSON:

@@ -15,7 +15,7 @@ import {
   withCopy,
 } from '../../src/setup/file-plan.ts';
 import { sha256 } from '../../src/setup/manifest.ts';
-import { realPath } from '../../src/sys/atomic-file.ts';
+import { realPath } from '../../src/system/atomic-file.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';

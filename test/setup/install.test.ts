@@ -17,12 +17,12 @@ import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import type { CliContext } from '../../src/cli/context.ts';
 import { installCommand } from '../../src/cli/install.ts';
-import { hooksIn } from '../../src/core/hook-names.ts';
+import { hooksIn } from '../../src/hooks/hook-names.ts';
 import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { readManifest } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
-import { realPath } from '../../src/sys/atomic-file.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { realPath } from '../../src/system/atomic-file.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { putFile, treeOf } from '../support/tree.ts';
 
 let root = '';

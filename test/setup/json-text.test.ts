@@ -13,7 +13,7 @@ import {
   propertyValue,
   removeNode,
   replaceNode,
-} from '../../src/setup/json-text.ts';
+} from '../../src/setup/json-file.ts';
 
 function document(text: string): Document {
   const root = parseTree(text, [], { allowTrailingComma: true });

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
 import { isRecord } from '../../src/core/guards.ts';
-import { checkMcp } from '../../src/setup/check-mcp.ts';
+import { checkMcp } from '../../src/setup/check-installation.ts';
 import { type InstallReport, install } from '../../src/setup/install.ts';
 import { commandText } from '../../src/setup/slash-command.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
-import { realPath } from '../../src/sys/atomic-file.ts';
-import type { RunCommand } from '../../src/sys/run-command.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { realPath } from '../../src/system/atomic-file.ts';
+import type { RunCommand } from '../../src/system/run-command.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { pathsOf } from '../support/home.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { locate } from '../../src/setup/place.ts';
+import { locate } from '../../src/setup/manifest.ts';
 
 describe('locate()', () => {
   test('finds the places on Windows', () => {

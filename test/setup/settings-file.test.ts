@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
-import { HOOKS, type HookRegistration, hooksIn } from '../../src/core/hook-names.ts';
+import { HOOKS, type HookRegistration, hooksIn } from '../../src/hooks/hook-names.ts';
 import type { TextEdit } from '../../src/setup/file-plan.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {

@@ -16,8 +16,8 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
 import { install } from '../../src/setup/install.ts';
 import { type UninstallReport, uninstall } from '../../src/setup/uninstall.ts';
-import { realPath } from '../../src/sys/atomic-file.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { realPath } from '../../src/system/atomic-file.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';

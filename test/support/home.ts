@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { type StatePaths, statePaths } from '../../src/core/state-paths.ts';
-import type { HookLogEntry } from '../../src/store/hook-log.ts';
+import type { HookLogEntry } from '../../src/system/failure-log.ts';
 
 /** A user's home directory that is thrown away at the end of its scope (`using home = temporaryHome()`). */
 export type Home = Disposable & {

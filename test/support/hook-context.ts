@@ -1,10 +1,10 @@
-import { parseConfig } from '../../src/core/config-fields.ts';
+import type { Db } from '../../src/database/connection.ts';
+import { getDb } from '../../src/database/db.ts';
 import type { FullContext, HookContext } from '../../src/hooks/decision.ts';
 import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
-import type { Db } from '../../src/store/connection.ts';
-import { getDb } from '../../src/store/db.ts';
-import { record } from '../../src/store/record.ts';
-import type { Skill } from '../../src/store/skill-files.ts';
+import { record } from '../../src/hooks/store/record.ts';
+import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import type { Skill } from '../../src/suggestions/skill-files.ts';
 import type { Home } from './home.ts';
 import { type Payload, PROJECT } from './payloads.ts';
 

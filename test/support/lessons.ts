@@ -1,6 +1,6 @@
+import type { Db } from '../../src/database/connection.ts';
 import type { Remedy } from '../../src/lessons/lesson.ts';
-import type { Db } from '../../src/store/connection.ts';
-import { saveLearnt } from '../../src/store/lessons.ts';
+import { saveLearnt } from '../../src/lessons/store/lesson-log.ts';
 
 export type LearntSeed = {
   readonly key: string;

@@ -1,8 +1,8 @@
-import { ASKS_NEVER } from '../../src/core/runs/permissions.ts';
-import type { Run, RunWithMessages } from '../../src/core/runs/run.ts';
-import { NO_POLICY } from '../../src/core/runs/tool-policy.ts';
-import type { Ending, Turn } from '../../src/core/runs/turn.ts';
-import { NO_USAGE } from '../../src/core/runs/usage.ts';
+import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
+import type { Run, RunWithMessages } from '../../src/runs/model/run.ts';
+import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
+import type { Ending, Turn } from '../../src/runs/model/turn.ts';
+import { NO_USAGE } from '../../src/runs/model/turn.ts';
 
 /** Runs as they stand in the database, for tests of what is said about them. */
 

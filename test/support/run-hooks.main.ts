@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { hookByName } from '../../src/core/hook-names.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
 import * as failures from '../../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
-import * as others from '../../src/hooks/others.ts';
+import { hookByName } from '../../src/hooks/hook-names.ts';
 import { runHook } from '../../src/hooks/run.ts';
-import * as deliveries from '../../src/subagents/deliver-to-hook.ts';
+import * as others from '../../src/hooks/write-path.ts';
+import * as deliveries from '../../src/runs/delivery/deliver-to-hook.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
 /**

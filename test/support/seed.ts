@@ -1,7 +1,7 @@
 import type { StatePaths } from '../../src/core/state-paths.ts';
-import type { Db } from '../../src/store/connection.ts';
-import { getDb } from '../../src/store/db.ts';
-import { insertEvent } from '../../src/store/events.ts';
+import type { Db } from '../../src/database/connection.ts';
+import { getDb } from '../../src/database/db.ts';
+import { insertEvent } from '../../src/database/events.ts';
 import { PROJECT, SESSION } from './payloads.ts';
 
 /** Rows as earlier hooks and analyses leave them behind. */

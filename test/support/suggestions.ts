@@ -1,7 +1,7 @@
-import { readProposal, type Suggestion } from '../../src/core/suggestion.ts';
 import { install } from '../../src/setup/install.ts';
-import { findSuggestions, saveProposals } from '../../src/store/suggestions.ts';
-import { runCommand } from '../../src/sys/run-command.ts';
+import { findSuggestions, saveProposals } from '../../src/suggestions/store.ts';
+import { readProposal, type Suggestion } from '../../src/suggestions/suggestion.ts';
+import { runCommand } from '../../src/system/run-command.ts';
 import { type Home, readRows } from './home.ts';
 import { withDatabase } from './seed.ts';
 import { putFile } from './tree.ts';

@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readConfig } from '../../src/core/config.ts';
 import type { HookContext } from '../../src/hooks/decision.ts';
+import { writeDatabase } from '../../src/hooks/store/use-database.ts';
+import { readConfig } from '../../src/settings/hook-settings.ts';
 import {
   importTranscripts,
   type TranscriptImport,
   type TranscriptReport,
-} from '../../src/learn/import/import.ts';
-import { writeDatabase } from '../../src/store/use-database.ts';
+} from '../../src/transcripts/import.ts';
 import { type Home, readRows } from './home.ts';
 import { PROJECT } from './payloads.ts';
 

@@ -1,5 +1,5 @@
 import { statePaths } from '../../src/core/state-paths.ts';
-import { getDb } from '../../src/store/db.ts';
+import { getDb } from '../../src/database/db.ts';
 
 /**
  * A writer that never stops: each transaction moves something from one account to the other, so that their sum stays,

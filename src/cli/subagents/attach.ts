@@ -1,8 +1,8 @@
-import type { RunListing } from '../../store/runs/runs.ts';
-import { type Attachment, attachTo } from '../../subagents/attach.ts';
-import { runAttached } from '../../sys/run-attached.ts';
+import { type Attachment, attachTo } from '../../runs/attach.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
+import { runAttached } from '../../system/run-command.ts';
 import { EXIT_FAILED } from '../context.ts';
-import { printJson, visible } from '../visible.ts';
+import { printJson, visible } from '../output.ts';
 import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */

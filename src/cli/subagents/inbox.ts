@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import pc from 'picocolors';
-import { announceBody } from '../../core/runs/announce-text.ts';
-import type { Announcement } from '../../core/runs/announcement.ts';
+import type { Sqlite } from '../../database/sqlite.ts';
+import {
+  acknowledgeDelivery,
+  returnDelivery,
+  takeDelivery,
+  unmarkInbox,
+} from '../../runs/delivery/deliver.ts';
+import type { Announcement } from '../../runs/model/announcement.ts';
+import { announceBody } from '../../runs/model/announcement.ts';
+import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
+import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
 import { counted } from '../../setup/check.ts';
-import { dismissAnnouncements, waitingAnnouncements } from '../../store/runs/outbox.ts';
-import { readRuns, withRuns } from '../../store/runs/runs-db.ts';
-import type { Sqlite } from '../../store/sqlite.ts';
-import { acknowledgeDelivery, returnDelivery, takeDelivery, unmarkInbox } from '../../subagents/deliver.ts';
 import { EXIT_NOT_FOUND } from '../context.ts';
-import { printJson, shownText, visible } from '../visible.ts';
+import { printJson, shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHere } from './runs-here.ts';
 

@@ -1,17 +1,23 @@
 import pc from 'picocolors';
-import { formatAge, isoTime, ordinal } from '../../core/runs/durations.ts';
-import type { Run } from '../../core/runs/run.ts';
-import { formatCount, formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
-import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
-import type { Usage } from '../../core/runs/usage.ts';
-import { queuePosition } from '../../store/runs/lane.ts';
-import { waitingAnnouncements } from '../../store/runs/outbox.ts';
-import { type RunEvent, runEvents } from '../../store/runs/run-events.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
-import { turnsOf } from '../../store/runs/turns.ts';
-import { eventView } from '../../subagents/run-list.ts';
-import { printJson } from '../visible.ts';
+import type { Run } from '../../runs/model/run.ts';
+import {
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatUsd,
+  isoTime,
+  ordinal,
+} from '../../runs/model/stats.ts';
+import type { Usage } from '../../runs/model/turn.ts';
+import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
+import { eventView } from '../../runs/read-log.ts';
+import { waitingAnnouncements } from '../../runs/store/outbox.ts';
+import { queuePosition } from '../../runs/store/queue.ts';
+import { type RunEvent, runEvents } from '../../runs/store/rows.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
+import { readRuns } from '../../runs/store/runs-db.ts';
+import { turnsOf } from '../../runs/store/turns.ts';
+import { printJson } from '../output.ts';
 import {
   hidesFailure,
   keepsWorktree,

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pc from 'picocolors';
-import { formatAge, formatSince } from '../../core/runs/durations.ts';
-import { formatDuration, formatUsd } from '../../core/runs/stats-line.ts';
-import { isTerminal, runtimeMs } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
-import { advance } from '../../subagents/advance.ts';
-import { readRunList } from '../../subagents/run-list.ts';
+import { formatAge, formatDuration, formatSince, formatUsd } from '../../runs/model/stats.ts';
+import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
+import { readRunList } from '../../runs/read-log.ts';
+import { advance } from '../../runs/reconcile.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
 import { EXIT_USAGE } from '../context.ts';
-import { cutToWidth, printJson } from '../visible.ts';
+import { cutToWidth, printJson } from '../output.ts';
 import {
   hidesFailure,
   keepsWorktree,

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import pc from 'picocolors';
-import type { Run } from '../../core/runs/run.ts';
-import { turnFiles } from '../../core/runs/run-files.ts';
+import { cutText } from '../../core/text.ts';
+import type { Run } from '../../runs/model/run.ts';
+import { turnFiles } from '../../runs/model/run.ts';
 import {
   entryLabel,
   isShown,
@@ -10,14 +11,13 @@ import {
   type LogEntry,
   lastEntries,
   logLimit,
-} from '../../core/runs/run-log.ts';
-import { isTerminal, type Turn } from '../../core/runs/turn.ts';
-import { cutText } from '../../core/text.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
-import { turnsOf } from '../../store/runs/turns.ts';
-import { readLog } from '../../subagents/read-log.ts';
+} from '../../runs/model/run-log.ts';
+import { isTerminal, type Turn } from '../../runs/model/turn.ts';
+import { readLog } from '../../runs/read-log.ts';
+import { readRuns } from '../../runs/store/runs-db.ts';
+import { turnsOf } from '../../runs/store/turns.ts';
 import type { CliContext } from '../context.ts';
-import { printJson, shownText } from '../visible.ts';
+import { printJson, shownText } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 

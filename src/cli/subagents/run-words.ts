@@ -1,15 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
 import { redactSecrets } from '../../core/redact.ts';
-import { isoTime, ordinal } from '../../core/runs/durations.ts';
-import type { Run, RunWithTurn } from '../../core/runs/run.ts';
-import { turnFiles } from '../../core/runs/run-files.ts';
-import { isTerminal, type Turn } from '../../core/runs/turn.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
-import { archivedNames } from '../../subagents/archive.ts';
-import { runFacts } from '../../subagents/run-list.ts';
-import { shownText } from '../visible.ts';
+import { archivedNames } from '../../runs/archive.ts';
+import type { Run, RunWithTurn } from '../../runs/model/run.ts';
+import { turnFiles } from '../../runs/model/run.ts';
+import { isoTime, ordinal } from '../../runs/model/stats.ts';
+import { isTerminal, type Turn } from '../../runs/model/turn.ts';
+import { runFacts } from '../../runs/read-log.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
+import { shownText } from '../output.ts';
 
 /** Runs in the words of the commands, for a terminal and as JSON. */
 

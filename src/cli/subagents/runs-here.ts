@@ -1,14 +1,13 @@
 import { type Command, CommanderError } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
-import type { Requester, Run } from '../../core/runs/run.ts';
 import { statePaths } from '../../core/state-paths.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
-import { advance } from '../../subagents/advance.ts';
-import type { Refusal, RunsWorld } from '../../subagents/features.ts';
-import { findByIdAnywhere, findOwnRun, refusalInside } from '../../subagents/own-run.ts';
-import { requesterHere } from '../../subagents/requester.ts';
+import type { Requester, Run } from '../../runs/model/run.ts';
+import { advance } from '../../runs/reconcile.ts';
+import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
+import type { Refusal, RunsWorld } from '../../runs/world.ts';
 import { type CliContext, EXIT_FAILED, EXIT_LIMIT, EXIT_NOT_FOUND, EXIT_USAGE, NO_HOME } from '../context.ts';
-import { printJson, shownText } from '../visible.ts';
+import { printJson, shownText } from '../output.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
 

@@ -1,9 +1,9 @@
-import type { RunWithTurn } from '../../core/runs/run.ts';
-import { isTerminal } from '../../core/runs/turn.ts';
-import type { WaitAnswer } from '../../subagents/features.ts';
-import { sendToRun } from '../../subagents/send.ts';
+import type { RunWithTurn } from '../../runs/model/run.ts';
+import { isTerminal } from '../../runs/model/turn.ts';
+import { sendToRun } from '../../runs/send.ts';
+import type { WaitAnswer } from '../../runs/world.ts';
 import { EXIT_FAILED } from '../context.ts';
-import { printJson } from '../visible.ts';
+import { printJson } from '../output.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
 import { endReason, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';

@@ -1,9 +1,9 @@
+import { stopRuns } from '../../runs/stop.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
+import type { StopAnswer, StopTarget } from '../../runs/world.ts';
 import { counted } from '../../setup/check.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
-import type { StopAnswer, StopTarget } from '../../subagents/features.ts';
-import { stopRuns } from '../../subagents/stop.ts';
 import { EXIT_FAILED } from '../context.ts';
-import { printJson } from '../visible.ts';
+import { printJson } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
 

@@ -1,13 +1,13 @@
-import { NO_NOTES } from '../../core/runs/announce-text.ts';
-import type { RunWithTurn } from '../../core/runs/run.ts';
-import { formatDuration } from '../../core/runs/stats-line.ts';
-import { isTerminal, runtimeMs, type Turn } from '../../core/runs/turn.ts';
-import { reportedWords } from '../../store/runs/outbox.ts';
-import { readRuns } from '../../store/runs/runs-db.ts';
-import { acknowledgeTurns } from '../../subagents/deliver.ts';
-import type { TurnName, WaitAnswer, WaitOptions } from '../../subagents/features.ts';
-import { newestEntry } from '../../subagents/read-log.ts';
-import { turnsAwaited, waitForRuns } from '../../subagents/wait.ts';
+import { acknowledgeTurns } from '../../runs/delivery/deliver.ts';
+import { NO_NOTES } from '../../runs/model/announcement.ts';
+import type { RunWithTurn } from '../../runs/model/run.ts';
+import { formatDuration } from '../../runs/model/stats.ts';
+import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
+import { newestEntry } from '../../runs/read-log.ts';
+import { reportedWords } from '../../runs/store/outbox.ts';
+import { readRuns } from '../../runs/store/runs-db.ts';
+import { turnsAwaited, waitForRuns } from '../../runs/wait.ts';
+import type { TurnName, WaitAnswer, WaitOptions } from '../../runs/world.ts';
 import {
   EXIT_FAILED,
   EXIT_GOES_ON,
@@ -16,7 +16,7 @@ import {
   EXIT_TIMED_OUT,
   PROGRAM,
 } from '../context.ts';
-import { printJson, shownText } from '../visible.ts';
+import { printJson, shownText } from '../output.ts';
 import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 

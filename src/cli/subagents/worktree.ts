@@ -1,17 +1,12 @@
 import { reasonOf } from '../../core/guards.ts';
-import type { Run } from '../../core/runs/run.ts';
+import type { Run } from '../../runs/model/run.ts';
+import { activeTurn } from '../../runs/requester.ts';
+import type { RunListing } from '../../runs/store/runs.ts';
+import { discardWorktree, lossOf } from '../../runs/workspace/worktree.ts';
+import { isMerged, mergeChanges, readChanges, type TreeRun } from '../../runs/workspace/worktree-changes.ts';
 import { counted } from '../../setup/check.ts';
-import type { RunListing } from '../../store/runs/runs.ts';
-import { activeTurn } from '../../subagents/own-run.ts';
-import { discardWorktree, lossOf } from '../../subagents/workplace/worktree.ts';
-import {
-  isMerged,
-  mergeChanges,
-  readChanges,
-  type TreeRun,
-} from '../../subagents/workplace/worktree-changes.ts';
 import { EXIT_FAILED, PROGRAM } from '../context.ts';
-import { colouredDiff, printJson } from '../visible.ts';
+import { colouredDiff, printJson } from '../output.ts';
 import { visibleLine } from './run-words.ts';
 import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 

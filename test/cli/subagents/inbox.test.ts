@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
+import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 const STATS = 'Stats: runtime 5m12s • tokens n/a • sessionKey k • transcript /t';

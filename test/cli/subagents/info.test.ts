@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { turnFiles } from '../../../src/core/runs/run-files.ts';
-import { NO_USAGE } from '../../../src/core/runs/usage.ts';
-import { addRunEvent } from '../../../src/store/runs/run-events.ts';
-import { changeRun, getRun } from '../../../src/store/runs/runs.ts';
-import { appendTurn } from '../../../src/store/runs/turns.ts';
-import { archiveRun } from '../../../src/subagents/archive.ts';
+import { archiveRun } from '../../../src/runs/archive.ts';
+import { turnFiles } from '../../../src/runs/model/run.ts';
+import { NO_USAGE } from '../../../src/runs/model/turn.ts';
+import { addRunEvent } from '../../../src/runs/store/rows.ts';
+import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
+import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { childKeyOf } from '../../support/made-run.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
-import { runEvents } from '../../../src/store/runs/run-events.ts';
+import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
+import { runEvents } from '../../../src/runs/store/rows.ts';
 import { newShelf } from './shelf.ts';
 
 describe('inside a run', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
-import { turnFiles } from '../../../src/core/runs/run-files.ts';
-import { NO_USAGE } from '../../../src/core/runs/usage.ts';
-import { setArchived } from '../../../src/store/runs/archive.ts';
-import { reword } from '../../../src/store/runs/outbox.ts';
-import { changeRun } from '../../../src/store/runs/runs.ts';
-import { appendTurn } from '../../../src/store/runs/turns.ts';
+import { turnFiles } from '../../../src/runs/model/run.ts';
+import { NO_USAGE } from '../../../src/runs/model/turn.ts';
+import { setArchived } from '../../../src/runs/store/archive.ts';
+import { reword } from '../../../src/runs/store/outbox.ts';
+import { changeRun } from '../../../src/runs/store/runs.ts';
+import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { childKeyOf } from '../../support/made-run.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
-import { turnFiles } from '../../../src/core/runs/run-files.ts';
-import type { Turn } from '../../../src/core/runs/turn.ts';
+import { turnFiles } from '../../../src/runs/model/run.ts';
+import type { Turn } from '../../../src/runs/model/turn.ts';
 import { newShelf, type Shelf } from './shelf.ts';
 
 /** Lines as Claude Code writes them. */

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync } from 'node:fs';
-import type { NewAnnouncement } from '../../../src/core/runs/announcement.ts';
-import type { Ending, Turn } from '../../../src/core/runs/turn.ts';
-import { setArchived } from '../../../src/store/runs/archive.ts';
-import { claimTurns } from '../../../src/store/runs/lane.ts';
-import { undelivered, waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
-import { changeRun, listRuns } from '../../../src/store/runs/runs.ts';
-import { appendTurn, changeTurn, getTurn } from '../../../src/store/runs/turns.ts';
-import { identityOf } from '../../../src/sys/process-identity.ts';
+import type { NewAnnouncement } from '../../../src/runs/model/announcement.ts';
+import type { Ending, Turn } from '../../../src/runs/model/turn.ts';
+import { setArchived } from '../../../src/runs/store/archive.ts';
+import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
+import { claimTurns } from '../../../src/runs/store/queue.ts';
+import { changeRun, listRuns } from '../../../src/runs/store/runs.ts';
+import { appendTurn, changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { identityOf } from '../../../src/system/process-identity.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };

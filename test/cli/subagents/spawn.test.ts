@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync } from 'node:fs';
-import { getRun } from '../../../src/store/runs/runs.ts';
-import { appendTurn } from '../../../src/store/runs/turns.ts';
+import { getRun } from '../../../src/runs/store/runs.ts';
+import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 type Accepted = {

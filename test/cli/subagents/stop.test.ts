@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { inboxMark } from '../../../src/core/runs/requester-key.ts';
-import type { Turn } from '../../../src/core/runs/turn.ts';
-import { waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
-import { dataVersion, openRunsDb } from '../../../src/store/runs/runs-db.ts';
-import { appendTurn, getTurn } from '../../../src/store/runs/turns.ts';
+import { inboxMark } from '../../../src/runs/model/run.ts';
+import type { Turn } from '../../../src/runs/model/turn.ts';
+import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
+import { dataVersion, openRunsDb } from '../../../src/runs/store/runs-db.ts';
+import { appendTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };

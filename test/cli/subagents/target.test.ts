@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
-import { setArchived } from '../../../src/store/runs/archive.ts';
-import { getTurn } from '../../../src/store/runs/turns.ts';
+import { setArchived } from '../../../src/runs/store/archive.ts';
+import { getTurn } from '../../../src/runs/store/turns.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');

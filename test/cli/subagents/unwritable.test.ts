@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { waitingAnnouncements } from '../../../src/store/runs/outbox.ts';
+import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { runProgram } from '../../support/hook-process.ts';
 import { BINARY } from '../../support/program.ts';
 import { newShelf, type Shelf } from './shelf.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { resultText } from '../../../src/cli/subagents/wait.ts';
-import { NO_USAGE } from '../../../src/core/runs/usage.ts';
-import { appendTurn, endTurn } from '../../../src/store/runs/turns.ts';
+import { NO_USAGE } from '../../../src/runs/model/turn.ts';
+import { appendTurn, endTurn } from '../../../src/runs/store/turns.ts';
 import { madeRun, madeTurn } from '../../support/made-run.ts';
 import { BINARY } from '../../support/program.ts';
 import { NOW_MS, newShelf } from './shelf.ts';

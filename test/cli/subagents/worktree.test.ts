@@ -1,10 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { readRunSettings } from '../../../src/core/runs/settings.ts';
-import { changeRun } from '../../../src/store/runs/runs.ts';
-import { firstPrompt } from '../../../src/subagents/workplace/first-prompt.ts';
-import { prepareWorktree } from '../../../src/subagents/workplace/worktree.ts';
-import { runCommand } from '../../../src/sys/run-command.ts';
+import { changeRun } from '../../../src/runs/store/runs.ts';
+import { firstPrompt } from '../../../src/runs/workspace/first-prompt.ts';
+import { prepareWorktree } from '../../../src/runs/workspace/worktree.ts';
+import { readRunSettings } from '../../../src/settings/run-settings.ts';
+import { runCommand } from '../../../src/system/run-command.ts';
 import { madeRun } from '../../support/made-run.ts';
 import { newShelf, type Shelf } from './shelf.ts';
 

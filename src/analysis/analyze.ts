@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import type { RunClient } from '../clients/client.ts';
+import { runClient } from '../clients/clients.ts';
+import type { ClientName } from '../core/client-name.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { type AnalysisKey, findAnalysis } from '../database/analysis-cache.ts';
+import type { Db } from '../database/connection.ts';
+import { writeDatabase } from '../hooks/store/use-database.ts';
+import { analysisFiles } from '../runs/model/run.ts';
+import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
+import { type Config, readConfig } from '../settings/hook-settings.ts';
+import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
+import type { Suggestion } from '../suggestions/suggestion.ts';
+import { identityNow } from '../system/process-identity.ts';
+import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
+import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
+import { doubtLessons } from './keep-lessons.ts';
+import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
+import {
+  type AnalysisRun,
+  claimRun,
+  endRun,
+  enterClient,
+  type RunLimits,
+  type RunRefusal,
+  type RunRequest,
+  refusedRun,
+} from './runs-store.ts';
+import { keepAnswer, reuseAnswer, type StoredAnswer } from './stored-answer.ts';
+
+export type AnalyzeOptions = {
+  readonly env: Environment;
+  readonly paths: StatePaths;
+  readonly config: Config;
+  readonly scope: AnalysisScope;
+  readonly days: number;
+  readonly cli: ClientName;
+  readonly model: string | undefined;
+  /** Of this run; the day's budget holds beside it. */
+  readonly budgetUsd: number | undefined;
+  readonly trigger: AnalysisRun['trigger'];
+  /** An answer to use instead of asking: nothing is sent. */
+  readonly givenAnswer?: string;
+  readonly now: () => Date;
+  /** Ends the analysis early. */
+  readonly signal?: AbortSignal;
+  readonly onProgress: (what: string) => void;
+};
+
+export type AnalyzeOutcome =
+  | {
+      readonly kind: 'done';
+      readonly answer: StoredAnswer['answer'];
+      readonly suggestions: readonly Suggestion[];
+      /** Commands of lessons that agents are told from now on, without anybody's word. */
+      readonly told: readonly string[];
+      /** The same was asked before, so nothing was sent. */
+      readonly isCached: boolean;
+      readonly usage: Usage;
+      /** Why suggestions and lessons of the answer were dropped. */
+      readonly dropped: readonly string[];
+    }
+  | { readonly kind: 'insufficient'; readonly promptCount: number }
+  | (RunRefusal & { readonly budgetUsd: number; readonly runsMax: number })
+  | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
+
+/** So many are needed where no call has failed. */
+export const PROMPTS_MIN = 5;
+const RUNS_PER_DAY_MAX = 24;
+/**
+ * What part of the day's budget a run is granted that names no budget itself, so that one whose cost stays unknown,
+ * because it was interrupted or took too long, does not use up the day.
+ */
+const GRANT_SHARE = 1 / 2;
+/** And of a client that can be told no budget: what a run counts as when it reports no price either. */
+const UNPRICED_SHARE = 1 / 8;
+const MS_PER_DAY = 86_400_000;
+const MS_PER_MINUTE = 60_000;
+const REASON_LENGTH_MAX = 500;
+
+export type PreparedAnalysis = {
+  readonly prompt: AnalysisPrompt;
+  readonly promptCount: number;
+  /** Whether there are prompts enough, or failing calls. */
+  readonly isEnough: boolean;
+  /**
+   * By what the same question is known: the prompt without the effects of rules, which change from day to day while
+   * nothing is recorded.
+   */
+  readonly question: string;
+};
+
+/** What would be sent: for a person to look at before anything leaves the machine. */
+export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOptions, db: Db): PreparedAnalysis {
+  const skills = loadSkills(skillPlaces(env, scope.kind === 'project' ? scope.path : null));
+  const data = collectAnalysisData(scope, { days, now: now() }, skills, db);
+  const options = { scope, days, language: config.language, dataBytesMax: DATA_BYTES_MAX };
+  return {
+    prompt: buildAnalysisPrompt(data, options),
+    promptCount: data.prompts.length,
+    isEnough: data.prompts.length >= PROMPTS_MIN || data.candidates.length > 0,
+    question: buildAnalysisPrompt({ ...data, ruleEffects: [] }, options).text,
+  };
+}
+
+/**
+ * Asks a model what could be learned from the log and stores its proposals (REQ-AA-002). At most one runs at a time,
+ * within the day's budget; each attempt is a row in the ledger. Throws only when the database cannot be used.
+ */
+export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> {
+  const { paths, cli, trigger } = options;
+  if (!isAnythingRecorded(paths)) return { kind: 'insufficient', promptCount: 0 };
+  const client = runClient(cli);
+  const model = modelFor(options);
+  const request = requestOf(options, model);
+  const limits = limitsOf(client, options);
+  await endAbandoned(paths, options.now());
+  // At the end of a session the answer is mostly no, and that is cheap to know.
+  const refusal =
+    trigger === 'session-end' ? writeDatabase(paths, (db) => refusedRun(request, limits, db)) : undefined;
+  if (refusal !== undefined) return refused(refusal, options);
+  const prepared = writeDatabase(paths, (db) =>
+    db.sqlite.transaction(() => {
+      const found = prepareAnalysis(options, db);
+      doubtLessons(found.prompt.contradicted, db);
+      return found;
+    }),
+  );
+  const { prompt, promptCount, isEnough } = prepared;
+  if (!isEnough && prompt.contradicted.length === 0) return { kind: 'insufficient', promptCount };
+  if (options.givenAnswer !== undefined) return useGiven(options.givenAnswer, prepared, options);
+  const key = keyOf(prepared, model, options);
+  const known = writeDatabase(paths, (db) => findAnalysis(key, db));
+  if (known !== undefined) return reuse(known, { key, prompt }, options);
+  const claim = writeDatabase(paths, (db) => claimRun(request, limits, db));
+  if (claim.kind === 'refused') return refused(claim, options);
+  options.onProgress(`asking ${cli} …`);
+  const { grantedUsd, budgetLeftUsd } = claim;
+  const asked = await askModel(client, prompt, {
+    ...options,
+    files: analysisFiles(paths, { id: claim.id, ts: request.ts }),
+    model: model ?? null,
+    budgetUsd: client.capabilities.keepsBudget
+      ? grantedUsd
+      : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
+    onStart: (started) => writeDatabase(paths, (db) => enterClient(claim.id, started, db)),
+  });
+  return finish(asked, { id: claim.id, key, prompt }, options);
+}
+
+/**
+ * The configured model is of the configured program, and the default a name of Claude's; otherwise the program has a
+ * default of its own.
+ */
+function modelFor({ cli, model, config }: AnalyzeOptions): string | undefined {
+  if (model !== undefined) return model;
+  const { analysisModel: fallback } = readConfig({});
+  const configured = cli === config.analysisCli ? config.analysisModel : fallback;
+  return configured === fallback && cli !== 'claude' ? undefined : configured;
+}
+
+function keyOf(
+  { question }: PreparedAnalysis,
+  model: string | undefined,
+  options: AnalyzeOptions,
+): AnalysisKey {
+  const { scope, days, cli } = options;
+  return {
+    project: scope.kind === 'project' ? scope.name : 'all',
+    projectPath: scope.kind === 'project' ? scope.path : null,
+    days,
+    inputHash: createHash('sha256')
+      .update(`${cli}\n${model ?? ''}\n${question}`)
+      .digest('hex'),
+  };
+}
+
+function requestOf(
+  { scope, days, cli, trigger, now }: AnalyzeOptions,
+  model: string | undefined,
+): RunRequest {
+  return {
+    ts: now().toISOString(),
+    process: identityNow(process.pid),
+    trigger,
+    project: scope.kind === 'project' ? scope.name : 'all',
+    projectPath: scope.kind === 'project' ? scope.path : '',
+    days,
+    cli,
+    model: model ?? null,
+  };
+}
+
+function limitsOf(client: RunClient, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
+  const nowMs = now().getTime();
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const isAutomatic = trigger === 'session-end';
+  const day = config.analysisDailyBudgetUsd;
+  return {
+    notSince: isAutomatic ? iso(nowMs - intervalMs(config)) : null,
+    budgetSince: iso(nowMs - MS_PER_DAY),
+    budgetUsd: day,
+    runsMax: RUNS_PER_DAY_MAX,
+    grantUsdMax: client.capabilities.keepsBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
+  };
+}
+
+/** For lessons alone an analysis is made once a day. */
+function intervalMs({ analysisOnSessionEnd, analysisMinIntervalMinutes }: Config): number {
+  const ms = analysisMinIntervalMinutes * MS_PER_MINUTE;
+  return analysisOnSessionEnd ? ms : Math.max(ms, MS_PER_DAY);
+}
+
+function refused(refusal: RunRefusal, { config }: AnalyzeOptions): AnalyzeOutcome {
+  return { ...refusal, budgetUsd: config.analysisDailyBudgetUsd, runsMax: RUNS_PER_DAY_MAX };
+}
+
+type Finished = { readonly id: number; readonly key: AnalysisKey; readonly prompt: AnalysisPrompt };
+
+/** The answer of somebody else, by an entry of its own: the question is still to be asked. */
+function useGiven(text: string, prepared: PreparedAnalysis, options: AnalyzeOptions): AnalyzeOutcome {
+  const asked = readGivenAnswer(text, prepared.prompt);
+  if (asked.kind === 'failed') return asked;
+  const question = `given answer\n${text}\n${prepared.question}`;
+  const key = keyOf({ ...prepared, question }, undefined, options);
+  const { prompt } = prepared;
+  return writeDatabase(options.paths, (db) =>
+    db.sqlite.transaction(() => keep(asked, { key, prompt }, options, db)),
+  );
+}
+
+function keep(
+  { answer, dropped, usage }: Extract<Asked, { kind: 'answered' }>,
+  { key, prompt }: Omit<Finished, 'id'>,
+  { config, now }: AnalyzeOptions,
+  db: Db,
+): Extract<AnalyzeOutcome, { kind: 'done' }> {
+  const keeper = {
+    key,
+    mode: config.lessons.model,
+    contradicted: prompt.contradicted,
+    ts: now().toISOString(),
+  };
+  const stored = keepAnswer(answer, keeper, db);
+  return { kind: 'done', ...stored, isCached: false, usage, dropped: [...dropped, ...stored.dropped] };
+}
+
+/** Enters the end in the ledger and stores what was learned, both or nothing. */
+function finish(asked: Asked, { id, key, prompt }: Finished, options: AnalyzeOptions): AnalyzeOutcome {
+  const { paths, now } = options;
+  const ts = now().toISOString();
+  const end = { ts, promptBytes: Buffer.byteLength(prompt.text), ...asked.usage };
+  return writeDatabase(paths, (db) =>
+    db.sqlite.transaction((): AnalyzeOutcome => {
+      if (asked.kind === 'failed') {
+        endRun(id, { ...end, status: 'failed', reason: asked.reason, suggestionCount: null }, db);
+        return asked;
+      }
+      const done = keep(asked, { key, prompt }, options, db);
+      const reason = done.dropped.join('; ').slice(0, REASON_LENGTH_MAX) || null;
+      endRun(id, { ...end, status: 'done', reason, suggestionCount: done.suggestions.length }, db);
+      return done;
+    }),
+  );
+}
+
+/** The same question again: the stored answer is the newest from now on, and nothing is sent. */
+function reuse(
+  known: string,
+  { key, prompt }: Omit<Finished, 'id'>,
+  { paths, now }: AnalyzeOptions,
+): AnalyzeOutcome {
+  const ts = now().toISOString();
+  const stored = writeDatabase(paths, (db) =>
+    db.sqlite.transaction(() => reuseAnswer(known, { key, prompt, ts }, db)),
+  );
+  return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
+}

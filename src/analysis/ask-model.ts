@@ -1,0 +1,155 @@
+import { rmSync } from 'node:fs';
+import type { RunClient } from '../clients/client.ts';
+import { endLeftClient, runClientToEnd, type Waiting, writeClientFiles } from '../clients/client-process.ts';
+import { type OneShotAnswer, oneShotCommand, readAnswer } from '../clients/one-shot.ts';
+import { addUsage } from '../clients/reading.ts';
+import { reasonOf } from '../core/guards.ts';
+import { redactSecrets } from '../core/redact.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { writeDatabase } from '../hooks/store/use-database.ts';
+import { analysisFiles, type TurnFiles } from '../runs/model/run.ts';
+import { NO_USAGE, type ProcessIdentity, type Usage } from '../runs/model/turn.ts';
+import { readRegularFile } from '../system/files.ts';
+import { isGone } from '../system/process-identity.ts';
+import { type AnalysisAnswer, type AnswerResult, readAnalysisAnswer } from './answer.ts';
+import { type AnalysisPrompt, buildRepairPrompt } from './prompt.ts';
+import { abandonedRuns, endAbandonedRun } from './runs-store.ts';
+
+/** Longer than an analysis may take: one that began before is not waited for. */
+const STALE_MS = 15 * 60_000;
+
+/**
+ * Ends what an analysis that was killed left behind: its client, its directory, its row in the ledger, in this order, so
+ * that whoever is killed in between leaves the rest to the next.
+ */
+export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> {
+  const staleBefore = new Date(now.getTime() - STALE_MS).toISOString();
+  for (const run of writeDatabase(paths, (db) => abandonedRuns({ staleBefore, isGone }, db))) {
+    const files = analysisFiles(paths, run);
+    await endLeftClient(run, files);
+    removeIfPossible(files.directory);
+    writeDatabase(paths, (db) => endAbandonedRun(run, now.toISOString(), db));
+  }
+}
+
+/** What a client has made so that it cannot be removed is not to keep every later analysis from its work. */
+function removeIfPossible(directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // Then it stays, for the user's eyes only.
+  }
+}
+
+type Asking = Pick<Waiting, 'signal'> & {
+  readonly env: Environment;
+  /** Of each turn in its time; they go with it. */
+  readonly files: TurnFiles;
+  readonly model: string | null;
+  /** Of all turns together; a client that can be told is told what is left of it. */
+  readonly budgetUsd: number;
+  /** Told of the client, at each turn. */
+  readonly onStart: (client: ProcessIdentity) => void;
+  readonly onProgress: (what: string) => void;
+};
+
+/** Reasons and what was dropped hold no secrets, and `usage.costUsd` is null unless the whole cost is known. */
+export type Asked =
+  | {
+      readonly kind: 'answered';
+      readonly answer: AnalysisAnswer;
+      /** Why suggestions and lessons of the answer were left out. */
+      readonly dropped: readonly string[];
+      readonly usage: Usage;
+    }
+  | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
+
+const ANSWER_TIMEOUT_MS = 180_000;
+const REASON_LENGTH_MAX = 500;
+/** Messages of clients are cut at 300; see clients/answer.ts. */
+const CUT_REASON_LENGTH_MIN = 299;
+/** Of a run whose client was never started. */
+const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };
+
+/** One question, and one more when the answer cannot be used. Never throws. */
+export async function askModel(client: RunClient, prompt: AnalysisPrompt, asking: Asking): Promise<Asked> {
+  const first = await askOnce(client, prompt.text, asking);
+  if (first.kind === 'failed') return first;
+  const read = readAnalysisAnswer(first.text, prompt.groups);
+  if (read.kind === 'valid') return answered(read.answer, [], first.usage);
+  const problems = read.problems.map(redactSecrets);
+  asking.onProgress(`the answer could not be used (${problems[0]}); asking once more …`);
+  // Where the client kept to a budget and does not say what it took, that may have been all of it.
+  const spentUsd = first.usage.costUsd ?? (client.capabilities.keepsBudget ? asking.budgetUsd : 0);
+  const budgetUsd = asking.budgetUsd - spentUsd;
+  const second =
+    budgetUsd > 0
+      ? await askOnce(client, buildRepairPrompt(prompt, first.text, problems), { ...asking, budgetUsd })
+      : undefined;
+  const usage = second === undefined ? first.usage : added(first.usage, second.usage);
+  const again = second?.kind === 'answered' ? readAnalysisAnswer(second.text, prompt.groups) : undefined;
+  return concluded(again ?? read, usage, second?.kind === 'failed' ? second.reason : undefined);
+}
+
+/** An answer from elsewhere than a model, read as strictly; there is no second turn. */
+export function readGivenAnswer(text: string, prompt: AnalysisPrompt): Asked {
+  return concluded(readAnalysisAnswer(text, prompt.groups), NOTHING_SPENT);
+}
+
+/** What is left of an answer after which nobody is asked any more. `failure`: why there is no later one. */
+function concluded(read: AnswerResult, usage: Usage, failure?: string): Asked {
+  if (read.kind === 'valid') return answered(read.answer, [], usage);
+  const dropped = read.problems.map(redactSecrets);
+  if (read.usable !== undefined) return answered(read.usable, dropped, usage);
+  const reason = failure ?? `the answer cannot be used: ${dropped.join('; ')}`;
+  return { kind: 'failed', reason: reason.slice(0, REASON_LENGTH_MAX), usage };
+}
+
+function answered(answer: AnalysisAnswer, dropped: readonly string[], usage: Usage): Asked {
+  return { kind: 'answered', answer, dropped: [...dropped, ...answer.refused.map(redactSecrets)], usage };
+}
+
+/** One run of the client in a new, empty, private directory. What was never started has cost nothing. */
+async function askOnce(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer> {
+  let usage = NOTHING_SPENT;
+  const onStart = (started: ProcessIdentity) => {
+    usage = NO_USAGE;
+    asking.onStart(started);
+  };
+  const answer = await runClient(client, prompt, { ...asking, onStart })
+    .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
+    .catch(reasonOf);
+  if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
+  return answer.kind === 'answered' ? answer : { ...answer, reason: withoutSecrets(answer.reason) };
+}
+
+/** The answer, or why there is none. @throws Error when the client cannot be started. */
+async function runClient(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
+  const { env, files, model, budgetUsd, ...waiting } = asking;
+  const user = { env, agentDir: null, cwd: null, read: readRegularFile };
+  const routed = client.route(user, model);
+  if (routed.kind === 'refused') return routed.reason;
+  const question = { prompt, model, route: routed.route, budgetUsd, directory: files.home };
+  const command = oneShotCommand(client, question);
+  writeClientFiles(files, command);
+  const end = await runClientToEnd(
+    { command, files, cwd: files.home, env, passedOn: [] },
+    { ...waiting, polite: client.capabilities.politeSignal, timeoutMs: ANSWER_TIMEOUT_MS },
+  );
+  if (end.kind === 'exited') return readAnswer(client, end);
+  return end.kind === 'timed-out'
+    ? `${client.name} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
+    : `${client.name} gave no answer: ${end.reason}`;
+}
+
+/** A message may have been cut within a secret, of which the rest has no known shape: then its last word goes. */
+function withoutSecrets(reason: string): string {
+  return redactSecrets(reason.length < CUT_REASON_LENGTH_MIN ? reason : reason.replace(/\S*$/, '…'));
+}
+
+/** Of the tokens what is known; a cost of which a part is not known is not known. */
+function added(first: Usage, second: Usage): Usage {
+  const isKnown = first.costUsd !== null && second.costUsd !== null;
+  const sum = addUsage(first, second);
+  return isKnown ? sum : { ...sum, costUsd: null };
+}

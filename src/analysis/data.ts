@@ -1,0 +1,190 @@
+import { existsSync } from 'node:fs';
+import { inertText } from '../core/inert-text.ts';
+import { redactSecrets } from '../core/redact.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import type { Db } from '../database/connection.ts';
+import { type EventFilter, queryEvents, type StoredEvent } from '../database/events.ts';
+import { resolutionText } from '../lessons/errors/normalize-error.ts';
+import { findResolution } from '../lessons/store/find-resolution.ts';
+import { lessonState, listModelLessons, type StoredModelLesson } from '../lessons/store/model-lessons.ts';
+import {
+  type FeedbackSummary,
+  feedbackSummary,
+  type RuleEffect,
+  ruleEffects,
+  skillUses,
+} from '../suggestions/feedback-store.ts';
+import type { Skill } from '../suggestions/skill-files.ts';
+import { loadCalls } from './calls-store.ts';
+import { type CandidateGroup, findCandidates } from './candidates.ts';
+import { type Contradiction, findContradictions } from './keep-lessons.ts';
+import type { WorkingCheck } from './shown-failure.ts';
+
+/** Which part of the log: one project, or all of it. */
+export type AnalysisScope =
+  | { readonly kind: 'project'; readonly name: string; readonly path: string }
+  | { readonly kind: 'all' };
+
+/** What is analysed. Each list has the newest last, and is cut at its beginning when there is too much. */
+export type AnalysisData = {
+  readonly prompts: readonly { readonly ts: string; readonly text: string; readonly project?: string }[];
+  readonly toolSequences: readonly string[];
+  /** The most promising first. */
+  readonly candidates: readonly CandidateGroup[];
+  readonly checks: readonly WorkingCheck[];
+  /** Lessons that are told, or were until they were contradicted, and go back to the model. */
+  readonly contradicted: readonly Contradiction[];
+  readonly sessionCount: number;
+  readonly toolTotal: number;
+  /** Names and uses alone: what a skill says of itself may be anything that stands in its file. */
+  readonly existingSkills: readonly { readonly name: string; readonly uses: number }[];
+  readonly staleSkills: readonly string[];
+  readonly feedback: FeedbackSummary | null;
+  readonly ruleEffects: readonly RuleEffect[];
+};
+
+/** Whether hooks have kept anything at all: if not, looking must not make a database. */
+export function isAnythingRecorded({ database, spool }: StatePaths): boolean {
+  return existsSync(database) || existsSync(spool);
+}
+
+/** All counts are of rows that are looked at; what is older than that many is not. */
+const PROMPTS_MAX = 400;
+const TOOL_USES_MAX = 4000;
+const CALLS_MAX = 20_000;
+const SESSIONS_MAX = 100;
+const SEQUENCE_MAX = 40;
+const PROMPT_LENGTH_MAX = 400;
+const TEXT_LENGTH_MAX = 200;
+const RULE_LENGTH_MAX = 400;
+const STALE_DAYS = 30;
+const MS_PER_DAY = 86_400_000;
+
+export type AnalysisWindow = { readonly days: number; readonly now: Date };
+
+/**
+ * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line, redacted once more, and open
+ * no frame of a conversation.
+ */
+export function collectAnalysisData(
+  scope: AnalysisScope,
+  { days, now }: AnalysisWindow,
+  skills: readonly Skill[],
+  db: Db,
+): AnalysisData {
+  const since = beginning(days, now);
+  const filter: EventFilter = { since, ...(scope.kind === 'project' ? { projectPath: scope.path } : {}) };
+  const prompts = queryEvents({ ...filter, type: 'prompt', limit: PROMPTS_MAX }, db).reverse();
+  const toolUses = queryEvents({ ...filter, type: 'tool_use', limit: TOOL_USES_MAX }, db).reverse();
+  const uses = skillUses(scope, beginning(STALE_DAYS, now), db);
+  // That a global skill is not used here does not make it stale.
+  const ownSkills = skills.filter((skill) => scope.kind === 'all' || skill.scope === 'project');
+  return {
+    prompts: prompts
+      .filter((prompt) => typeof prompt.text === 'string' && prompt.text !== '[REDACTED]')
+      .map((prompt) => ({
+        ts: prompt.ts.slice(0, 16),
+        text: shown(prompt.text, PROMPT_LENGTH_MAX),
+        ...(scope.kind === 'all' ? { project: shown(prompt.project ?? 'unknown', TEXT_LENGTH_MAX) } : {}),
+      })),
+    toolSequences: sequences(toolUses),
+    ...failures(scope, since, db),
+    sessionCount: new Set([...prompts, ...toolUses].map((event) => event.sessionId)).size,
+    toolTotal: toolUses.length,
+    existingSkills: skills.map(({ name }) => ({ name, uses: uses.get(name)?.uses ?? 0 })),
+    staleSkills: ownSkills.filter(({ name }) => !uses.has(name)).map(({ name }) => name),
+    feedback: shownFeedback(feedbackSummary(scope, db)),
+    ruleEffects: ruleEffects(scope, now, db).map((effect) => ({
+      ...effect,
+      rule: shown(effect.rule, RULE_LENGTH_MAX),
+    })),
+  };
+}
+
+/** Days begin at midnight (UTC), so that as long as nothing is recorded the data is the same all day long. */
+function beginning(days: number, now: Date): string {
+  const ms = now.getTime() - days * MS_PER_DAY;
+  return new Date(days < 1 ? ms : Math.floor(ms / MS_PER_DAY) * MS_PER_DAY).toISOString();
+}
+
+function shownFeedback(feedback: FeedbackSummary | null): FeedbackSummary | null {
+  return (
+    feedback && {
+      ...feedback,
+      recentRejections: feedback.recentRejections.map(({ summary, why }) => ({
+        summary: shown(summary, TEXT_LENGTH_MAX),
+        why: why === null ? null : shown(why, TEXT_LENGTH_MAX),
+      })),
+      recentAcceptances: feedback.recentAcceptances.map((summary) => shown(summary, TEXT_LENGTH_MAX)),
+    }
+  );
+}
+
+/** What each session did, in order: `Grep → Read → Edit ×2 → Bash(npm test)`. */
+function sequences(toolUses: readonly StoredEvent[]): string[] {
+  const sessions = new Map<string, string[]>();
+  for (const use of toolUses) {
+    const steps = sessions.get(use.sessionId) ?? [];
+    const command =
+      typeof use.command === 'string' && use.command !== '' ? `(${shown(use.command, 60)})` : '';
+    steps.push(`${shown(use.tool, 40)}${command}`);
+    sessions.set(use.sessionId, steps);
+  }
+  return [...sessions.values()]
+    .filter((steps) => steps.length > 1)
+    .slice(-SESSIONS_MAX)
+    .map((steps) => counted(steps).slice(-SEQUENCE_MAX).join(' → '));
+}
+
+/** Equal steps in a row as one. */
+function counted(steps: readonly string[]): string[] {
+  const runs: { step: string; count: number }[] = [];
+  for (const step of steps) {
+    const last = runs.at(-1);
+    if (last?.step === step) last.count++;
+    else runs.push({ step, count: 1 });
+  }
+  return runs.map(({ step, count }) => (count > 1 ? `${step} ×${count}` : step));
+}
+
+/** The failing calls, and the lessons that they contradict: those that are in doubt already, and those that will be. */
+function failures(
+  scope: AnalysisScope,
+  since: string,
+  db: Db,
+): Pick<AnalysisData, 'candidates' | 'checks' | 'contradicted'> {
+  const projectPath = scope.kind === 'project' ? scope.path : undefined;
+  const calls = loadCalls({ projectPath, since, limit: CALLS_MAX }, db);
+  const { groups, checks } = findCandidates(calls, {
+    knownFix: (key, path) => knownFix(key, path, db),
+    isWithdrawn: (key, path) => lessonState(key, path, db).state === 'withdrawn',
+    withProject: scope.kind === 'all',
+  });
+  const lessons = listModelLessons(projectPath, db);
+  return { candidates: groups, checks, contradicted: contradictedAmong(lessons, projectPath, db) };
+}
+
+function contradictedAmong(
+  lessons: readonly StoredModelLesson[],
+  projectPath: string | undefined,
+  db: Db,
+): Contradiction[] {
+  const inDoubt = lessons.flatMap((lesson) =>
+    lesson.counterExamples === null ? [] : [{ lesson, counterExamples: lesson.counterExamples }],
+  );
+  const told = lessons.filter(({ counterExamples }) => counterExamples === null);
+  if (told.length === 0) return inDoubt;
+  const oldest = told.reduce((since, { ts }) => (ts < since ? ts : since), told[0]?.ts ?? '');
+  const calls = loadCalls({ projectPath, since: oldest, limit: CALLS_MAX }, db);
+  return [...inDoubt, ...findContradictions(told, calls)];
+}
+
+function knownFix(error: string, projectPath: string, db: Db): string | undefined {
+  const known = findResolution(error, projectPath, db);
+  // Of one project nothing of another is sent, shared or not.
+  return known === undefined || known.origin !== null ? undefined : resolutionText(known.resolution);
+}
+
+function shown(value: unknown, lengthMax: number): string {
+  return inertText(redactSecrets(String(value ?? '')), lengthMax);
+}

@@ -1,0 +1,111 @@
+import Table from 'cli-table3';
+import pc from 'picocolors';
+import { inertText, withoutFrames } from '../core/inert-text.ts';
+import { cleanText, cutText } from '../core/text.ts';
+import type { CliContext } from './context.ts';
+
+const NO_LINES = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+};
+
+/** A table without lines; the heading is dim where colour is wanted. */
+export function newTable(head: string[], { colour }: CliContext) {
+  const { dim } = pc.createColors(colour);
+  return new Table({
+    head: head.map(dim),
+    chars: NO_LINES,
+    // Its own colours are switched off: it would look at the environment by other rules than ours.
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+}
+
+/** Texts of others as they may be printed: whoever reads may be an agent, and the screen is nobody else's. */
+
+/** All of it on one line. */
+export function shownLine(text: string): string {
+  return inertText(text, Number.POSITIVE_INFINITY);
+}
+
+/** The beginning of it on one line. */
+export function shortened(text: string, lengthMax: number): string {
+  const line = shownLine(text);
+  return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
+}
+
+/** As much of a line as a terminal shows in so many columns; wide characters take two. */
+export function cutToWidth(line: string, columns: number): string {
+  if (Bun.stringWidth(line) <= columns) return line;
+  let cut = '';
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    if (Bun.stringWidth(cut + segment) >= columns) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}
+
+/** With its lines, and nothing left out: frames are undone, and what would be invisible is shown by its number. */
+export function shownText(text: string): string {
+  return visible(withoutFrames(text));
+}
+
+/** One JSON document: the same values, in which what could move a cursor or open a frame is written by its number. */
+export function shownJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
+}
+
+/** The same on standard output. */
+export function printJson(value: unknown, context: CliContext): void {
+  context.stdout(shownJson(value));
+}
+
+function escaped(character: string): string {
+  if (character !== '<' && cleanText(character) === character) return character;
+  return Array.from({ length: character.length }, (_, index) => {
+    const unit = character.charCodeAt(index).toString(16).padStart(4, '0');
+    return `\\u${unit}`;
+  }).join('');
+}
+
+/**
+ * Exactly as it is, for somebody who agrees to it: what would move the cursor, or make it read differently from what it
+ * says, is shown by its number.
+ */
+export function visible(text: string): string {
+  const shown = (character: string) =>
+    `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
+  const characters = Array.from(text.replaceAll('\r\n', '\n'));
+  return characters
+    .map((character, index) => {
+      // Whether a joiner is one depends on what it joins.
+      const isJoiner = character === '\u200c' || character === '\u200d';
+      const piece = isJoiner ? characters.slice(Math.max(0, index - 1), index + 2).join('') : character;
+      return character === '\r' || cleanText(piece) !== piece ? shown(character) : character;
+    })
+    .join('');
+}
+
+/** A unified diff in colours. */
+export function colouredDiff(diff: string, { colour }: CliContext): string {
+  const { bold, cyan, green, red } = pc.createColors(colour);
+  const paint = (line: string) => {
+    if (line.startsWith('---') || line.startsWith('+++')) return bold(line);
+    if (line.startsWith('@@')) return cyan(line);
+    if (line.startsWith('+')) return green(line);
+    return line.startsWith('-') ? red(line) : line;
+  };
+  return visible(diff).split('\n').map(paint).join('\n');
+}

@@ -1,0 +1,189 @@
+import type { Json } from '../../core/guards.ts';
+import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
+import type { RunClient, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
+import { commonEnv, PASSED_ON } from '../environment.ts';
+import { claudeRoute } from './login.ts';
+import { claudePermissions } from './permissions.ts';
+import { claudeReader } from './stream.ts';
+
+/**
+ * Claude Code as a sub-agent, measured with 2.1.328.
+ *
+ * Only the tools of a list are offered, so a denied one is not there, nor is what later releases bring. What a turn may do
+ * beyond looking around in its directory stands in rules, and what no rule allows is refused without a question (`dontAsk`,
+ * or the mode that lets files be edited; no mode that skips permissions, which root must not have). Some things are refused
+ * to every child: writing in `.git`, `.claude` and the like by anything but git itself, `rm -rf ./*`, a command that ends in
+ * `&`. A policy is about tools: what a command does is not looked at.
+ *
+ * Of the user's settings the login is wanted (`apiKeyHelper`, `env`), so they are read; safe mode leaves out what else they
+ * bring. It leaves out our own server too, so a child that has one runs without it: hooks, servers, commands and styles are
+ * switched off one by one as well. The project's settings, `CLAUDE.md` and `AGENTS.md` are not read; a turn's first prompt
+ * brings what is wanted of them. What remains: hooks and settings of an administrator; of the user's settings `language`,
+ * `model` and rules that forbid; plugins of language servers where there is a server of ours. Sessions are saved where the
+ * user's are.
+ */
+export const claudeRun: RunClient = {
+  name: 'claude',
+  capabilities: {
+    keepsBudget: true,
+    politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
+    thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+  },
+  version: {
+    read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
+    measured: ['2.1.328'],
+  },
+  gaps: () => [], // All that is offered is on a list.
+  route: claudeRoute,
+  permissions: claudePermissions,
+  ruleGaps: () => [], // They are its own.
+  command,
+  attach: ({ id, agentDir }) => ({
+    args: ['--resume', id],
+    env: agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir },
+  }),
+  reader: claudeReader,
+};
+
+/** All that a child may be offered. */
+const TOOLS: OwnTools = {
+  ...{ Bash: 'exec', Edit: 'edit', Glob: 'read', Grep: 'read', NotebookEdit: 'edit' },
+  ...{ Read: 'read', TodoWrite: 'todo', WebFetch: 'web_fetch', WebSearch: 'web_search', Write: 'write' },
+};
+
+/** Never for a child, said once more: other agents, commands in the background, and waking up later. */
+const DENIED: readonly string[] = [
+  ...['Task', 'Agent', 'SendMessage', 'ListAgents', 'Workflow', 'TeamCreate', 'TeamDelete'],
+  ...['Bash(run_in_background:true)', 'Monitor', 'BashOutput', 'KillShell', 'TaskOutput', 'TaskStop'],
+  ...['CronCreate', 'CronDelete', 'CronList', 'ScheduleWakeup', 'RemoteTrigger'],
+  ...['Skill', 'EnterWorktree', 'ExitWorktree', 'AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'],
+];
+
+const SETTINGS_FILE = 'settings.json';
+const SERVERS_FILE = 'mcp.json';
+/** For all that edit. The mode for that would let commands through too, like `rm`. */
+const EDITS_HERE = ['Edit(./**)'];
+const EDITING = ['Edit', 'Write', 'NotebookEdit'];
+/** What a rule's tool is called here; one about paths has the same name for all that edit. */
+const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
+  ...{ read: ['Read', 'Glob', 'Grep'], edit: ['Edit'], exec: ['Bash'] },
+  ...{ web_fetch: ['WebFetch'], web_search: ['WebSearch'] },
+};
+
+function command(request: TurnRequest): TurnCommand {
+  const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
+  const server = serverTools(policy).only?.length === 0 ? null : request.mcp;
+  const tools = offeredTools(policy, TOOLS);
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
+  const settings = {
+    disableAllHooks: true,
+    outputStyle: 'default',
+    permissions: permissionSettings(request.permissions, tools),
+  };
+  return {
+    program: claudeRun.name,
+    args: [
+      '--print',
+      ...['--output-format', 'stream-json', '--verbose'],
+      ...sessionArgs(session),
+      ...['--setting-sources', 'user'],
+      ...['--settings', `${directory}/${SETTINGS_FILE}`],
+      '--strict-mcp-config', // Alone it means no server.
+      ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
+      '--disable-slash-commands',
+      ...toolArgs(tools, server !== null, request),
+      ...(model === null ? [] : [`--model=${model}`]),
+      // The least that the client has is `low`; thinking itself is switched off by variables.
+      ...(thinking === null || thinking === 'off'
+        ? []
+        : ['--effort', thinking === 'minimal' ? 'low' : thinking]),
+      ...(budgetUsd === null ? [] : [`--max-budget-usd=${budgetUsd}`]),
+    ],
+    stdin: `\n${request.prompt}`, // A slash in the very first place would be a command of the client's own.
+    files: {
+      [SETTINGS_FILE]: JSON.stringify(settings),
+      ...(server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) }),
+    },
+    env: {
+      ...commonEnv(directory),
+      ...ENV,
+      ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
+      ...(thinking === 'off' ? NO_THINKING : {}),
+      ...(agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir }),
+    },
+    passedOn: [...PASSED_ON, 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH', ...request.route.passedOn],
+  };
+}
+
+function sessionArgs(session: TurnSession): string[] {
+  switch (session.kind) {
+    case 'new':
+      return [`--session-id=${session.id}`];
+    case 'resume':
+      return [`--resume=${session.id}`];
+    case 'once':
+      return ['--no-session-persistence', '--system-prompt', session.instructions];
+  }
+}
+
+/** What is offered, and that our own tools may be used without a question. */
+function toolArgs(
+  tools: readonly string[],
+  hasServer: boolean,
+  { policy, permissions }: TurnRequest,
+): string[] {
+  const server = `mcp__${MCP_SERVER_NAME}`;
+  const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
+  return [
+    ...['--tools', tools.join(',')],
+    ...['--permission-mode', MODES[permissions.mode]],
+    ...(hasServer ? ['--allowedTools', own.join(',')] : []),
+    ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
+  ];
+}
+
+/** In each of them a call that would be asked about is refused. For all that may do everything there is a rule for each tool. */
+const MODES: Readonly<Record<Permissions['mode'], string>> = {
+  ...{ plan: 'dontAsk', default: 'dontAsk', edit: 'acceptEdits', auto: 'auto', all: 'dontAsk' },
+};
+
+/** In a file, as rules may quote what is nobody's business. */
+function permissionSettings(permissions: Permissions, tools: readonly string[]): Json {
+  const { mode, allow, deny } = permissions;
+  const isPlan = mode === 'plan' && !mayUse('edit', permissions);
+  const isWhole = (rule: string) => parseRule(rule)?.calls === null;
+  const isBareEdit = (rule: string) => isWhole(rule) && parseRule(rule)?.tool === 'edit';
+  return {
+    allow: [
+      ...(mode === 'all' ? tools : []),
+      ...allow.flatMap((rule) => (isBareEdit(rule) ? EDITS_HERE : ownRules(rule))),
+    ],
+    // A tool that is denied as a whole is not even offered, and nobody would learn that it was wanted.
+    ask: [...(isPlan ? EDITING : []), ...deny.filter(isWhole).flatMap(ownRules)],
+    deny: deny.filter((rule) => !isWhole(rule)).flatMap(ownRules),
+  };
+}
+
+/** A rule in the client's names; one of its own stays as it is. */
+function ownRules(text: string): string[] {
+  const rule = parseRule(text);
+  const names = rule === undefined ? undefined : RULE_NAMES[rule.tool];
+  if (rule === undefined || names === undefined) return [text];
+  if (rule.calls !== null) return names.map((name) => `${name}(${rule.calls})`);
+  return rule.tool === 'edit' ? EDITING : [...names];
+}
+
+/** Newer models heed only the first, older releases know only the second. */
+const NO_THINKING = { CLAUDE_CODE_DISABLE_THINKING: '1', MAX_THINKING_TOKENS: '0' };
+
+const ENV: TurnCommand['env'] = {
+  ...{ CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' },
+  // Without it the client reads every file that a prompt names after an @, whether the policy allows reading or not.
+  CLAUDE_CODE_DISABLE_ATTACHMENTS: '1',
+  ...{ CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', CLAUDE_CODE_DISABLE_CRON: '1' },
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  // Tools of a server are offered as they are, not to be searched for.
+  ENABLE_TOOL_SEARCH: 'false',
+  DISABLE_AUTOUPDATER: '1',
+};

@@ -1,0 +1,249 @@
+import { isRecord, type Json, parseJson, readString, reasonOf } from '../../core/guards.ts';
+import { fingerprint } from '../../core/text.ts';
+import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
+import { LineReader, readFirstLine } from '../../system/line-reader.ts';
+import { readTextFile } from '../../system/runtime-bun.ts';
+import type { FileProgress } from '../../transcripts/imports-store.ts';
+import { ANALYSIS_MARK } from '../one-shot.ts';
+import { readEntry, type TranscriptOwner, timeOf } from './transcript.ts';
+
+/** A transcript that has something new. */
+export type TranscriptFile = {
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedMs: number;
+  /** By what it is recognised when it is met again. */
+  readonly head: string;
+  /** Where the reading begins, and up to where somebody has looked before. */
+  readonly from: number;
+  readonly seen: number;
+  /** `from` is anywhere in a line, and what is read does not count for the place. */
+  readonly isWithinLine?: true;
+  readonly owner: TranscriptOwner;
+};
+
+/** A session: its own transcript and those of its sub-agents, as far as they have something new. */
+export type TranscriptSession = {
+  readonly outline: TranscriptOutline;
+  /** The session's own one first. */
+  readonly files: readonly TranscriptFile[];
+};
+
+/** What the first lines of a session's transcript say about the whole. */
+export type TranscriptOutline = {
+  readonly firstTs: string;
+  /** Where the session was started. */
+  readonly directory: string | undefined;
+  /** Our own analysis started it: nobody has worked there. */
+  readonly isAnalysis: boolean;
+};
+
+export type TranscriptListing = {
+  /** The one that began first comes first. */
+  readonly sessions: readonly TranscriptSession[];
+  readonly filesFound: number;
+  readonly filesUnchanged: number;
+  readonly linksNotFollowed: number;
+  readonly unreadable: readonly Unreadable[];
+};
+
+/** How far a file has been taken in; undefined for one that is not known. */
+export type ProgressOf = (path: string, head: string) => FileProgress | undefined;
+
+/** Finds the transcripts below directories, and which of them have something new. Never throws for a single file. */
+export function listTranscripts(roots: readonly string[], progressOf: ProgressOf): TranscriptListing {
+  const unreadable: Unreadable[] = [];
+  const found = roots.map((root) => findFiles(root, '.jsonl'));
+  const files = new Map(found.flatMap((one) => one.files).map((file) => [file.path, file]));
+  const groups = new Map<string, TranscriptFile[]>();
+  let filesUnchanged = 0;
+  for (const file of files.values()) {
+    try {
+      const placed = placedFile(file, progressOf);
+      if (placed === undefined || placed.seen === file.bytes) filesUnchanged++;
+      else addTo(groups, placed);
+    } catch (error) {
+      unreadable.push({ path: file.path, reason: reasonOf(error) });
+    }
+  }
+  const sessions = [...groups].map(([main, group]) => session(main, group));
+  return {
+    sessions: sessions.sort((left, right) => compare(left.outline.firstTs, right.outline.firstTs)),
+    filesFound: files.size,
+    filesUnchanged,
+    linksNotFollowed: found.reduce((sum, one) => sum + one.linksNotFollowed, 0),
+    unreadable: [...found.flatMap((one) => one.unreadable), ...unreadable],
+  };
+}
+
+/** A session by its own transcript, and what else belongs to it. */
+export type SessionPlace = {
+  /** The session's own transcript, whether it is there or not. */
+  readonly main: string;
+  /** One of a sub-agent that may lie elsewhere than they all do. */
+  readonly agent?: string | undefined;
+  /** Whether there is anything in a file to be read now. */
+  readonly isWanted: (file: FoundFile) => boolean;
+  readonly onUnreadable: (path: string) => void;
+};
+
+/** The transcripts of one session that have something new; undefined when none has. Never throws for a single file. */
+export function findSession(
+  { main, agent, isWanted, onUnreadable }: SessionPlace,
+  progressOf: ProgressOf,
+): TranscriptSession | undefined {
+  const files: TranscriptFile[] = [];
+  for (const file of sessionFiles(main, agent)) {
+    try {
+      const changed = isWanted(file) ? placedFile(file, progressOf) : undefined;
+      if (changed !== undefined) files.push(changed);
+    } catch {
+      onUnreadable(file.path); // Gone meanwhile, or not for us.
+    }
+  }
+  return files.length === 0 ? undefined : session(main, files);
+}
+
+function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
+  const below = `${main.replace(/\.jsonl$/, '')}${main.includes('\\') ? '\\' : '/'}subagents`;
+  const agents = findFiles(below, '.jsonl').files;
+  const files = new Map(agents.map((file) => [file.path, file]));
+  // Under the name that the hooks are given, by which they look for its place.
+  const named = [main, ...(agent === undefined ? [] : [agent])];
+  for (const path of named) {
+    const [found] = findFiles(path, '.jsonl').files;
+    if (found !== undefined && (path === main || !files.has(found.path)))
+      files.set(found.path, { ...found, path });
+  }
+  return [...files.values()];
+}
+
+function addTo(groups: Map<string, TranscriptFile[]>, file: TranscriptFile): void {
+  const main = mainOf(file);
+  const group = groups.get(main);
+  if (group === undefined) groups.set(main, [file]);
+  else group.push(file);
+}
+
+const HEAD_BYTES_MAX = 64 * 1024;
+const DECODER = new TextDecoder();
+
+/** Undefined for a file without a line. */
+function placedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
+  const firstLine = file.bytes === 0 ? undefined : readFirstLine(file.path, HEAD_BYTES_MAX);
+  if (firstLine === undefined) return undefined;
+  const head = fingerprint(DECODER.decode(firstLine));
+  const place = placeOf(file, progressOf(file.path, head), head);
+  return { ...file, head, ...place, owner: ownerOf(file.path) };
+}
+
+type FilePlace = Pick<TranscriptFile, 'from' | 'seen'>;
+const BEGINNING: FilePlace = { from: 0, seen: 0 };
+
+/** One that became shorter was written anew, unless it is a copy: then it was made before the other went on. */
+function placeOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): FilePlace {
+  if (known?.head !== head) return BEGINNING;
+  if (known.bytesSeen <= bytes) return { from: known.bytesDone, seen: known.bytesSeen };
+  return known.isElsewhere ? { from: Math.min(known.bytesDone, bytes), seen: bytes } : BEGINNING;
+}
+
+/** `<project>/<session>/subagents/…/agent-<id>.jsonl`, in older versions `<project>/agent-<id>.jsonl`. */
+const AGENT_FILE = /^(.*)[\\/]([^\\/]+)[\\/]subagents[\\/](?:.*[\\/])?agent-([^\\/]+)\.jsonl$/;
+const OLD_AGENT_FILE = /^(.*)[\\/]agent-([^\\/]+)\.jsonl$/;
+
+function ownerOf(path: string): TranscriptOwner {
+  const [, , session, agent] = AGENT_FILE.exec(path) ?? [];
+  if (session !== undefined && agent !== undefined) return agentOwner(path, session, agent);
+  const [, , oldAgent] = OLD_AGENT_FILE.exec(path) ?? [];
+  if (oldAgent !== undefined) return agentOwner(path, outlineOf(path)?.sessionId ?? 'unknown', oldAgent);
+  return { sessionId: /([^\\/]+)\.jsonl$/.exec(path)?.[1] ?? 'unknown', agentId: null, agentType: null };
+}
+
+function agentOwner(path: string, sessionId: string, agentId: string): TranscriptOwner {
+  const meta = parseJson(readTextFile(path.replace(/\.jsonl$/, '.meta.json')) ?? '');
+  const agentType = isRecord(meta) ? readString(meta, 'agentType') : undefined;
+  // The client's own helpers, which compact a conversation for example, have words in their ids and no type.
+  const isHelper = agentType === undefined && !/^[0-9a-f]+$/.test(agentId);
+  return { sessionId, agentId, agentType: isHelper ? '' : (agentType ?? null) };
+}
+
+/** The transcript of the session that this one belongs to, whether it is there or not. */
+function mainOf({ path, owner }: TranscriptFile): string {
+  if (owner.agentId === null) return path;
+  const [, directory = ''] = AGENT_FILE.exec(path) ?? OLD_AGENT_FILE.exec(path) ?? [];
+  const separator = path.charAt(directory.length);
+  return `${directory}${separator}${owner.sessionId}.jsonl`;
+}
+
+function session(main: string, group: readonly TranscriptFile[]): TranscriptSession {
+  const files = group.toSorted(
+    (left, right) =>
+      Number(left.path !== main) - Number(right.path !== main) || compare(left.path, right.path),
+  );
+  const [firstFile] = files;
+  const outline = outlineOf(main) ?? (firstFile && outlineOf(firstFile.path));
+  return {
+    files,
+    outline: {
+      firstTs: outline?.firstTs ?? '',
+      directory: outline?.directory,
+      isAnalysis: outline?.isAnalysis ?? false,
+    },
+  };
+}
+
+const OUTLINE_LINES_MAX = 200;
+const OUTLINE_BYTES_MAX = 4 * 1024 * 1024;
+/** The mark stands at the beginning of the prompt, which in turn stands at the beginning of the session. */
+const MARK_WITHIN = 100;
+
+type Outline = Partial<TranscriptOutline> & { readonly sessionId: string | undefined };
+
+/** Reads until the first prompt; undefined when the file cannot be read. */
+function outlineOf(path: string): Outline | undefined {
+  let reader: LineReader | undefined;
+  try {
+    reader = new LineReader(path, { chunkBytes: HEAD_BYTES_MAX, lineBytesMax: OUTLINE_BYTES_MAX });
+    return readOutline(reader);
+  } catch {
+    return undefined; // Not there, or not for us: the import itself meets the reason and reports it.
+  } finally {
+    reader?.close();
+  }
+}
+
+function readOutline(reader: LineReader): Outline {
+  const found: { firstTs?: string; directory?: string; sessionId?: string; isAnalysis?: boolean } = {};
+  for (let count = 0; count < OUTLINE_LINES_MAX; count++) {
+    const line = reader.next();
+    if (line === undefined || line.start > OUTLINE_BYTES_MAX) break;
+    const entry = line.kind === 'line' ? parseJson(DECODER.decode(line.bytes)) : undefined;
+    if (!isRecord(entry)) continue;
+    const [ts, directory, sessionId] = [
+      timeOf(entry),
+      readString(entry, 'cwd'),
+      readString(entry, 'sessionId'),
+    ];
+    if (ts !== undefined) found.firstTs ??= ts;
+    if (directory) found.directory ??= directory;
+    if (sessionId) found.sessionId ??= sessionId;
+    const prompt = firstPromptIn(entry);
+    if (prompt === undefined) continue;
+    found.isAnalysis = prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK);
+    break;
+  }
+  return { ...found, sessionId: found.sessionId };
+}
+
+const NO_CALLS = { open: () => {}, close: () => undefined, say: () => {}, said: () => '' };
+const SOMEBODY: TranscriptOwner = { sessionId: '', agentId: null, agentType: null };
+
+function firstPromptIn(entry: Json): string | undefined {
+  const [found] = readEntry(entry, SOMEBODY, NO_CALLS);
+  if (found?.kind !== 'event' || found.event.name !== 'UserPromptSubmit') return undefined;
+  return found.event.prompt;
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

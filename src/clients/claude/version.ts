@@ -1,0 +1,114 @@
+import { dirname } from 'node:path';
+import type { Environment } from '../../core/state-paths.ts';
+import { HOOKS, type HookEventName, type HookMode, hooksIn } from '../../hooks/hook-names.ts';
+import type { RunCommand } from '../../system/run-command.ts';
+import { findProgram } from '../../system/run-command.ts';
+
+export type ClientVersion =
+  | { readonly kind: 'known'; readonly version: string; readonly path: string }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** What a client of some version can do, as far as registering hooks goes. */
+export type ClientFeatures = {
+  /** Runs `command` with `args` directly instead of through a shell. */
+  readonly execForm: boolean;
+  /** Starts a hook without waiting for it when its entry says so. */
+  readonly asyncHooks: boolean;
+  /** Those of our events whose names it knows: before 2.1.150 one unknown name switches off the whole settings file. */
+  readonly events: readonly HookEventName[];
+};
+
+const VERSION_TIME_LIMIT_MS = 10_000;
+const FIRST_WITH_SUBAGENT_START = '2.0.76';
+const FIRST_WITH_EXEC_FORM = '2.1.139';
+const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
+/** The oldest one that this was tried with; whether older ones know it is not known. */
+const FIRST_WITH_ASYNC_HOOKS = '2.1.328';
+const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
+  'PreToolUse',
+  'PostToolUse',
+  'UserPromptSubmit',
+  'SessionStart',
+  'SessionEnd',
+  'SubagentStop',
+  'Stop',
+]);
+
+/** Whether every client that can run our hooks knows this event. */
+export function isKnownToAll(event: HookEventName): boolean {
+  return OLDEST_EVENTS.has(event);
+}
+
+/** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
+export async function findClientVersion(options: {
+  readonly env: Environment;
+  readonly run: RunCommand;
+  readonly platform: string;
+}): Promise<ClientVersion> {
+  const path = findProgram('claude', options.env, options.platform);
+  if (path === undefined) return { kind: 'unknown', reason: 'there is no "claude" on PATH' };
+  const result = await options.run(path, ['--version'], {
+    env: options.env,
+    cwd: dirname(path),
+    timeoutMs: VERSION_TIME_LIMIT_MS,
+  });
+  const asked = `"${path} --version"`;
+  if (result.kind === 'timed-out')
+    return { kind: 'unknown', reason: `${asked} gave no answer in 10 seconds` };
+  if (result.kind === 'failed') return { kind: 'unknown', reason: `${asked} failed: ${result.reason}` };
+  const version = parseClientVersion(result.stdout);
+  if (result.code !== 0) return { kind: 'unknown', reason: `${asked} ended with exit code ${result.code}` };
+  if (version === undefined) return { kind: 'unknown', reason: `${asked} did not print a version` };
+  return { kind: 'known', version, path };
+}
+
+/** The version at the beginning of what `claude --version` prints, or undefined. */
+export function parseClientVersion(text: string): string | undefined {
+  return /^\s*v?(\d{1,6}\.\d{1,6}\.\d{1,6})(?![\w.])/.exec(text)?.[1];
+}
+
+/** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
+export function clientFeatures(version: string | undefined): ClientFeatures {
+  const isAtLeast = (first: string) => version !== undefined && compareVersions(version, first) >= 0;
+  const knowsSubagentStart = version === undefined || isAtLeast(FIRST_WITH_SUBAGENT_START);
+  const knows = (event: HookEventName) => {
+    if (OLDEST_EVENTS.has(event)) return true;
+    return event === 'PostToolBatch' ? isAtLeast(FIRST_WITH_POST_TOOL_BATCH) : knowsSubagentStart;
+  };
+  return {
+    execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
+    asyncHooks: isAtLeast(FIRST_WITH_ASYNC_HOOKS),
+    events: [...new Set(HOOKS.map((hook) => hook.event))].filter(knows),
+  };
+}
+
+/** The events of this mode that a client of this version does not know. */
+export function unknownEvents(version: string, mode: HookMode): HookEventName[] {
+  const { events } = clientFeatures(version);
+  return hooksIn(mode)
+    .map((hook) => hook.event)
+    .filter((event) => !events.includes(event));
+}
+
+/** What the user should know about hooks that are left out because of the client's version. */
+export function clientWarnings(client: ClientVersion, mode: HookMode): string[] {
+  if (client.kind === 'unknown') {
+    return [
+      `The version of Claude Code is unknown (${client.reason}): registered what every version since 2.0.76 ` +
+        'understands. To use more, run "self-generation install --client-version X.Y.Z".',
+    ];
+  }
+  const missing = unknownEvents(client.version, mode);
+  if (missing.length === 0) return [];
+  return [
+    `Claude Code ${client.version} does not know ${missing.join(', ')}; registering that would switch off your ` +
+      'whole settings file. Update Claude Code, then run "self-generation install" again.',
+  ];
+}
+
+function compareVersions(left: string, right: string): number {
+  const parts = (version: string) => version.split('.').map(Number);
+  const other = parts(right);
+  const differences = parts(left).map((part, index) => part - (other[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
+}

@@ -1,0 +1,194 @@
+import type { ClientName } from '../core/client-name.ts';
+import type { Permissions } from '../runs/model/permissions.ts';
+import type { Thinking } from '../runs/model/run.ts';
+import type { SaidOrDone } from '../runs/model/run-log.ts';
+import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
+import type { Exit, Usage } from '../runs/model/turn.ts';
+import type { ClientUser, Route, Routed } from './route.ts';
+
+/** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */
+export const MCP_SERVER_NAME = 'self-generation';
+const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
+/** A tool that nobody has named: what means this one means all. */
+const ANY_TOOL = `${PREFIX}\0`;
+
+/** A client's own tools by their names there, each with that of a policy. */
+export type OwnTools = Readonly<Record<string, ToolName>>;
+
+/**
+ * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `Grep`, as the
+ * client calls it, has not denied all that reads, and must not be left with it.
+ */
+export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
+  const isOffered = (name: string) => {
+    const names = new Set([tools[name] ?? name, name.toLowerCase()]);
+    const isDenied = [...names].some((one) => !isToolAllowed({ ...policy, allow: null }, one));
+    return !isDenied && [...names].some((one) => isToolAllowed(policy, one));
+  };
+  return Object.keys(tools).filter(isOffered);
+}
+
+/** The tools of our server that the policy names one by one as denied; `*` may be in them. */
+export function deniedServerTools(policy: ToolPolicy): string[] {
+  return expandNames(policy.deny).filter((name) => name.startsWith(PREFIX));
+}
+
+/** Which tools of our own server a child is let to see, by their names there. */
+export type ServerTools = {
+  /** Null: all that are not denied. */
+  readonly only: readonly string[] | null;
+  readonly except: readonly string[];
+};
+
+const NONE: ServerTools = { only: [], except: [] };
+
+/** For a client that takes names. One that is denied some of the tools by a pattern, which it cannot be told, sees none. */
+export function serverTools({ deny, allow }: ToolPolicy): ServerTools {
+  if (expandNames(deny).some(mayMeanOurs)) return NONE;
+  if (!isToolAllowed({ deny, allow: null }, ANY_TOOL)) return NONE;
+  const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
+  return { only: isOpen ? null : named(allow), except: named(deny) };
+}
+
+function named(names: readonly string[]): string[] {
+  const ours = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
+  return ours.map((name) => name.slice(PREFIX.length));
+}
+
+function mayMeanOurs(pattern: string): boolean {
+  const at = pattern.indexOf('*');
+  if (at < 0) return false;
+  const start = pattern.slice(0, at);
+  return PREFIX.startsWith(start) || start.startsWith(PREFIX);
+}
+
+/**
+ * A client as a sub-agent: what to start for a turn, and what its output says. Pure: files are described, not written,
+ * and lines come in from outside. What a client cannot switch off stands in its own file.
+ */
+export type RunClient = {
+  /** Also that of its program. */
+  readonly name: ClientName;
+  readonly capabilities: Capabilities;
+  readonly version: {
+    /** What it prints when it is asked for it. */
+    readonly read: (stdout: string) => string | undefined;
+    /** Releases that this adapter was measured with; others work with a warning. */
+    readonly measured: readonly string[];
+  };
+  /** Which denied tools the client cannot be kept from, in the words of the policy; empty: the policy holds. */
+  readonly gaps: (policy: ToolPolicy) => readonly string[];
+  /** Where the user's own client sends questions to; `model`: the one that is asked for. */
+  readonly route: (user: ClientUser, model: string | null) => Routed;
+  /** What the user's own client may do without asking. @throws RouteRefusal when its configuration cannot be read. */
+  readonly permissions: (user: ClientUser) => Permissions;
+  /** Which of these rules the client cannot keep to, word for word; nobody's run may do what they forbid. */
+  readonly ruleGaps: (permissions: Permissions) => readonly string[];
+  readonly command: (request: TurnRequest) => TurnCommand;
+  /** The client as a person's own, going on with a run's session on a terminal. */
+  readonly attach: (session: RunSession) => Pick<TurnCommand, 'args' | 'env'>;
+  /** Reads one turn's output, line by line. */
+  readonly reader: (start: ReaderStart) => TurnReader;
+};
+
+type Capabilities = {
+  /** The client itself keeps to a budget in USD. */
+  readonly keepsBudget: boolean;
+  /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
+  readonly politeSignal: 'SIGINT' | 'SIGTERM';
+  readonly thinking: readonly Thinking[];
+};
+
+export type TurnSession =
+  /** `id` where the client takes one. */
+  | { readonly kind: 'new'; readonly id: string }
+  | { readonly kind: 'resume'; readonly id: string }
+  /** A question without tools that is not saved; `instructions` take the place of the client's own. */
+  | { readonly kind: 'once'; readonly instructions: string };
+
+/** A session as a run has left it; what it `keeps` is below `kept`. */
+type RunSession = { readonly id: string; readonly kept: string; readonly agentDir: string | null };
+
+export type TurnRequest = {
+  readonly prompt: string;
+  readonly session: TurnSession;
+  /** As the client names its models; without one the client chooses. */
+  readonly model: string | null;
+  readonly route: Route;
+  readonly thinking: Thinking | null;
+  /** `NO_TOOLS` for a question and the announce step, which only put into words. */
+  readonly policy: ToolPolicy;
+  /** Which calls of those tools are let through. */
+  readonly permissions: Permissions;
+  readonly budgetUsd: number | null;
+  /** The child's working directory. */
+  readonly cwd: string;
+  /** An empty private directory for `files`, and for what the client leaves behind of its own. Absolute. */
+  readonly directory: string;
+  /** Our own MCP server for the child, when the policy lets it have one; else no server at all. */
+  readonly mcp: McpServer | null;
+  /** Where the agent's own logins are, in the layout of the client's own directory; null: the user's. */
+  readonly agentDir: string | null;
+};
+
+export type McpServer = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** What is to be run, and around it. The prompt is in `stdin` alone. */
+export type TurnCommand = {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly stdin: string;
+  /** By their paths below `directory`; to be written, readable by the user only, before the start. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Directories below `directory` that the run's next turn has to find as they were left; absent: none. */
+  readonly keeps?: readonly string[];
+  /** Added to what is passed on, and stronger. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Variables which the client needs of the caller's environment: names, and beginnings that end in `*`. */
+  readonly passedOn: readonly string[];
+};
+
+/** What a line of the output says that matters here, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
+export type AgentEvent =
+  | { readonly kind: 'session'; readonly id: string; readonly model: string | null }
+  | SaidOrDone
+  /** The call of this id was not let through; its result may say so as well. Null: the client does not say which. */
+  | { readonly kind: 'refused'; readonly id: string | null }
+  /** The whole of the turn so far, ready to be compared with a budget. */
+  | { readonly kind: 'usage'; readonly usage: Usage }
+  | { readonly kind: 'warning'; readonly text: string }
+  /** The client's last word on the turn. Nothing of the turn follows, though the process may take its time. */
+  | { readonly kind: 'result'; readonly isError: boolean; readonly text: string | null };
+
+export type ReaderStart = {
+  /** The session that was asked for; a client that answers with another one has not done what was asked. */
+  readonly session: TurnSession;
+  /** What the session had used before, for clients that count over the whole session. */
+  readonly before: Usage;
+  /** The model that was asked for, for clients that do not name the one that answers before the end. */
+  readonly model?: string | null;
+};
+
+export type TurnReader = {
+  /** Events of one line without its line feed. Never throws; a line that is no JSON gives none. */
+  readonly read: (line: string) => readonly AgentEvent[];
+  /** The turn's conclusion. `exit` is null when nobody saw the end of the process. */
+  readonly conclude: (exit: Exit | null, stderr: string) => Conclusion;
+};
+
+/** Success needs a good exit and the client's own word; a turn without either is an error, not a success. */
+export type Conclusion = {
+  readonly outcome: 'success' | 'error' | 'unknown';
+  /** The last message of the assistant; also of a turn that failed, as far as it came. */
+  readonly text: string | null;
+  /** One line, in the client's own words where it has any; null for a success. */
+  readonly error: string | null;
+  /** The model was refused before anything was done: the turn may be tried again with another. */
+  readonly isModelRefused: boolean;
+  readonly sessionId: string | null;
+  readonly usage: Usage;
+};

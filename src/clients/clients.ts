@@ -1,0 +1,19 @@
+import type { ClientName } from '../core/client-name.ts';
+import { claudeRun } from './claude/command.ts';
+import type { RunClient } from './client.ts';
+import { codexRun } from './codex/command.ts';
+import { geminiRun } from './gemini/command.ts';
+import { opencodeRun } from './opencode/command.ts';
+
+/** Every client as a sub-agent. */
+export const RUN_CLIENTS: Readonly<Record<ClientName, RunClient>> = {
+  claude: claudeRun,
+  codex: codexRun,
+  gemini: geminiRun,
+  opencode: opencodeRun,
+};
+
+/** The client of this name. */
+export function runClient(name: ClientName): RunClient {
+  return RUN_CLIENTS[name];
+}

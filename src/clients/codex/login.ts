@@ -1,0 +1,152 @@
+import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { codexVariables } from '../environment.ts';
+import {
+  type ClientUser,
+  configIn,
+  homeOf,
+  merged,
+  pathIn,
+  type Route,
+  RouteRefusal,
+  routed,
+} from '../route.ts';
+
+/**
+ * What Codex' `config.toml` says of the provider, measured with 0.169.0. It goes in as settings on the command line, which
+ * everybody on the machine can read, so keys are taken out of it and given by variables. A project's file says nothing of
+ * a provider: the client passes over that part of it, trusted or not.
+ */
+export const codexRoute = routed(routeOf);
+
+/** Where questions go, and with which login; how they are answered is not the point. */
+const CARRIED: readonly string[] = [
+  ...['model_provider', 'openai_base_url', 'chatgpt_base_url', 'cli_auth_credentials_store'],
+  ...['forced_login_method', 'forced_chatgpt_workspace_id'],
+];
+/** Where the client's own files are. */
+export const CODEX_PLACES: readonly string[] = ['CODEX_HOME', 'CODEX_CA_CERTIFICATE', 'CODEX_SQLITE_HOME'];
+/** With these the client works as its own vendor's. */
+const OWN_LOGINS: readonly string[] = [
+  ...['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT'],
+];
+/** Read by the client itself as well. */
+const SYSTEM_FILE = '/etc/codex/config.toml';
+const OWN_PROVIDER = 'openai';
+const BEDROCK = 'amazon-bedrock';
+const KEY = 'SELF_GENERATION_PROVIDER_KEY';
+const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
+
+/** The directory that the client takes for its own. */
+export function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+  return user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
+}
+
+/** The whole configuration. */
+export function codexConfig(user: ClientUser): Json {
+  const [system, own] = [SYSTEM_FILE, `${codexDirectory(user)}/config.toml`].map((path) =>
+    configIn(path, user, Bun.TOML.parse),
+  );
+  return merged(system ?? {}, own ?? {});
+}
+
+function routeOf(user: ClientUser): Route {
+  const path = `${codexDirectory(user)}/config.toml`;
+  const config = codexConfig(user);
+  // The client itself does not start with it.
+  if ('profile' in config)
+    throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);
+  const id = readString(config, 'model_provider') ?? OWN_PROVIDER;
+  const known = readRecord(config, 'model_providers')[id];
+  const provider = isRecord(known) ? withoutKeys(known) : undefined;
+  const keyName = provider?.settings.env_key;
+  // The client itself does not ask without it; its own provider's table it passes over.
+  if (
+    typeof keyName === 'string' &&
+    id !== OWN_PROVIDER &&
+    !({ ...user.env, ...provider?.env }[keyName] ?? '').trim()
+  ) {
+    throw new RouteRefusal(
+      `Codex is not started: its key is in "${keyName}", says "model_providers.${id}" in "${path}", and that variable is ` +
+        'not set here. Set it; where it is set and a client has started the MCP server, run "self-generation install ' +
+        '--mcp", so that clients hand it on, and begin a new session of the client',
+    );
+  }
+  const settings = {
+    cli_auth_credentials_store: 'auto', // The login may be in the keyring.
+    ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
+    ...(provider === undefined ? {} : { model_providers: { [id]: provider.settings } }),
+  };
+  if (hasOpenKey(settings)) {
+    throw new RouteRefusal(
+      `Codex is not started: "model_providers.${id}" in "${path}" holds a key in its address or its options, which ` +
+        'everybody on the machine could read; put it into a variable, with env_key or env_http_headers',
+    );
+  }
+  return {
+    model: readString(config, 'model') ?? null,
+    settings,
+    env: provider?.env ?? {},
+    passedOn: loginsOf(id, provider?.settings),
+  };
+}
+
+/** The provider with each key replaced by the name of a variable, and those variables. */
+function withoutKeys(provider: Json): { readonly settings: Json; readonly env: Record<string, string> } {
+  const { experimental_bearer_token: token, http_headers: headers, ...rest } = provider;
+  const env: Record<string, string> = {};
+  const settings: Json = { ...rest };
+  if (typeof token === 'string' && rest.env_key === undefined) {
+    env[KEY] = token;
+    settings.env_key = KEY;
+  }
+  const values = Object.entries(isRecord(headers) ? headers : {}).filter(
+    ([, value]) => typeof value === 'string',
+  );
+  const names = values.map(([header, value], index) => {
+    env[`${HEADER}${index}`] = String(value);
+    return [header, `${HEADER}${index}`];
+  });
+  if (names.length > 0)
+    settings.env_http_headers = { ...Object.fromEntries(names), ...readRecord(rest, 'env_http_headers') };
+  return { settings, env };
+}
+
+/** Whether there is still a key in it, by its look or by its place: for such a one there is no way but the command line. */
+function hasOpenKey(settings: Json): boolean {
+  const providers = Object.values(readRecord(settings, 'model_providers')).filter(isRecord);
+  const parameters = providers.flatMap((provider) => Object.keys(readRecord(provider, 'query_params')));
+  return (
+    textsIn(settings).some((text) => redactSecrets(text) !== text || /:\/\/(?:[^/]*@|.*[?#])/.test(text)) ||
+    parameters.some((name) => name !== 'api-version') ||
+    providers.some((provider) => 'gateway_oauth' in provider)
+  );
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+function loginsOf(id: string, provider: Json | undefined): string[] {
+  const { requires_openai_auth: needsOwn, aws } = provider ?? {};
+  const isOwn = id === OWN_PROVIDER || needsOwn === true;
+  return [
+    ...codexVariables(provider ?? {}),
+    ...(isOwn ? OWN_LOGINS : []),
+    ...(id === BEDROCK || aws !== undefined ? ['AWS_*'] : []),
+  ];
+}
+
+/** The arguments that carry a route over. */
+export function routeArgs({ settings }: Route): string[] {
+  return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${toml(value)}`]);
+}
+
+/** A value on one line; DEL is the one character that JSON allows as it is and TOML does not. */
+export function toml(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(toml).join(',')}]`;
+  if (!isRecord(value)) return JSON.stringify(value).replaceAll('\x7f', '\\u007f');
+  const entries = Object.entries(value).map(([key, one]) => `${toml(key)}=${toml(one)}`);
+  return `{${entries.join(',')}}`;
+}

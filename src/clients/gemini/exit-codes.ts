@@ -1,0 +1,73 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
+import { realPath } from '../../system/atomic-file.ts';
+import { readTail } from '../../system/growing-file.ts';
+
+/** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
+
+/** Undefined: the conversation says nothing of the call. */
+export type GeminiExits = (callId: string) => number | undefined;
+
+/** Of the end of each conversation. */
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+const CONVERSATIONS_MAX = 4;
+const HOME = /(?:^|\.)home$/;
+
+/** Reads the newest conversations of a run. Never throws: what cannot be read says nothing. */
+export function geminiExits(runDirectory: string): GeminiExits {
+  const codes = new Map<string, number>();
+  for (const file of conversations(runDirectory)) {
+    for (const line of readTail(file, READ_BYTES_MAX).split('\n')) {
+      // Most of a conversation is of no interest, and some of it is long.
+      if (!line.includes('"toolCalls"')) continue;
+      const message = parseJson(line);
+      const calls = isRecord(message) && Array.isArray(message.toolCalls) ? message.toolCalls : [];
+      for (const call of calls.filter(isRecord)) addCall(call, codes);
+    }
+  }
+  return (callId) => codes.get(callId);
+}
+
+function addCall(call: Json, codes: Map<string, number>): void {
+  const id = readString(call, 'id');
+  const output = outputOf(call);
+  if (id === undefined || output === undefined) return;
+  // Behind the output itself, which may say anything: the last lines are the client's own.
+  const told = /\nExit Code: (\d{1,10})(?=\n(?:Signal|Background PIDs|Process Group PGID): |\n<\/|\s*$)/g;
+  const last = [...output.matchAll(told)].at(-1)?.[1];
+  const isKilled = /\nSignal: \S+(?=\n|\s*$)/.test(output.slice(-400));
+  codes.set(id, last === undefined ? (isKilled ? -1 : 0) : Number(last));
+}
+
+function outputOf({ result }: Json): string | undefined {
+  const parts = Array.isArray(result) ? result.filter(isRecord) : [];
+  for (const part of parts) {
+    const output = readString(readRecord(readRecord(part, 'functionResponse'), 'response'), 'output');
+    if (output !== undefined) return output;
+  }
+  return undefined;
+}
+
+/** `turn-1.home/.gemini/tmp/<project>/chats/session-….jsonl`, the newest first. */
+function conversations(runDirectory: string): string[] {
+  const chats = names(runDirectory)
+    .filter((name) => HOME.test(name))
+    .map((name) => join(runDirectory, name, '.gemini/tmp'))
+    .flatMap((place) => names(place).map((project) => join(place, project, 'chats')));
+  const files = chats.flatMap((place) =>
+    names(place).flatMap((name) => (name.endsWith('.jsonl') ? [join(place, name)] : [])),
+  );
+  const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  // The home of a turn leads to what stays from turn to turn.
+  const distinct = [...new Set(files.map(realPath))];
+  return distinct.sort((one, other) => age(other) - age(one)).slice(0, CONVERSATIONS_MAX);
+}
+
+function names(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,136 @@
+import { readRecord, readString } from '../../core/guards.ts';
+import { type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal, routed } from '../route.ts';
+
+/**
+ * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
+ * has a home of its own, each of `files` is also to be linked there, see `agent-login.ts`.
+ */
+export const geminiRoute = routed(routeOf);
+
+export const GEMINI_LOGIN = {
+  /** Names the home; without it, that is the user's. */
+  variable: 'GEMINI_CLI_HOME',
+  /** Below the home. */
+  directory: '.gemini',
+  files: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json', 'installation_id'],
+  dotenv: '.env',
+  /** Says which kind of login is meant, where several could be. */
+  kindVariable: 'SELF_GENERATION_GEMINI_LOGIN',
+} as const;
+
+/** In a `.env` of the client's directory, where its guide advises to keep them. */
+const IN_DOTENV: ReadonlySet<string> = new Set([
+  ...['GEMINI_API_KEY', 'GEMINI_MODEL', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION'],
+  ...['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA', 'GOOGLE_APPLICATION_CREDENTIALS'],
+  ...['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT'],
+]);
+/** Not all of `GEMINI_*`: GEMINI_SANDBOX moves the prompt to the arguments of a container. */
+const OWN: readonly string[] = [
+  ...['GEMINI_API_KEY', 'GEMINI_MODEL', 'GEMINI_FORCE_*', 'CODE_ASSIST_ENDPOINT', 'CLOUD_SHELL'],
+  ...['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_GENAI_*', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION'],
+];
+/** Kinds of login that use those of Google's cloud. */
+const CLOUD: Readonly<Record<string, readonly string[]>> = {
+  'vertex-ai': ['GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'],
+  'compute-default-credentials': ['GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'],
+};
+
+/** What a project's settings or `.env` may say of where questions go. */
+const LEADS_AWAY = /^(?:GOOGLE_(?:GEMINI|VERTEX)_BASE_URL|CODE_ASSIST_ENDPOINT|GOOGLE_GENAI_USE_\w+)$/;
+
+/** The directory that the client takes for its own. */
+export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+  return user.agentDir ?? `${pathIn(GEMINI_LOGIN.variable, user) ?? homeOf(user)}/${GEMINI_LOGIN.directory}`;
+}
+
+function routeOf(user: ClientUser): Route {
+  const directory = geminiDirectory(user);
+  const settings = configIn(`${directory}/settings.json`, user);
+  if (isTrusted(directory, user)) refuseProject(user);
+  const said = variablesIn(dotenv(directory, user));
+  const known = { ...said, ...user.env };
+  const asked = readString(readRecord(readRecord(settings, 'security'), 'auth'), 'selectedType');
+  const kind = asked || known[GEMINI_LOGIN.kindVariable] || kindOf(known, hasAccount(directory, user));
+  const missing = Object.entries(said).filter(([name]) => user.env[name] === undefined);
+  return {
+    model: known.GEMINI_MODEL ? null : (readString(readRecord(settings, 'model'), 'name') ?? null),
+    settings: {},
+    env: {
+      ...Object.fromEntries(missing),
+      ...(kind === undefined ? {} : { [GEMINI_LOGIN.kindVariable]: kind }),
+    },
+    passedOn: [...OWN, ...(CLOUD[kind ?? ''] ?? [])],
+  };
+}
+
+/** The client reads one of them, the nearer one. */
+function dotenv(directory: string, user: ClientUser): string {
+  const inHome = user.agentDir === null ? [`${homeOf(user)}/${GEMINI_LOGIN.dotenv}`] : [];
+  return firstText([`${directory}/${GEMINI_LOGIN.dotenv}`, ...inHome], user);
+}
+
+/** The text of the first of these files that there is. */
+function firstText(paths: readonly string[], { read }: ClientUser): string {
+  for (const path of paths) {
+    try {
+      const text = read(path);
+      if (text !== undefined) return text;
+    } catch {
+      throw new RouteRefusal(`Cannot tell where questions would go: "${path}" cannot be read`);
+    }
+  }
+  return '';
+}
+
+/** Whether the client has been told that it may believe the project; asked for nothing, it believes none. */
+export function isTrusted(directory: string, user: ClientUser): boolean {
+  const { cwd } = user;
+  if (cwd === null) return false;
+  const rules = Object.entries(configIn(`${directory}/trustedFolders.json`, user));
+  return rules.some(([path, rule]) => {
+    const trusted = rule === 'TRUST_PARENT' ? path.replace(/\/[^/]*$/, '') : path;
+    return rule !== 'DO_NOT_TRUST' && `${cwd}/`.startsWith(`${trusted}/`);
+  });
+}
+
+function refuseProject(user: ClientUser): void {
+  const place = `${user.cwd}/${GEMINI_LOGIN.directory}`;
+  const settings = configIn(`${place}/settings.json`, user);
+  const auth = readRecord(readRecord(settings, 'security'), 'auth');
+  const said = variablesIn(firstText([`${place}/.env`, `${user.cwd}/.env`], user));
+  const leading = [
+    ...Object.keys(said).filter((name) => LEADS_AWAY.test(name)),
+    ...('selectedType' in auth ? ['security.auth.selectedType'] : []),
+  ];
+  if (leading.length === 0) return;
+  throw new RouteRefusal(
+    `Gemini CLI is not started: "${leading[0]}" of the project "${user.cwd}" would send questions elsewhere than the ` +
+      "user's own settings do, and only those are given to it",
+  );
+}
+
+/** Which kind of login the client would choose by itself: asked for none, it refuses to start in a home without settings. */
+function kindOf(env: Readonly<Record<string, string | undefined>>, hasAccount: boolean): string | undefined {
+  if (env.GOOGLE_GENAI_USE_GCA === 'true') return 'oauth-personal';
+  if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return 'vertex-ai';
+  if (env.GEMINI_API_KEY) return 'gemini-api-key';
+  return hasAccount ? 'oauth-personal' : undefined;
+}
+
+function hasAccount(directory: string, { read }: ClientUser): boolean {
+  try {
+    return read(`${directory}/oauth_creds.json`) !== undefined;
+  } catch {
+    return true; // It is there; who may read it is the client's to find out.
+  }
+}
+
+function variablesIn(text: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(text.split('\n').flatMap(variableIn));
+}
+
+function variableIn(line: string): [string, string][] {
+  const [, name, value = ''] = /^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+  if (name === undefined || !IN_DOTENV.has(name)) return [];
+  return [[name, /^(['"`])(.*)\1$/.exec(value)?.[2] ?? value.replace(/\s#.*$/, '')]];
+}

@@ -1,0 +1,154 @@
+import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import { opencodeVariables } from '../environment.ts';
+import {
+  type ClientUser,
+  configIn,
+  homeOf,
+  merged,
+  pathIn,
+  type Route,
+  RouteRefusal,
+  routed,
+} from '../route.ts';
+
+/**
+ * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
+ * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
+ */
+export const opencodeRoute = routed(routeOf);
+
+/** Of a configuration, what says where questions go. */
+const CARRIED: readonly string[] = ['provider', 'disabled_providers', 'enabled_providers'];
+
+/** Logins and lists of models, of all providers. */
+export const OPENCODE_PLACES: readonly string[] = [
+  ...['OPENCODE_AUTH_CONTENT', 'OPENCODE_MODELS_*', 'OPENCODE_DISABLE_MODELS_FETCH'],
+];
+
+/** Which variables a provider needs, where that is more than `<ID>_API_KEY`. */
+const VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  'amazon-bedrock': ['AWS_*'],
+  anthropic: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'],
+  azure: ['AZURE_*'],
+  'azure-cognitive-services': ['AZURE_*'],
+  'github-copilot': ['GITHUB_TOKEN'],
+  'github-models': ['GITHUB_TOKEN'],
+  google: ['GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+  'google-vertex': ['GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'],
+  'google-vertex-anthropic': ['GOOGLE_*', 'CLOUDSDK_*', 'GCLOUD_PROJECT'],
+  moonshotai: ['MOONSHOT_API_KEY'],
+  openai: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT'],
+};
+/** The variables by which the client takes a provider for set up, and one provider for each. */
+const FOUND_BY: Readonly<Record<string, string>> = {
+  ...{ ANTHROPIC_API_KEY: 'anthropic', AWS_ACCESS_KEY_ID: 'amazon-bedrock', AWS_PROFILE: 'amazon-bedrock' },
+  ...{ AWS_BEARER_TOKEN_BEDROCK: 'amazon-bedrock', AZURE_API_KEY: 'azure', CEREBRAS_API_KEY: 'cerebras' },
+  ...{ DEEPSEEK_API_KEY: 'deepseek', GEMINI_API_KEY: 'google', GOOGLE_GENERATIVE_AI_API_KEY: 'google' },
+  ...{ GITHUB_TOKEN: 'github-models', GOOGLE_CLOUD_PROJECT: 'google-vertex', GROQ_API_KEY: 'groq' },
+  ...{ MISTRAL_API_KEY: 'mistral', MOONSHOT_API_KEY: 'moonshotai', OPENAI_API_KEY: 'openai' },
+  ...{ OPENCODE_API_KEY: 'opencode', OPENROUTER_API_KEY: 'openrouter', XAI_API_KEY: 'xai' },
+};
+
+function routeOf(user: ClientUser, asked: string | null): Route {
+  const config = opencodeConfig(user);
+  const model = asked ?? configuredModel(config) ?? recentModel(user);
+  const providers = readRecord(config, 'provider');
+  const settings = {
+    ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
+    ...(model === null ? {} : onlyProvider(providerOf(model), providers)),
+  };
+  const ids = model === null ? chosenByClient(Object.keys(providers), user.env) : [providerOf(model)];
+  return {
+    model: asked === null ? model : null,
+    settings,
+    env: model !== null && isDescribed(model, providers) ? { OPENCODE_DISABLE_MODELS_FETCH: '1' } : {},
+    passedOn: [
+      ...ids.flatMap((id) => variablesOf(id, readRecord(providers, id))),
+      ...opencodeVariables(JSON.stringify(settings)),
+    ],
+  };
+}
+
+/** What of the configuration is of one provider, and that no other is to be asked for anything. */
+function onlyProvider(id: string, providers: Json): Json {
+  return { enabled_providers: [id], provider: id in providers ? { [id]: providers[id] } : {} };
+}
+
+/** The whole configuration, the later file being the stronger. */
+export function opencodeConfig(user: ClientUser): Json {
+  const { env } = user;
+  const home = homeOf(user);
+  const main = `${pathIn('XDG_CONFIG_HOME', user) ?? `${home}/.config`}/opencode`;
+  const own = pathIn('OPENCODE_CONFIG', user);
+  const directory = pathIn('OPENCODE_CONFIG_DIR', user);
+  const both = (place: string) => [`${place}/opencode.json`, `${place}/opencode.jsonc`];
+  const paths = [
+    ...[`${main}/config.json`, ...both(main)],
+    ...(own === undefined ? [] : [own]),
+    ...both(`${home}/.opencode`),
+    ...(directory === undefined ? [] : both(directory)),
+  ];
+  const inFiles = paths.map((path) =>
+    withAbsoluteFiles(configIn(path, user), path.slice(0, path.lastIndexOf('/')), home),
+  );
+  const content = env.OPENCODE_CONFIG_CONTENT;
+  const given = content ? [configIn('OPENCODE_CONFIG_CONTENT', { read: () => content })] : [];
+  return [...inFiles, ...given].reduce(merged, {});
+}
+
+/** `{file:…}` stands for a file beside the configuration, or in a home directory that the child does not see as such. */
+function withAbsoluteFiles<T>(value: T, directory: string, home: string): T {
+  const inPlace = (_whole: string, path: string) => `{file:${absolute(path.trim(), directory, home)}}`;
+  return JSON.parse(JSON.stringify(value), (_key, one: unknown) =>
+    typeof one === 'string' ? one.replace(/\{file:([^}]+)\}/g, inPlace) : one,
+  );
+}
+
+function absolute(path: string, directory: string, home: string): string {
+  if (path.startsWith('~/')) return `${home}${path.slice(1)}`;
+  return /^(?:[/\\]|[A-Za-z]:)/.test(path) ? path : `${directory}/${path}`;
+}
+
+/** Asked by itself, the client uses one agent, and that one's model first. */
+function configuredModel(config: Json): string | null {
+  const agent = readString(config, 'default_agent') ?? 'build';
+  const own = ['agent', 'mode'].map((key) => readString(readRecord(readRecord(config, key), agent), 'model'));
+  return own[0] ?? own[1] ?? readString(config, 'model') ?? null;
+}
+
+/** The model that the user has chosen last, which the client takes where none is configured. */
+function recentModel(user: ClientUser): string | null {
+  const path = `${pathIn('XDG_STATE_HOME', user) ?? `${homeOf(user)}/.local/state`}/opencode/model.json`;
+  const { recent } = configIn(path, user);
+  const [last] = Array.isArray(recent) ? recent.filter(isRecord) : [];
+  const { providerID, modelID } = last ?? {};
+  return typeof providerID === 'string' && typeof modelID === 'string' ? `${providerID}/${modelID}` : null;
+}
+
+function providerOf(model: string): string {
+  return model.split('/', 1)[0] ?? model;
+}
+
+/** Whether the configuration itself says what there is to know of a model: then no list of models has to be asked for. */
+function isDescribed(model: string, providers: Json): boolean {
+  const provider = readRecord(providers, providerOf(model));
+  return 'npm' in provider && model.slice(model.indexOf('/') + 1) in readRecord(provider, 'models');
+}
+
+/** Of which providers the client takes one by itself: of those that are configured, else of those with a key. */
+function chosenByClient(configured: readonly string[], env: Environment): readonly string[] {
+  if (configured.length > 0) return configured;
+  const found = new Set(Object.entries(FOUND_BY).flatMap(([name, id]) => (env[name] ? [id] : [])));
+  if (found.size <= 1) return [...found];
+  throw new RouteRefusal(
+    `OpenCode is not started: there are keys for ${[...found].sort().join(', ')}, and no "model" in its opencode.json ` +
+      'says which of them is meant',
+  );
+}
+
+function variablesOf(id: string, provider: Json): string[] {
+  const own = Array.isArray(provider.env) ? provider.env : [];
+  const known = VARIABLES[id] ?? [`${id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY`];
+  return [...known, ...own.filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name))];
+}

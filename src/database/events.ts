@@ -1,0 +1,161 @@
+import { fileStamp, readTextPart } from '#runtime';
+import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import type { Db, Shape } from './connection.ts';
+import type { Value } from './sqlite.ts';
+
+export type EventType =
+  | 'prompt'
+  | 'skill_used'
+  | 'tool_use'
+  | 'tool_error'
+  | 'subagent_stop'
+  | 'session_summary'
+  | 'skill_created'
+  | 'suggestion_applied';
+
+export type NewEvent = {
+  readonly type: EventType;
+  readonly ts: string;
+  readonly sessionId: string;
+  readonly project: string | null;
+  readonly projectPath: string | null;
+  readonly data: Json;
+};
+
+/** A stored event: its columns beside the keys of its `data`, as RA-402 reads them. */
+export type StoredEvent = Json & {
+  readonly id: number;
+  readonly type: string;
+  readonly ts: string;
+  readonly sessionId: string;
+  readonly project: string | null;
+  readonly projectPath: string | null;
+};
+
+/** Appends an event and returns its id (REQ-DC-001). */
+export function insertEvent(event: NewEvent, db: Db): number {
+  return db.sqlite.run(
+    'INSERT INTO events(v, type, ts, session_id, project, project_path, data) VALUES (1, ?, ?, ?, ?, ?, ?)',
+    event.type,
+    event.ts,
+    event.sessionId,
+    event.project,
+    event.projectPath,
+    JSON.stringify(event.data),
+  ).lastInsertRowid;
+}
+
+/** A session's newest prompts among its newest `among` events: a hook does not walk through a whole long session. */
+export function recentPrompts(sessionId: string, among: number, db: Db): StoredEvent[] {
+  return queryEvents({ sessionId, limit: among }, db).filter(({ type }) => type === 'prompt');
+}
+
+export type EventFilter = {
+  readonly type?: string;
+  readonly sessionId?: string;
+  readonly projectPath?: string;
+  readonly project?: string;
+  /** ISO time; events at or after it. */
+  readonly since?: string;
+  /** Words of a person: all must occur, each as the beginning of a word. Any characters are allowed. */
+  readonly search?: string;
+  readonly limit?: number;
+};
+
+/** The events that match, newest first (REQ-DC-002). Works on databases that lack columns or indexes. */
+export function queryEvents(filter: EventFilter, db: Db): StoredEvent[] {
+  const column = eventColumns(db.shape);
+  if (column.data === 'NULL') return [];
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  const where = (expression: string, operator: string, value: Value | undefined) => {
+    if (value === undefined) return;
+    conditions.push(`${expression} ${operator} ?`);
+    values.push(value);
+  };
+  where(column.type, '=', filter.type);
+  where(column.sessionId, '=', filter.sessionId);
+  where(column.projectPath, '=', filter.projectPath);
+  where(column.project, '=', filter.project);
+  if (column.ts !== 'NULL') where(column.ts, '>=', filter.since);
+  if (filter.search !== undefined) {
+    const search = searchCondition(filter.search, db.shape);
+    conditions.push(search.sql);
+    values.push(...search.values);
+  }
+  const newestFirst = column.ts === 'NULL' ? column.id : `${column.ts} DESC, ${column.id}`;
+  const rows = db.sqlite.all(
+    `SELECT ${column.id} AS id, ${column.type} AS type, ${column.ts} AS ts, ${column.sessionId} AS sessionId,
+       ${column.project} AS project, ${column.projectPath} AS projectPath, data
+     FROM events ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
+     ORDER BY ${newestFirst} DESC LIMIT ?`,
+    ...values,
+    filter.limit ?? -1,
+  );
+  const events: StoredEvent[] = [];
+  for (const row of rows) {
+    const event = storedEvent(row);
+    if (event) events.push(event);
+  }
+  return events;
+}
+
+function eventColumns(shape: Shape) {
+  const column = (name: string, otherwise = 'NULL') => (shape.has('events', name) ? name : otherwise);
+  return {
+    id: column('id', 'rowid'),
+    type: column('type'),
+    ts: column('ts'),
+    sessionId: column('session_id'),
+    project: column('project'),
+    projectPath: column('project_path'),
+    data: column('data'),
+  };
+}
+
+/** A row whose data is no JSON object is not an event: somebody else's, or damaged. */
+function storedEvent(row: Json): StoredEvent | undefined {
+  const event = typeof row.data === 'string' ? parseJson(row.data) : undefined;
+  if (!isRecord(event)) return undefined;
+  event.id = row.id;
+  event.type = row.type;
+  event.ts = row.ts;
+  event.sessionId = row.sessionId;
+  event.project = row.project;
+  event.projectPath = row.projectPath;
+  return event as StoredEvent;
+}
+
+function searchCondition(search: string, shape: Shape): { sql: string; values: string[] } {
+  const words = search.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  if (words.length === 0) return { sql: '0', values: [] };
+  if (!shape.has('event_text', 'text')) {
+    return { sql: words.map(() => 'instr(lower(data), lower(?)) > 0').join(' AND '), values: words };
+  }
+  return {
+    sql: 'id IN (SELECT rowid FROM event_text WHERE event_text MATCH ?)',
+    values: [words.map((word) => `"${word}"*`).join(' ')],
+  };
+}
+
+/** What has grown by more is looked at by whoever can read it as well. */
+const GROWTH_LOOKED_AT_BYTES_MAX = 64 * 1024;
+
+/**
+ * Whether a session's transcript tells of calls that have ended and are not recorded: whole lines with a result, behind
+ * the place up to which it has been looked at. The line of the call that starts a sub-agent is none. Costs one row, one
+ * look at the file and, when that has grown, what it has grown by. Never throws for a file.
+ */
+export function hasUnreadResults(path: string, db: Db): boolean {
+  const { bytes } = fileStamp(path);
+  if (!(bytes > 0)) return false; // Of what is no file this may be endless.
+  const row = db.sqlite.get(
+    'SELECT COALESCE(bytes_seen, bytes_done) AS seen FROM imports WHERE path = ?',
+    path,
+  );
+  const seen = Number(row?.seen ?? 0);
+  if (bytes <= seen) return bytes < seen; // A shorter one was written anew.
+  if (bytes - seen > GROWTH_LOOKED_AT_BYTES_MAX) return true;
+  const text = readTextPart(path, seen, bytes);
+  return text === undefined || text.lastIndexOf('"tool_result"', text.lastIndexOf('\n')) >= 0;
+}

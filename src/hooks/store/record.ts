@@ -1,0 +1,217 @@
+import { type Json, unreachable } from '../../core/guards.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { cutText } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { type EventType, insertEvent, queryEvents, type StoredEvent } from '../../database/events.ts';
+import { sqliteErrorCode } from '../../database/sqlite.ts';
+import { isEditingTool } from '../../lessons/command.ts';
+import { countShown, isForgotten, recordSeen } from '../../lessons/store/error-entries.ts';
+import { markShown, registerCached } from '../../suggestions/store.ts';
+import type { CallRecord, Origin, Recording, ToolError } from '../decision.ts';
+import { isKnownPrompt, isKnownStop, type Source } from './known-moments.ts';
+import { type TakenSpool, takeSpool } from './spool.ts';
+
+/**
+ * Writes what a hook wants to be remembered, and before it whatever still waits in the spool, in one transaction.
+ * Throws what SQLite throws; then nothing has been written.
+ */
+export function record(recordings: readonly Recording[], paths: StatePaths, db: Db): void {
+  const spool = db.sqlite.transaction(() => {
+    const taken = applySpool(paths, db);
+    for (const recording of recordings) apply(recording, db);
+    return taken;
+  });
+  spool.discard();
+}
+
+/** Writes what waits in the spool, inside the caller's transaction; after its commit the files are to be discarded. */
+export function applySpool(paths: StatePaths, db: Db): TakenSpool {
+  const taken = takeSpool(paths, db);
+  for (const recording of taken.recordings) applyWaiting(recording, db);
+  return taken;
+}
+
+/** A waiting recording that cannot be applied, from another version or damaged, must not block all that follow. */
+function applyWaiting(recording: Recording, db: Db): void {
+  db.sqlite.exec('SAVEPOINT waiting');
+  try {
+    apply(recording, db);
+  } catch (error) {
+    const code = sqliteErrorCode(error);
+    if (code !== undefined && !code.startsWith('SQLITE_CONSTRAINT') && code !== 'SQLITE_ERROR') throw error;
+    db.sqlite.exec('ROLLBACK TO waiting');
+  }
+  db.sqlite.exec('RELEASE waiting');
+}
+
+const FROM_A_HOOK: Source = {};
+
+/**
+ * Writes one recording inside the caller's transaction; false when all of it was known. `source` says what a transcript
+ * adds to what a hook knows.
+ */
+export function apply(recording: Recording, db: Db, source: Source = FROM_A_HOOK): boolean {
+  switch (recording.kind) {
+    case 'prompt':
+      if (isKnownPrompt(recording, source, db)) return false;
+      applyPrompt(recording, source, db);
+      return true;
+    case 'suggestions-shown':
+      // Those that another implementation left in the cache have no row before they are announced.
+      registerCached(recording.since, db);
+      markShown(recording.ids, db);
+      return true;
+    case 'tool-use':
+      return applyToolUse(recording, db);
+    case 'tool-errors': {
+      let isNew = false;
+      for (const error of recording.errors) {
+        if (isKnownCall(error.toolUseId, db)) continue;
+        applyToolError(recording, error, db);
+        isNew = true;
+      }
+      if (recording.shownKbId !== null) countShown(recording.shownKbId, recording.at.ts, db);
+      return isNew;
+    }
+    case 'subagent-stop': {
+      if (isKnownStop(recording, source, db)) return false;
+      const { agentId, agentType } = recording.at;
+      append(recording, 'subagent_stop', { agentId, agentType, delayMsMax: source.delayMsMax }, db);
+      return true;
+    }
+    case 'session-end':
+      append(
+        recording,
+        'session_summary',
+        summarizeSession(recording.at.sessionId, recording.reason, db),
+        db,
+      );
+      return true;
+    default:
+      return unreachable(recording);
+  }
+}
+
+function applyPrompt(recording: Extract<Recording, { kind: 'prompt' }>, source: Source, db: Db): void {
+  const { text, charCount, skill } = recording;
+  append(recording, 'prompt', { text, charCount, delayMsMax: source.delayMsMax }, db);
+  if (skill) append(recording, 'skill_used', { skillName: skill }, db);
+}
+
+function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): boolean {
+  if (isKnownCall(recording.toolUseId, db)) return false;
+  const { meta, isUnfinished } = recording;
+  const { skill } = meta;
+  if (typeof skill === 'string') append(recording, 'skill_used', { skillName: skill }, db);
+  append(
+    recording,
+    'tool_use',
+    { ...callData(recording, recording.at), meta, success: true, isUnfinished },
+    db,
+  );
+  return true;
+}
+
+/** The keys under which a call stands in `events.data`. */
+function callData(call: CallRecord, { agentId }: Origin): Record<string, unknown> {
+  const { tool, toolUseId, command, line, directory, remark, file } = call;
+  return { tool, toolUseId, agentId, command, line, directory, remark, file };
+}
+
+function applyToolError(
+  recording: Extract<Recording, { kind: 'tool-errors' }>,
+  error: ToolError,
+  db: Db,
+): void {
+  const { at } = recording;
+  if (isForgotten(error.error, db)) return;
+  const { error: key, said, errorRaw, noise, isHidden } = error;
+  const data = {
+    ...callData(error, at),
+    told: recording.shownKbId,
+    agentType: at.agentType,
+    error: key,
+    said,
+    errorRaw,
+    noise,
+    isHidden,
+  };
+  append(recording, 'tool_error', data, db);
+  if (noise === null || noise === 'unclear')
+    recordSeen(key, { ts: at.ts, projectPath: at.projectPath, said, errorRaw }, db);
+}
+
+/**
+ * Whether the call is recorded. One call comes in by several ways: its own hook, that of its batch, the transcript, and
+ * the copies of that which a continued or forked session has.
+ */
+export function isKnownCall(toolUseId: string | null, db: Db): boolean {
+  if (toolUseId === null) return false;
+  const row = db.sqlite.get(
+    `SELECT 1 FROM events WHERE type IN ('tool_use', 'tool_error')
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END = ? LIMIT 1`,
+    toolUseId,
+  );
+  return row !== undefined;
+}
+
+function append(recording: Recording, type: EventType, data: Record<string, unknown>, db: Db): number {
+  const { ts, sessionId, project, projectPath } = recording.at;
+  return insertEvent({ type, ts, sessionId, project, projectPath, data: withoutNull(data) }, db);
+}
+
+function withoutNull(data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(data).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
+
+const EVENTS_MAX = 2000;
+const SEQUENCE_MAX = 200;
+const ERRORS_MAX = 20;
+const PROMPTS_MAX = 3;
+const PROMPT_LENGTH_MAX = 100;
+const FILES_MAX = 5;
+
+/**
+ * What a session did (REQ-DC-401), over its newest 2,000 events. Errors that were solved before the end are counted
+ * apart from those that were not.
+ */
+export function summarizeSession(sessionId: string, reason: string, db: Db): Json {
+  const newestFirst = queryEvents({ sessionId, limit: EVENTS_MAX }, db);
+  const prompts = newestFirst.filter((event) => event.type === 'prompt');
+  const toolUses = newestFirst.filter((event) => event.type === 'tool_use');
+  const toolCounts = new Map<string, number>();
+  for (const { tool } of toolUses) toolCounts.set(String(tool), (toolCounts.get(String(tool)) ?? 0) + 1);
+  const errors = newestFirst.filter((event) => event.type === 'tool_error');
+  const unresolved = errors.filter((error) => error.noise === undefined && isOpen(error, newestFirst));
+  const edited = toolUses.filter((use) => isEditingTool(String(use.tool)) && typeof use.file === 'string');
+  return {
+    promptCount: prompts.length,
+    toolCounts: Object.fromEntries(toolCounts),
+    toolSequence: toolUses
+      .slice(0, SEQUENCE_MAX)
+      .reverse()
+      .map((use) => use.tool),
+    errorCount: errors.length,
+    unresolvedErrorCount: unresolved.length,
+    uniqueErrors: [...new Set(unresolved.map((error) => error.said ?? error.error))].slice(0, ERRORS_MAX),
+    lastPrompts: prompts
+      .slice(0, PROMPTS_MAX)
+      .map((event) => cutText(String(event.text ?? ''), PROMPT_LENGTH_MAX)),
+    lastEditedFiles: [...new Set(edited.map((use) => use.file))].slice(0, FILES_MAX),
+    reason,
+  };
+}
+
+/** Whether the same command, or a call on the same file, has not worked since. */
+function isOpen(error: StoredEvent, newestFirst: readonly StoredEvent[]): boolean {
+  for (const event of newestFirst) {
+    if (event === error) return true;
+    if (event.type !== 'tool_use' || event.isUnfinished === true) continue;
+    const isSame =
+      typeof error.command === 'string' ? event.command === error.command : event.file === error.file;
+    if (isSame) return false;
+  }
+  return true;
+}

@@ -1,0 +1,241 @@
+/** What identifies an error exactly: its code, and the program that is missing. */
+import { CAUSES } from './error-wordings.ts';
+
+/** `TS2304`, `E0382`, `LNK1104`, `P1001`, `ERR_REQUIRE_ESM`, `curl: (7)`, `code: '28P01'`. */
+const CODE =
+  /\b(?!SHA|UTF|ISO|RFC|ED|CVE)[A-Z]{1,6}-?(?:\d{4,5}|0\d{3})\b|\bERR_[A-Z_]+|curl: \(\d+\)|\bcode: '[0-9A-Z]{5}'/g;
+const MAY_HAVE_CODE = /\d\d|\d:\d|ERR_|curl/;
+/** `5:1  error  'x' is not defined  no-undef`. */
+const RULE = /^\d+:\d+ +(?:error|warning) .* {2}([\w@/-]+)$/m;
+/** Codes of one compiler for one mistake. */
+const SAME_CODE: Readonly<Record<string, string>> = {
+  TS18047: 'TS2531',
+  TS18048: 'TS2532',
+  TS18049: 'TS2533',
+  TS2552: 'TS2304',
+  TS2551: 'TS2339',
+  TS2580: 'TS2591',
+  TS2582: 'TS2593',
+  TS2739: 'TS2741',
+  TS2740: 'TS2741',
+  TS2555: 'TS2554',
+  TS2614: 'TS2305',
+  TS2724: 'TS2305',
+  TS6053: 'TS5083',
+  TS7031: 'TS7006',
+  TS7005: 'TS7006',
+  TS7034: 'TS7006',
+  TS18046: 'TS2571',
+  TS6192: 'TS6133',
+  TS6196: 'TS6133',
+  TS6198: 'TS6133',
+  TS2792: 'TS2307',
+  LNK1168: 'LNK1104',
+};
+
+/** The codes in the text, and the rule of a linter. */
+export function codesIn(text: string): Set<string> {
+  const codes = new Set<string>();
+  if (!MAY_HAVE_CODE.test(text)) return codes;
+  for (const code of text.match(CODE) ?? []) codes.add(SAME_CODE[code] ?? code);
+  const rule = text.includes(':') ? RULE.exec(text)?.[1] : undefined;
+  if (rule !== undefined) codes.add(`rule ${rule}`);
+  return codes;
+}
+
+/** All codes for the same mistake. */
+export function equalCodes(code: string): string[] {
+  return [code, ...Object.keys(SAME_CODE).filter((other) => SAME_CODE[other] === code)];
+}
+
+/** Whether both have codes of one kind, and none in common. */
+export function codesDiffer(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {
+  let isSameKind = false;
+  for (const code of left) {
+    if (right.has(code)) return false;
+    for (const other of right) isSameKind ||= kindOf(code) === kindOf(other);
+  }
+  return isSameKind;
+}
+
+/** What stands before the number. */
+function kindOf(code: string): string {
+  if (code.startsWith('ERR_')) return 'ERR_';
+  return code.startsWith('rule ') ? 'rule' : code.replace(/\d.*/, '');
+}
+
+/** What stands on both sides of the name of a program that is missing; one side may be empty. */
+const AROUND_PROGRAM: readonly (readonly [before: string, after: string])[] = [
+  ['command not found: ', ''],
+  ['', ': command not found'],
+  ['', ': Command not found'],
+  ['', ': 명령어를 찾을 수 없'],
+  ['', ': 명령을 찾을 수 없'],
+  [': ', ': not found'],
+  ['', ' not found in PATH'],
+  ['', ': not found in PATH'],
+  ["failed to run command '", "'"],
+  ['failed to run command ‘', '’'],
+  ["Could not find program '", "'"],
+  ['Could not find `', '` installation'],
+  ["'", "' is not recognized"],
+  ["term '", "' is not"],
+  ["'", "'은(는) 내부"],
+  ['exec: "', '": exec'],
+  ['make: ', ': No such file'],
+  ['env: ', ': No such file'],
+  ["env: '", "': No such file"],
+  ['env: ‘', '’: No such file'],
+  ['spawn ', ' ENOENT'],
+  ['Cannot run program "', '"'],
+  ['linker `', '` not found'],
+  ["'", "' is not a docker command"],
+  ["'", "' is not a git command"],
+  ['no such command: `', '`'],
+  ['unknown command: ', ''],
+  ['Error: not found: ', ''],
+];
+
+/** The program that a shell, make or an image did not find. */
+export function missingProgram(text: string): string | undefined {
+  for (const [before, after] of AROUND_PROGRAM) {
+    const name =
+      before.length > after.length ? nameBehind(text, before, after) : nameBefore(text, before, after);
+    if (name !== '') return name;
+  }
+  return undefined;
+}
+
+function nameBehind(text: string, before: string, after: string): string {
+  const at = text.indexOf(before);
+  if (at < 0) return '';
+  const start = at + before.length;
+  let end = start;
+  while (isOfName(text.charCodeAt(end))) end++;
+  return text.startsWith(after, end) ? text.slice(start, end) : '';
+}
+
+function nameBefore(text: string, before: string, after: string): string {
+  const end = text.indexOf(after);
+  if (end < 0) return '';
+  let start = end;
+  while (isOfName(text.charCodeAt(start - 1))) start--;
+  return text.endsWith(before, start) ? text.slice(start, end) : '';
+}
+
+/** Letters, digits, `+`, `-`, `.`, `_`. */
+function isOfName(code: number): boolean {
+  const lower = code | 0x20;
+  return (
+    (lower >= 0x61 && lower <= 0x7a) ||
+    (code >= 0x30 && code <= 0x39) ||
+    code === 0x2b ||
+    code === 0x2d ||
+    code === 0x2e ||
+    code === 0x5f
+  );
+}
+
+/** The causes that a text names, by their line. `telling` are those that are the same fix on their own. */
+export type Causes = { readonly telling: ReadonlySet<number>; readonly general: ReadonlySet<number> };
+
+const LINE_END = 0x0a;
+const GENERAL = 0x7e;
+const GAPS = 0x2a;
+
+let cells: readonly string[] | undefined;
+
+/**
+ * The causes that are named in the text. One plain loop over one list: a hook runs it once, and everything else would
+ * cost more than the search itself.
+ */
+export function causesIn(text: string): Causes {
+  cells ??= CAUSES.split('|');
+  const lower = text.toLowerCase();
+  const telling = new Set<number>();
+  const general = new Set<number>();
+  let isGeneral = false;
+  let isDecided = false;
+  let cause = 0;
+  for (let index = 0; index < cells.length; index++) {
+    const cell = cells[index] as string;
+    const sign = cell.charCodeAt(0);
+    if (sign === LINE_END) {
+      cause = index;
+      isGeneral = false;
+      if (cell.length > 1) isDecided = false;
+    } else if (sign === GENERAL) isGeneral = true;
+    else if (
+      !isDecided &&
+      (sign === GAPS ? holdsParts(lower, cell) : lower.includes(cell) && holds(lower, cell))
+    ) {
+      isDecided = true;
+      (isGeneral ? general : telling).add(cause);
+    }
+  }
+  return { telling, general };
+}
+
+/** Whether the text may name one of these causes: cheaper than looking for all. */
+export function mayName(text: string, causes: ReadonlySet<number>): boolean {
+  const lower = text.toLowerCase();
+  for (const cause of causes) for (const parts of wordingsOf(cause)) if (hasAll(lower, parts)) return true;
+  return false;
+}
+
+function hasAll(text: string, parts: readonly string[]): boolean {
+  for (const part of parts) if (!text.includes(part)) return false;
+  return true;
+}
+
+/** Each wording of a cause, as the parts that follow one another. */
+export function wordingsOf(cause: number): string[][] {
+  const wordings: string[][] = [];
+  for (let index = cause + 1; cells !== undefined && index < cells.length; index++) {
+    const cell = cells[index] as string;
+    const sign = cell.charCodeAt(0);
+    if (sign === LINE_END) break;
+    if (sign !== GENERAL) wordings.push(partsOf(cell));
+  }
+  return wordings;
+}
+
+function partsOf(wording: string): string[] {
+  return wording.charCodeAt(0) === GAPS ? wording.slice(1).split('*') : [wording];
+}
+
+/** `enotfound` is not in `ModuleNotFoundError`. */
+function holds(text: string, wording: string): boolean {
+  for (let at = text.indexOf(wording); at >= 0; at = text.indexOf(wording, at + 1)) {
+    if (isWordStart(text, at)) return true;
+  }
+  return false;
+}
+
+function isWordStart(text: string, at: number): boolean {
+  return at === 0 || !isLetter(text.charCodeAt(at)) || !isLetter(text.charCodeAt(at - 1));
+}
+
+function isLetter(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
+}
+
+/** Whether the parts of the wording stand in the text one after the other, on one line. */
+function holdsParts(text: string, wording: string): boolean {
+  const first = wording.slice(1, wording.indexOf('*', 1));
+  let start = text.indexOf(first);
+  if (start < 0) return false;
+  const parts = partsOf(wording);
+  for (; start >= 0; start = text.indexOf(first, start + 1)) {
+    if (!isWordStart(text, start)) continue;
+    const lineEnd = text.indexOf('\n', start);
+    const line = text.slice(start, lineEnd < 0 ? text.length : lineEnd);
+    let at = 0;
+    for (const part of parts) {
+      const next = line.indexOf(part, at);
+      at = next < 0 ? Number.POSITIVE_INFINITY : next + part.length;
+    }
+    if (at <= line.length) return true;
+  }
+  return false;
+}

@@ -1,0 +1,277 @@
+import { readString } from '../../core/guards.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { fingerprint } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
+import { isInformative, resolutionText } from '../errors/normalize-error.ts';
+import type { Evidence } from '../lesson.ts';
+
+/** Errors as a person sees them: never on a hook's path. */
+export type ErrorEntry = {
+  readonly id: number;
+  /** The form under which it is recognised. */
+  readonly error: string;
+  /** What happened, as it was printed. */
+  readonly said: string;
+  readonly raw: string | null;
+  /** Empty when the client named no directory. */
+  readonly project: string;
+  /** The tool that failed, when it is known. */
+  readonly tool: string | null;
+  readonly seen: number;
+  readonly solved: number;
+  readonly told: number;
+  readonly fix: string | null;
+  readonly resolvedBy: string | null;
+  /** Told in every project, because a person wants it so. */
+  readonly isShared: boolean;
+  /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
+  readonly state: string | null;
+  /** What the fix rests on; null where nothing was counted. */
+  readonly evidence: FixEvidence | null;
+  /** When it was solved last; of an open error, when it happened last. */
+  readonly ts: string;
+};
+
+export type FixEvidence = Pick<Evidence, 'sessions' | 'agents' | 'helped' | 'first' | 'last'>;
+
+export type ErrorFilter = {
+  /** Spellings of the project's path; undefined: every project. */
+  readonly projects: readonly string[] | undefined;
+  readonly state: 'any' | 'open' | 'solved';
+};
+
+/** The newest errors. */
+export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEntry[] {
+  const { sql, values } = filterCondition(filter);
+  const rows = db.sqlite.all(
+    `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`,
+    ...values,
+    limit,
+  );
+  return rows.map(readEntry);
+}
+
+/** The errors of these ids, in their order. */
+export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
+  const list = JSON.stringify(ids);
+  const rows = db.sqlite.all('SELECT * FROM error_kb WHERE id IN (SELECT value FROM json_each(?))', list);
+  const places = new Map(ids.map((id, place) => [id, place]));
+  const place = (row: Row) => places.get(Number(row.id)) ?? 0;
+  return rows.toSorted((left, right) => place(left) - place(right)).map(readEntry);
+}
+
+/** Of rows of error_kb; the same words for all who filter. */
+export function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
+  const conditions = ['1'];
+  if (projects !== undefined)
+    conditions.push(`project_path IN (${projects.map(() => '?').join(', ') || 'NULL'})`);
+  if (state === 'open') conditions.push("typeof(resolution) <> 'text'");
+  if (state === 'solved') conditions.push("typeof(resolution) = 'text'");
+  return { sql: conditions.join(' AND '), values: [...(projects ?? [])] };
+}
+
+function readEntry(row: Row): ErrorEntry {
+  const text = (value: unknown) => textIn(value) || null;
+  return {
+    id: Number(row.id),
+    error: String(row.error_normalized),
+    said: text(row.said) ?? String(row.error_normalized),
+    raw: text(row.error_raw),
+    project: String(row.project_path),
+    tool: readString(recordIn(row.resolution), 'tool') ?? null,
+    seen: Number(row.seen_count),
+    solved: Number(row.use_count ?? 0),
+    told: Number(row.shown_count),
+    fix: typeof row.resolution === 'string' ? resolutionText(row.resolution) : null,
+    resolvedBy: text(row.resolved_by),
+    isShared: typeof row.resolution === 'string' && row.shared === row.resolution,
+    state: text(row.state),
+    evidence: readEvidence(row.evidence),
+    ts: String(row.ts),
+  };
+}
+
+function readEvidence(value: unknown): FixEvidence | null {
+  const { sessions, agents, helped, first, last } = recordIn(value);
+  if (typeof sessions !== 'number' || typeof helped !== 'number') return null;
+  return {
+    sessions,
+    agents: Number(agents ?? 0),
+    helped,
+    first: String(first ?? ''),
+    last: String(last ?? ''),
+  };
+}
+
+/** Everything that is known of one error. */
+export type ErrorStory = ErrorEntry & {
+  /** Null when the events of that time are gone. */
+  readonly firstSeen: string | null;
+  readonly lastSeen: string | null;
+  /** When it was solved or told last. */
+  readonly lastUsed: string | null;
+  /** To whom it was told, oldest first, and how often it happened again after the first time. */
+  readonly tellings: readonly Telling[];
+  readonly cameBack: number;
+};
+
+/** `where`: a sub-agent's type, or 'after the error' for an agent that had just met it. */
+type Telling = { readonly ts: string; readonly where: string };
+
+/** One error with its whole story; undefined when there is none of this id. */
+export function tellError(id: number, db: Db): ErrorStory | undefined {
+  const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
+  if (row === undefined) return undefined;
+  const entry = readEntry(row);
+  const seen = occurrences(entry, db);
+  const tellings = tellingsOf(entry, db);
+  const [first] = tellings;
+  return {
+    ...entry,
+    tool: entry.tool ?? seen.tool,
+    firstSeen: seen.first,
+    lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
+    lastUsed: textIn(row.last_used),
+    tellings,
+    cameBack: first === undefined ? 0 : countSince(entry, first.ts, db),
+  };
+}
+
+const TELLINGS_MAX = 50;
+
+/** As far back as events and notes are kept. */
+function tellingsOf({ id, project, said }: ErrorEntry, db: Db): Telling[] {
+  const rows = db.sqlite.all(
+    `SELECT ts, 'after the error' AS place FROM events
+       WHERE project_path IS ?1 AND type = 'tool_error' AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ?2
+     UNION ALL
+     SELECT ts, COALESCE(agent_type, 'sub-agent') FROM given_contexts WHERE project_path = ?3 AND instr(text, ?4) > 0
+     ORDER BY ts LIMIT ?5`,
+    project === '' ? null : project,
+    id,
+    project,
+    `- ${inertText(said, SAID_TOLD_MAX)} (`,
+    TELLINGS_MAX,
+  );
+  return rows.map(({ ts, place }) => ({ ts: String(ts), where: String(place) }));
+}
+
+/** So much of what happened is told. */
+const SAID_TOLD_MAX = 200;
+
+/** The failure that was answered with it is not one of them. */
+function countSince({ error, project }: ErrorEntry, ts: string, db: Db): number {
+  const row = db.sqlite.get(
+    `SELECT COUNT(*) AS count FROM events WHERE project_path IS ? AND type = 'tool_error' AND ts > ?
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
+    project === '' ? null : project,
+    ts,
+    error,
+  );
+  return Number(row?.count ?? 0);
+}
+
+type Occurrences = Readonly<Record<'first' | 'last' | 'tool', string | null>>;
+
+/** As far back as events are kept. */
+function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
+  const row = db.sqlite.get(
+    `SELECT MIN(ts) AS first, MAX(ts) AS last, json_extract(data, '$.tool') AS tool FROM events
+     WHERE project_path IS ? AND type = 'tool_error'
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
+    project === '' ? null : project,
+    error,
+  );
+  return { first: textIn(row?.first), last: textIn(row?.last), tool: textIn(row?.tool) };
+}
+
+type PersonsFix = {
+  readonly ts: string;
+  readonly projectPath: string | null;
+  /** In words. */
+  readonly summary: string;
+};
+
+/** Stores how a person says an error is solved. Nothing that is learnt replaces it. */
+export function recordPersonsFix(key: string, { ts, projectPath, summary }: PersonsFix, db: Db): void {
+  const resolution = JSON.stringify({ summary, resolvedBy: 'user' });
+  db.sqlite.run(
+    `INSERT INTO error_kb(ts, error_normalized, use_count, last_used, project_path, resolution, resolved_by)
+     VALUES (?, ?, 1, ?, ?, ?, 'user')
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET ts = excluded.ts, last_used = excluded.last_used,
+       use_count = MAX(use_count, 1), resolution = excluded.resolution, resolved_by = 'user', state = NULL`,
+    ts,
+    key,
+    ts,
+    projectPath ?? '',
+    resolution,
+  );
+}
+
+/**
+ * Stores a person's own words for how a known error is solved. They stay until a person writes again, and the error is no
+ * longer forgotten. False when there is none of this id.
+ */
+export function resolveError(id: number, { summary, ts }: { summary: string; ts: string }, db: Db): boolean {
+  return db.sqlite.transaction(() => {
+    const known = db.sqlite.get(
+      'SELECT error_normalized, project_path, last_used FROM error_kb WHERE id = ?',
+      id,
+    );
+    if (known === undefined) return false;
+    const error = String(known.error_normalized);
+    const lastUsed = textIn(known.last_used) ?? '';
+    db.sqlite.run('DELETE FROM forgotten_errors WHERE fingerprint = ?', fingerprint(error));
+    // What comes in late does not replace what is newer; but a person means now, whatever the clock was before.
+    const when = lastUsed > ts ? lastUsed : ts;
+    recordPersonsFix(error, { ts: when, projectPath: String(known.project_path), summary }, db);
+    return true;
+  });
+}
+
+type Seen = {
+  readonly ts: string;
+  readonly projectPath: string | null;
+  /** The telling line. */
+  readonly said: string;
+  readonly errorRaw: string;
+};
+
+/** Counts that an error happened: from its first time on it has a row, with or without a fix. */
+export function recordSeen(key: string, { ts, projectPath, said, errorRaw }: Seen, db: Db): void {
+  if (!isInformative(key)) return;
+  db.sqlite.run(
+    `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count) VALUES (?, ?, ?, ?, ?, 1)
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET
+       seen_count = seen_count + 1, ts = MAX(ts, excluded.ts), said = excluded.said, error_raw = excluded.error_raw`,
+    ts,
+    key,
+    said,
+    errorRaw,
+    projectPath ?? '',
+  );
+}
+
+/** Whether a person wanted this error forgotten: then it is neither recorded nor told. */
+export function isForgotten(normalizedError: string, db: Db): boolean {
+  const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
+  return db.sqlite.get(sql, fingerprint(normalizedError)) !== undefined;
+}
+
+/** Counts that an agent was told the resolution. */
+export function countShown(kbId: number, ts: string, db: Db): void {
+  db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
+}
+
+/** Whether this session has been told it: by the events of its failures, `told` of which is the row. */
+export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
+  if (!db.shape.has('error_kb', 'state')) return false;
+  const row = db.sqlite.get(
+    `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`,
+    sessionId,
+    kbId,
+  );
+  return row !== undefined;
+}

@@ -1,0 +1,257 @@
+import type { Db } from '../../database/connection.ts';
+import type { Row } from '../../database/sqlite.ts';
+import { isInformative } from '../errors/normalize-error.ts';
+import {
+  areDifferent,
+  type ErrorTraits,
+  errorSimilarity,
+  errorTraits,
+  markPhrases,
+  mayShareMark,
+} from '../errors/similarity.ts';
+import { type ErrorFilter, filterCondition } from './error-entries.ts';
+import { findResolution, type KnownError, knownError } from './find-resolution.ts';
+import { type Scope, tellableScopes } from './told-lessons.ts';
+
+/** Searching errors for a person: the index of SQLite finds and ranks. */
+
+type ErrorSearch = {
+  readonly text: string;
+  readonly filter: ErrorFilter;
+  /** Spellings of the project whose errors come first. */
+  readonly ownProject: readonly string[];
+  readonly limit: number;
+};
+
+/** Of the columns of error_kb_text, error, raw, fix and files: how much a word in them counts. */
+const WEIGHTS = '8, 2, 1, 4';
+
+/**
+ * The ids of the errors that match, best first: what has all words before what has some, then the words in their order
+ * and next to each other, then the own project, then BM25, then the newest.
+ */
+export function searchErrors({ text, filter, ownProject, limit }: ErrorSearch, db: Db): number[] {
+  const words = wordsOf(text);
+  if (words.length === 0) return [];
+  const { sql, values } = filterCondition(filter);
+  const phrase = termOf(words.join(' '));
+  const matching = (expression: string, left: number, found: readonly number[]) =>
+    db.sqlite
+      .all(
+        `SELECT id FROM error_kb_text CROSS JOIN error_kb ON id = error_kb_text.rowid
+         WHERE error_kb_text MATCH ? AND ${sql} AND id NOT IN (SELECT value FROM json_each(?))
+         ORDER BY id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ?) DESC,
+           project_path IN (SELECT value FROM json_each(?)) DESC, bm25(error_kb_text, ${WEIGHTS}), id DESC
+         LIMIT ?`,
+        expression,
+        ...values,
+        JSON.stringify(found),
+        phrase,
+        JSON.stringify(ownProject),
+        left,
+      )
+      .map((row) => Number(row.id));
+  const all = matching(words.map(termOf).join(' AND '), limit, []);
+  if (all.length >= limit || words.length === 1) return all;
+  return [...all, ...matching(words.map(termOf).join(' OR '), limit - all.length, all)];
+}
+
+const TEXT_LENGTH_MAX = 1000;
+const WORDS_MAX = 10;
+
+/** The words of a search. Any characters are allowed; what has neither letters nor digits is no word. */
+function wordsOf(text: string): string[] {
+  const words = text
+    .slice(0, TEXT_LENGTH_MAX)
+    .normalize('NFC')
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}\p{Co}]/u.test(word));
+  return [...new Set(words)].slice(0, WORDS_MAX);
+}
+
+/**
+ * As the index is asked: the word, which counts more, or what begins so. An extension is whole, and so is a single letter:
+ * half of all words begin with it. Not so a syllable of Hangul.
+ */
+function termOf(word: string): string {
+  const text = word.replace(/[^\p{L}\p{N}\p{M}\p{Co}]+/gu, ' ').trim();
+  const isWhole = /\w\.\w{1,4}$/.test(word) || /(?:^| )[\x00-\u024f]$/.test(text);
+  return isWhole ? `"${text}"` : `("${text}" OR "${text}"*)`;
+}
+
+/** Of so many errors the newest solved ones are looked at; a search never ranks a large part of the table. */
+const FOUND_MAX = 2000;
+const CANDIDATES_MAX = 50;
+const COMPARED_MAX = 8;
+/** So alike that the others need not be compared. */
+const SIMILARITY_ENOUGH = 0.95;
+/** As much as letters of shared words. */
+const MARK_SHARED = 50;
+const WORDS_SEARCHED = 3;
+const WORDS_TOGETHER = 6;
+const LINES_SEARCHED = 3;
+const MARKS_SEARCHED = 12;
+
+type Candidate = { readonly id: number; readonly text: string; readonly useCount: number };
+
+/** The row of the solved error within the scope that is most like this one; undefined when none is near enough. */
+function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): number | undefined {
+  let best: { similarity: number; known: Candidate } | undefined;
+  for (const known of nearest(asked, candidates(asked, scope, db))) {
+    if (best !== undefined && best.similarity >= SIMILARITY_ENOUGH) break;
+    const similarity = errorSimilarity(asked, errorTraits(known.text));
+    const isBetter =
+      best === undefined ||
+      similarity > best.similarity ||
+      (similarity === best.similarity && known.useCount > best.known.useCount);
+    if (similarity > 0 && isBetter) best = { similarity, known };
+  }
+  return best?.known.id;
+}
+
+/** The errors with a mark of this one, then those that share most of its words: a close comparison costs. */
+function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
+  const words = [...asked.words, asked.names];
+  const found: { known: Candidate; shared: number }[] = [];
+  for (const row of rows) {
+    const known = { id: Number(row.id), text: String(row.text), useCount: Number(row.use_count ?? 0) };
+    const text = known.text.toLowerCase();
+    let shared = mayShareMark(asked, known.text) ? MARK_SHARED : 0;
+    for (const group of words) for (const word of group) if (text.includes(word)) shared += word.length;
+    found.push({ known, shared });
+  }
+  found.sort((left, right) => right.shared - left.shared);
+  return found.slice(0, COMPARED_MAX).map(({ known }) => known);
+}
+
+/**
+ * Errors with two of the longest words, with the longest words of one of several lines, or with the same code or cause
+ * in other words. Where there are too many, first those with all words of a line and the names.
+ */
+function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
+  const all: string[] = [];
+  const several: (readonly string[])[] = [];
+  for (const words of asked.words) {
+    all.push(...words);
+    if (words.length > 1 && several.length < LINES_SEARCHED) several.push(words);
+  }
+  const expressions = pairsOf(longestOf(all, WORDS_SEARCHED));
+  if (several.length > 1)
+    for (const words of several) expressions.push(together(longestOf(words, WORDS_SEARCHED)));
+  for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED)) expressions.push(together(phrases));
+  const rows = search(expressions, scope, db);
+  if (rows.length < CANDIDATES_MAX) return rows;
+  const names = asked.names.slice(0, WORDS_SEARCHED);
+  const whole = several.map((words) => together([...words.slice(0, WORDS_TOGETHER), ...names]));
+  return [...search(whole, scope, db), ...rows];
+}
+
+/** Long words are rare words. */
+function longestOf(words: readonly string[], most: number): string[] {
+  const distinct: string[] = [];
+  for (const word of words) if (!distinct.includes(word)) distinct.push(word);
+  return distinct.sort((left, right) => right.length - left.length).slice(0, most);
+}
+
+/** Any two of the words; the one when there is no other. */
+function pairsOf(words: readonly string[]): string[] {
+  if (words.length < 2) return [...words].map(asPhrase);
+  const pairs: string[] = [];
+  for (let index = 0; index < words.length - 1; index++) {
+    const others = words
+      .slice(index + 1)
+      .map(asPhrase)
+      .join(' OR ');
+    pairs.push(`${asPhrase(words[index] as string)} AND (${others})`);
+  }
+  return pairs;
+}
+
+/** The newest solved errors that fit any of the expressions. */
+function search(expressions: readonly string[], scope: Scope, db: Db): Row[] {
+  if (expressions.length === 0) return [];
+  return db.sqlite.all(
+    `SELECT id, use_count, COALESCE(error_raw, error_normalized) AS text
+     FROM (SELECT rowid AS found FROM error_kb_text WHERE error_kb_text MATCH ? ORDER BY rowid DESC LIMIT ?)
+     CROSS JOIN error_kb ON id = found WHERE typeof(resolution) = 'text' AND ${scope.sql} LIMIT ?`,
+    `{error raw} : ((${expressions.join(') OR (')}))`,
+    FOUND_MAX,
+    scope.value,
+    CANDIDATES_MAX,
+  );
+}
+
+function together(phrases: readonly string[]): string {
+  return phrases.map(asPhrase).join(' AND ');
+}
+
+function asPhrase(text: string): string {
+  return `"${text.replaceAll('"', ' ')}"`;
+}
+
+const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
+const SAME_MAX = 8;
+/** So much of an error's text a row has. */
+const TEXT_STORED = 500;
+
+/**
+ * The resolution that is known of this error (REQ-RA-002): of the one with the same normalised text, else of the most
+ * similar one; what the project's own repository knows, else what a person shares of another. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
+ * and what lies behind its end. Null when nothing is near enough or the error says too little.
+ */
+export function searchErrorKB(
+  normalizedError: string,
+  projectPath: string | null,
+  db: Db,
+  text: string = normalizedError,
+): KnownError | null {
+  if (normalizedError === '' || !isInformative(normalizedError)) return null;
+  if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
+  for (const scope of tellableScopes(projectPath, db)) {
+    const known = sameError(normalizedError, text, scope, db) ?? alikeError(normalizedError, text, scope, db);
+    if (known !== undefined) return known;
+  }
+  return null;
+}
+
+function alikeError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
+  const id = mostSimilarError(errorTraits(text), scope, db);
+  if (id === undefined) return undefined;
+  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
+  return row && isOfProgram(normalizedError, String(row.error_normalized))
+    ? knownError(row, scope)
+    : undefined;
+}
+
+/** Between what was printed and what was called in a key; see lessons/failure.ts. */
+const BESIDE = ' · ';
+
+/** What helped one program helps no other, however alike what they print. */
+function isOfProgram(key: string, other: string): boolean {
+  const [program, known] = [key, other].map((one) => one.split(BESIDE)[1]?.split(' ', 1)[0]);
+  return program === undefined || known === undefined || program === known;
+}
+
+/**
+ * As findResolution(), but not what only looks the same because what differs is masked: `status code <N>`, `<STR> is
+ * not recognized`.
+ */
+function sameError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
+  const rows = db.sqlite.all(
+    `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
+       AND ${scope.sql} ORDER BY use_count DESC LIMIT ?`,
+    normalizedError,
+    scope.value,
+    SAME_MAX,
+  );
+  for (const row of rows) {
+    if (row.error_raw === null || isSameText(text, String(row.error_raw))) return knownError(row, scope);
+  }
+  return undefined;
+}
+
+/** Of a long error only the beginning is stored: only that can be compared. */
+function isSameText(text: string, stored: string): boolean {
+  if (text.startsWith(stored)) return true;
+  return !areDifferent(errorTraits(text.slice(0, Math.max(stored.length, TEXT_STORED))), errorTraits(stored));
+}

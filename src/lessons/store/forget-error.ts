@@ -1,0 +1,159 @@
+import { isRecord, parseJson } from '../../core/guards.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { fingerprint } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { sqliteErrorCode } from '../../database/sqlite.ts';
+
+/** How much of each kind was deleted. */
+export type Forgotten = {
+  readonly errors: number;
+  readonly events: number;
+  /** Summaries of sessions that named it; they are kept without it. */
+  readonly summaries: number;
+  /** Notes of what agents were given that quoted it. */
+  readonly contexts: number;
+  /** Answers of an analysis that quoted it, and suggested lessons of it. */
+  readonly analyses: number;
+};
+
+/**
+ * Deletes an error, known by its normalised text, in every project, and makes sure that it is not recorded again: what
+ * stays is a fingerprint. All of it or nothing. The bytes of what was deleted are overwritten; see eraseTraces().
+ */
+export function forgetError(error: string, ts: string, db: Db): Forgotten {
+  const { sqlite } = db;
+  sqlite.exec('PRAGMA secure_delete = ON');
+  return sqlite.transaction(() => {
+    const wordings = wordingsOf(error, db);
+    sqlite.run(
+      'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
+      fingerprint(error),
+      ts,
+    );
+    return {
+      errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
+      events: sqlite.run(`DELETE FROM events WHERE ${IS_EVENT_OF}`, error).changes,
+      summaries: cleanSummaries(wordings, db),
+      contexts: deleteContexts(wordings, db),
+      analyses: deleteLessons(error, db) + deleteAnalyses(wordings, db),
+    };
+  });
+}
+
+const IS_EVENT_OF = `type = 'tool_error' AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`;
+
+/** The error as it is recognised, and the lines that were printed when it happened: those are what others quote. */
+function wordingsOf(error: string, { sqlite }: Db): string[] {
+  const rows = sqlite.all(
+    `SELECT said FROM error_kb WHERE error_normalized = ?
+     UNION SELECT json_extract(data, '$.said') FROM events WHERE ${IS_EVENT_OF}`,
+    error,
+    error,
+  );
+  return [
+    error,
+    ...rows.map(({ said }) => said).filter((said) => typeof said === 'string' && said !== ''),
+  ].map(String);
+}
+
+/** Those that have one of them as JSON writes it, and so also inside a longer text. */
+function deleteAnalyses(wordings: readonly string[], { sqlite }: Db): number {
+  let deleted = 0;
+  for (const wording of wordings) {
+    const written = JSON.stringify(wording).slice(1, -1);
+    deleted += sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', written).changes;
+  }
+  return deleted;
+}
+
+/** What a model proposed to tell of it. */
+function deleteLessons(error: string, { sqlite }: Db): number {
+  return sqlite.run(
+    "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
+    error,
+  ).changes;
+}
+
+const BATCH_ROWS = 500;
+
+/** Events cannot be changed: each is deleted and written again at its place without the error. */
+function cleanSummaries(wordings: readonly string[], { sqlite }: Db): number {
+  let changed = 0;
+  for (let after = -1; ; ) {
+    const rows = sqlite.all(
+      "SELECT id, data FROM events WHERE type = 'session_summary' AND id > ? ORDER BY id LIMIT ?",
+      after,
+      BATCH_ROWS,
+    );
+    for (const { id, data } of rows) {
+      const summary = parseJson(String(data));
+      if (!isRecord(summary) || !Array.isArray(summary.uniqueErrors)) continue;
+      const uniqueErrors = summary.uniqueErrors.filter((one) => !wordings.includes(one));
+      if (uniqueErrors.length === summary.uniqueErrors.length) continue;
+      const row = sqlite.get('SELECT * FROM events WHERE id = ?', Number(id));
+      const { v, ts, session_id, project, project_path } = row as Record<string, string | null>;
+      sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
+      sqlite.run(
+        `INSERT INTO events(id, v, type, ts, session_id, project, project_path, data)
+         VALUES (?, ?, 'session_summary', ?, ?, ?, ?, ?)`,
+        ...[Number(id), v ?? null, ts ?? null, session_id ?? null, project ?? null, project_path ?? null],
+        JSON.stringify({ ...summary, uniqueErrors }),
+      );
+      changed++;
+    }
+    if (rows.length < BATCH_ROWS) return changed;
+    after = Number(rows.at(-1)?.id);
+  }
+}
+
+function deleteContexts(wordings: readonly string[], { sqlite }: Db): number {
+  let deleted = 0;
+  for (let after = -1; ; ) {
+    const rows = sqlite.all(
+      'SELECT id, text FROM given_contexts WHERE id > ? ORDER BY id LIMIT ?',
+      after,
+      BATCH_ROWS,
+    );
+    for (const { id, text } of rows) {
+      if (wordings.some((wording) => quotesError(String(text), wording)))
+        deleted += sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
+    }
+    if (rows.length < BATCH_ROWS) return deleted;
+    after = Number(rows.at(-1)?.id);
+  }
+}
+
+/** Less of an error than this says nothing of it. */
+const QUOTE_LENGTH_MIN = 12;
+/** A context quotes no more of it. */
+const QUOTE_LENGTH_MAX = 200;
+
+/** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it. */
+function quotesError(text: string, error: string): boolean {
+  const wanted = inertText(error, QUOTE_LENGTH_MAX);
+  return text.split('\n').some((line) => {
+    const quoted = inertText(line.replace(/^- /, ''), line.length);
+    if (quoted.startsWith(wanted)) return true;
+    return quoted.endsWith('…') && quoted.length > QUOTE_LENGTH_MIN && wanted.startsWith(quoted.slice(0, -1));
+  });
+}
+
+export type Erased = { readonly kind: 'erased' } | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Removes what is left in the file of rows that were deleted or changed before, by whom and when ever: words in the
+ * search index, which only loses them when its parts are joined, unused pages, the log. Takes seconds for a large
+ * database; hooks that come meanwhile leave what they have in the spool.
+ */
+export function eraseTraces({ sqlite }: Db): Erased {
+  try {
+    for (const name of ['error_kb_text', 'event_text'])
+      sqlite.run(`INSERT INTO ${name}(${name}) VALUES ('optimize')`);
+    sqlite.exec('VACUUM');
+    const [log] = sqlite.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    return log?.busy === 0 ? { kind: 'erased' } : { kind: 'failed', reason: 'another program is reading it' };
+  } catch (error) {
+    if (sqliteErrorCode(error) === undefined) throw error;
+    return { kind: 'failed', reason: (error as Error).message };
+  }
+}

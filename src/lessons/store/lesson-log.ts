@@ -1,0 +1,175 @@
+import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
+import type { Db } from '../../database/connection.ts';
+import type { Row } from '../../database/sqlite.ts';
+import { isInformative } from '../errors/normalize-error.ts';
+import type { Noise } from '../failure.ts';
+import type { ErrorGroup, Lesson, LoggedCall, LoggedPrompt, Outcome } from '../lesson.ts';
+import { isForgotten } from './error-entries.ts';
+
+/** Where lessons come from, and which of them go everywhere: what hooks read by tellable.ts, written. */
+
+/** Whether somebody has looked of which repository this path is a clone. */
+export function isRepositoryKnown(projectPath: string, db: Db): boolean {
+  return db.sqlite.get('SELECT 1 FROM repositories WHERE project_path = ?', projectPath) !== undefined;
+}
+
+/** Notes of which repository a path is a clone; null: of none that could have another. */
+export function noteRepository(projectPath: string, repository: string | null, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO repositories(project_path, repository) VALUES (?, ?)
+     ON CONFLICT(project_path) DO UPDATE SET repository = excluded.repository WHERE repository IS NOT excluded.repository`,
+    projectPath,
+    repository,
+  );
+}
+
+/** Shares a lesson with every project, or takes that back. False: there is nothing to tell of this error. */
+export function setShared(id: number, isShared: boolean, db: Db): boolean {
+  const { changes } = db.sqlite.run(
+    `UPDATE error_kb SET shared = ${isShared ? 'resolution' : 'NULL'} WHERE id = ?${isShared ? " AND typeof(resolution) = 'text'" : ''}`,
+    id,
+  );
+  return changes > 0;
+}
+
+/** The rows of the same error in all clones of its repository, itself among them. */
+export function sameInClones(id: number, db: Db): number[] {
+  const rows = db.sqlite.all(
+    `SELECT other.id FROM error_kb AS own JOIN repositories AS a ON a.project_path = own.project_path
+       JOIN repositories AS b ON b.repository = a.repository
+       JOIN error_kb AS other ON other.error_normalized = own.error_normalized AND other.project_path = b.project_path
+     WHERE own.id = ?`,
+    id,
+  );
+  return [...new Set([id, ...rows.map((row) => Number(row.id))])];
+}
+
+/** The log as lessons are learnt from it, and the lessons in the knowledge base. */
+
+/** Of so many calls and prompts the newest are looked at. */
+const LOG_ROWS_MAX = 20_000;
+
+type LogPart = {
+  readonly projectPath: string;
+  /** Only this session's. */
+  readonly sessionId?: string;
+  readonly rowsMax?: number;
+};
+
+/** A project's calls and prompts in order of time. */
+export function readLog(
+  { projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogPart,
+  db: Db,
+): (LoggedCall | LoggedPrompt)[] {
+  const ofSession = sessionId === undefined ? '' : 'AND session_id = ?';
+  const rows = db.sqlite.all(
+    `SELECT id, type, ts, session_id, data FROM events
+     WHERE project_path = ? ${ofSession} AND type IN ('tool_use', 'tool_error', 'prompt') ORDER BY ts DESC, id DESC LIMIT ?`,
+    projectPath,
+    ...(sessionId === undefined ? [] : [sessionId]),
+    rowsMax,
+  );
+  return rows.reverse().flatMap((row) => readEntry(row) ?? []);
+}
+
+function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | LoggedPrompt | undefined {
+  const common = { session: String(session_id), ts: String(ts) };
+  if (type === 'prompt') return { kind: 'prompt', ...common };
+  const call = parseJson(String(data));
+  if (!isRecord(call)) return undefined;
+  return {
+    kind: 'call',
+    ...common,
+    id: readString(call, 'toolUseId') ?? String(id),
+    agent: readString(call, 'agentId') ?? null,
+    tool: readString(call, 'tool') ?? '',
+    line: readString(call, 'command') === undefined ? null : (readString(call, 'line') ?? null),
+    directory: readString(call, 'directory') ?? '',
+    outcome:
+      type === 'tool_error'
+        ? failedOutcome(call)
+        : { kind: call.isUnfinished === true ? 'unclear' : 'worked' },
+  };
+}
+
+function failedOutcome(call: Json): Outcome {
+  return {
+    kind: 'failed',
+    key: readString(call, 'error') ?? '',
+    said: readString(call, 'said') ?? readString(call, 'error') ?? '',
+    noise: (readString(call, 'noise') as Noise | undefined) ?? null,
+    text: readString(call, 'errorRaw') ?? '',
+  };
+}
+
+export type LearntOptions = {
+  readonly projectPath: string;
+  /** What was looked at: a part of the log takes nothing back that the whole has shown. */
+  readonly scope: 'session' | 'project';
+};
+
+/**
+ * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
+ * is doubted (see lessons-by-model.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
+ */
+export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
+  for (const group of groups) {
+    if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
+    const known = db.sqlite.get(
+      'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?',
+      group.key,
+      options.projectPath,
+    );
+    if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
+    if (options.scope === 'project' && known !== undefined) saveState(group, known, options, db);
+    const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
+    const isKept =
+      options.scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
+    if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, options, db);
+  }
+}
+
+function saveState(
+  { key, sessions, isOpen, lesson }: ErrorGroup,
+  known: Row,
+  { projectPath }: LearntOptions,
+  db: Db,
+): void {
+  const isContradicted =
+    lesson === null && (known.resolved_by === 'lesson' || known.state === 'contradicted');
+  db.sqlite.run(
+    'UPDATE error_kb SET sessions = ?, state = ? WHERE error_normalized = ? AND project_path = ?',
+    sessions,
+    isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved',
+    key,
+    projectPath,
+  );
+  if (lesson !== null || known.resolved_by !== 'lesson') return;
+  db.sqlite.run(
+    'UPDATE error_kb SET resolution = NULL, resolved_by = NULL WHERE error_normalized = ? AND project_path = ?',
+    key,
+    projectPath,
+  );
+}
+
+function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: LearntOptions, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,
+       last_used, sessions, evidence)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'lesson', ?, ?, ?, ?)
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET said = excluded.said, resolution = excluded.resolution,
+       resolved_by = 'lesson', use_count = excluded.use_count, last_used = excluded.last_used,
+       sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
+    evidence.last,
+    key,
+    said,
+    said,
+    projectPath,
+    evidence.failed,
+    JSON.stringify(remedy),
+    evidence.helped,
+    evidence.last,
+    evidence.sessions,
+    JSON.stringify(evidence),
+  );
+}

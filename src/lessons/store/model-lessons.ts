@@ -1,0 +1,202 @@
+import { type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
+import type { Db } from '../../database/connection.ts';
+import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
+import { type LessonEvidence, readLessonEvidence } from '../../suggestions/suggestion.ts';
+
+/**
+ * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
+ * 'doubted' one has been contradicted; it is not told, and goes back to the model until the next analysis. What the model
+ * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
+ */
+
+type LessonRow = {
+  readonly key: string;
+  /** Empty: of no project. */
+  readonly projectPath: string;
+  /** Of the model alone nothing but commands that ran here, each in backticks. */
+  readonly advice: string;
+  readonly kind: string;
+  readonly confidence: number;
+  readonly ts: string;
+  readonly evidence: LessonEvidence;
+};
+
+export type NewModelLesson = LessonRow & {
+  /** Who stands for it: the user who applied it, or nobody but the model. */
+  readonly by: 'model' | 'user';
+  /** The telling line of the error. */
+  readonly said: string;
+};
+
+/**
+ * Tells a lesson from now on. False when a person has written what helps, which is never replaced, or when the rules have
+ * learnt it and nobody but the model stands for the new one.
+ */
+export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
+  const { key, projectPath, advice, confidence, ts, evidence, by, said } = lesson;
+  const row = findRow(key, projectPath, db);
+  const isTold = typeof row?.resolution === 'string';
+  if (isTold && (row?.resolved_by === 'user' || (row?.resolved_by === 'lesson' && by === 'model')))
+    return false;
+  const kind = by === 'model' ? 'ran' : 'model';
+  const resolution = JSON.stringify({ kind, summary: advice, confidence, resolvedBy: 'model' });
+  const known = recordIn(row?.evidence);
+  db.sqlite.run(
+    `INSERT INTO error_kb(ts, error_normalized, said, project_path, sessions, seen_count, last_used, resolution, resolved_by,
+       evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT(error_normalized, project_path) DO UPDATE SET ts = MAX(ts, excluded.ts), last_used = excluded.last_used,
+       said = COALESCE(said, excluded.said), sessions = MAX(sessions, excluded.sessions), resolution = excluded.resolution,
+       resolved_by = excluded.resolved_by, evidence = excluded.evidence, state = NULL, tool_sequence = NULL`,
+    ts,
+    key,
+    said,
+    projectPath,
+    evidence.sessions.length,
+    evidence.failed.length,
+    ts,
+    resolution,
+    by,
+    JSON.stringify({ ...withoutWithdrawal(known), model: storedModel(lesson, known) }),
+  );
+  return true;
+}
+
+/** Once doubted, always known to have been. */
+function storedModel({ advice, kind, confidence, ts, evidence }: LessonRow, known: Json): Json {
+  const { isDoubted } = readRecord(known, 'model');
+  return { advice, kind, confidence, ts, ...evidence, ...(isDoubted === true ? { isDoubted } : {}) };
+}
+
+function withoutWithdrawal({ withdrawnBy: _, ...evidence }: Json): Json {
+  return evidence;
+}
+
+export type StoredModelLesson = LessonRow & {
+  readonly id: number;
+  /** Null as long as it is told; otherwise what contradicted it. */
+  readonly counterExamples: readonly string[] | null;
+};
+
+/** The lessons that are told without a person's word, and those that are in doubt. Undefined: of every project. */
+export function listModelLessons(projectPath: string | undefined, db: Db): StoredModelLesson[] {
+  const values: Value[] = projectPath === undefined ? [] : [projectPath];
+  return db.sqlite
+    .all(
+      `SELECT * FROM error_kb WHERE ${projectPath === undefined ? '1' : 'project_path = ?'}
+         AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`,
+      ...values,
+    )
+    .flatMap((row) => readLesson(row) ?? []);
+}
+
+function readLesson(row: Row): StoredModelLesson | undefined {
+  const model = readRecord(recordIn(row.evidence), 'model');
+  const advice = readString(model, 'advice');
+  if (advice === undefined) return undefined;
+  return {
+    id: Number(row.id),
+    key: String(row.error_normalized),
+    projectPath: String(row.project_path),
+    advice,
+    kind: readString(model, 'kind') ?? '',
+    confidence: Number(model.confidence ?? 0),
+    ts: readString(model, 'ts') ?? String(row.ts),
+    evidence: readLessonEvidence(model),
+    counterExamples: row.state === 'doubted' ? readTexts(model.counterExamples) : null,
+  };
+}
+
+/** It has been contradicted: it is not told any more, until the model or the user says otherwise. */
+export function doubtLesson(id: number, counterExamples: readonly string[], db: Db): void {
+  changeModel(id, { state: 'doubted', model: { isDoubted: true, counterExamples } }, db);
+}
+
+/** The model keeps to it, and now the user decides. */
+export function releaseLesson(id: number, db: Db): void {
+  changeModel(id, { state: 'open', model: {} }, db);
+}
+
+type Change = { readonly state: 'doubted' | 'open'; readonly model: Json };
+
+function changeModel(id: number, { state, model }: Change, db: Db): void {
+  const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${IS_MODELS}`, id);
+  if (row === undefined) return;
+  const evidence = withoutWithdrawal(recordIn(row.evidence));
+  db.sqlite.run(
+    'UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = ?, evidence = ? WHERE id = ?',
+    state,
+    JSON.stringify({ ...evidence, model: { ...readRecord(evidence, 'model'), ...model } }),
+    id,
+  );
+}
+
+/** Nobody else has said meanwhile what helps. */
+const IS_MODELS = "(resolution IS NULL OR resolved_by IS NULL OR resolved_by = 'model')";
+
+/** Whether a lesson of this error has been contradicted before: then none is told without the user. */
+export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
+  return readRecord(recordIn(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
+}
+
+/**
+ * What is told of an error is told no more, and no lesson of it is proposed again. By the user it is withdrawn whoever wrote
+ * it, and for good; by the model only what the model wrote, and the rules may learn anew. False: there is no such row.
+ */
+export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolean {
+  const row = db.sqlite.get(
+    `SELECT evidence FROM error_kb WHERE id = ?${by === 'model' ? ` AND ${IS_MODELS}` : ''}`,
+    id,
+  );
+  if (row === undefined) return false;
+  db.sqlite.run(
+    `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0,
+       state = ?, evidence = ? WHERE id = ?`,
+    by === 'user' ? 'withdrawn' : null,
+    JSON.stringify({ ...recordIn(row.evidence), withdrawnBy: by }),
+    id,
+  );
+  return true;
+}
+
+/** What was stored when the user applied it is no longer told, unless something else is by now. */
+export function takeBackLesson(
+  { key, projectPath, advice }: Pick<LessonRow, 'key' | 'projectPath' | 'advice'>,
+  db: Db,
+): void {
+  db.sqlite.run(
+    `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = NULL
+     WHERE error_normalized = ? AND project_path = ? AND json_valid(resolution)
+       AND json_extract(resolution, '$.kind') = 'model' AND json_extract(resolution, '$.summary') = ?`,
+    key,
+    projectPath,
+    advice,
+  );
+}
+
+/** What is known of an error, as far as it decides on a lesson of it. `learnt`: told by the rules. */
+export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'learnt' | 'told';
+
+/** What is told of an error, and whether the model may say anything of it. */
+export function lessonState(
+  key: string,
+  projectPath: string,
+  db: Db,
+): { state: LessonState; text: string | null } {
+  const row = findRow(key, projectPath, db);
+  const text = textIn(row?.resolution);
+  const { withdrawnBy } = recordIn(row?.evidence);
+  const isWithdrawn =
+    (withdrawnBy !== undefined && row?.state === 'withdrawn') || (withdrawnBy === 'model' && text === null);
+  if (isWithdrawn) return { state: 'withdrawn', text };
+  if (text === null) return { state: 'none', text };
+  if (row?.resolved_by === 'user') return { state: 'written-by-user', text };
+  return { state: row?.resolved_by === 'lesson' ? 'learnt' : 'told', text };
+}
+
+function findRow(key: string, projectPath: string, db: Db): Row | undefined {
+  return db.sqlite.get(
+    'SELECT * FROM error_kb WHERE error_normalized = ? AND project_path = ?',
+    key,
+    projectPath,
+  );
+}

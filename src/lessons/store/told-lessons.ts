@@ -1,0 +1,124 @@
+import { isRecord, parseJson, readString } from '../../core/guards.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { getProjectName } from '../../core/project.ts';
+import type { Db } from '../../database/connection.ts';
+
+/** What of the knowledge base a project may be told: what its own repository taught, and what a person shares. */
+
+/** A condition on rows of error_kb, with the one value that it takes. */
+export type Scope = { readonly isOwn: boolean; readonly sql: string; readonly value: string };
+
+type Beyond = {
+  /** The paths of other clones of the project's repository. */
+  readonly clones: readonly string[];
+  /** The rows that a person shares of other repositories. */
+  readonly shared: readonly number[];
+};
+
+/** Mostly it gives no row, and is the one more query that SubagentStart makes. */
+const BEYOND = `SELECT project_path AS path, NULL AS id FROM repositories
+  WHERE repository = (SELECT repository FROM repositories WHERE project_path = ?)
+  UNION ALL SELECT project_path, id FROM error_kb WHERE shared = resolution LIMIT 64`;
+
+/** What a project with these spellings of its path may be told beyond what stands under them. */
+function beyondOwn(spellings: readonly string[], db: Db): Beyond {
+  const clones: string[] = [];
+  const shared: number[] = [];
+  for (const { path, id } of db.sqlite.all(BEYOND, spellings[0] ?? '')) {
+    const place = String(path);
+    if (spellings.includes(place) || clones.includes(place)) continue;
+    if (id === null) clones.push(place);
+    else shared.push(Number(id));
+  }
+  return { clones, shared };
+}
+
+const NAME_LENGTH_MAX = 60;
+
+/** The name of a project, by its path in a row, as it may stand in a context. */
+export function originOf(projectPath: unknown): string {
+  return inertText(getProjectName(String(projectPath)), NAME_LENGTH_MAX);
+}
+
+/** What a project may be told, its own first. Without a project its own is what no project has taught. */
+export function tellableScopes(projectPath: string | null, db: Db): Scope[] {
+  const own = projectPath ?? '';
+  const { clones, shared } = beyondOwn([own], db);
+  const among = 'IN (SELECT value FROM json_each(?))';
+  const scopes = [{ isOwn: true, sql: `project_path ${among}`, value: JSON.stringify([own, ...clones]) }];
+  if (shared.length > 0) scopes.push({ isOwn: false, sql: `+id ${among}`, value: JSON.stringify(shared) });
+  return scopes;
+}
+
+/** What SubagentStart reads of the knowledge base: nothing else of it is loaded there. */
+
+export type StoredLesson = {
+  readonly key: string;
+  readonly said: string;
+  readonly tool: string;
+  /** The resolution column. */
+  readonly remedy: string;
+  /** What the lesson is about: its commands and words. */
+  readonly about: string;
+  /** It says itself when it helps: a model wrote it so. */
+  readonly isWhole: boolean;
+  /** A linter's rule in words; undefined for other lessons. */
+  readonly rule: string | undefined;
+  readonly sessions: number;
+  /** The project that taught it, where a person shares it; null for what the own repository taught. */
+  readonly origin: string | null;
+};
+
+const LESSONS_MAX = 24;
+/** A person's word counts as much as what several sessions have shown. */
+const PERSONS_SESSIONS = 2;
+
+/**
+ * The lessons of a project's repository: what a person wrote first, then the one of the most sessions, then the newest;
+ * and what a person shares of other projects.
+ */
+export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
+  const lessons: StoredLesson[] = [];
+  if (!db.isOwn) return lessons;
+  const { clones, shared } = beyondOwn(spellings, db);
+  for (const path of spellings) read(OF_PROJECT, path, lessons, db);
+  for (const path of clones) read(OF_PROJECT, path, lessons, db);
+  for (const id of shared) read(SHARED, id, lessons, db);
+  return lessons;
+}
+
+const OF_PROJECT = `project_path = ? AND typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson', 'model')
+  ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC`;
+const SHARED = 'id = ?';
+
+function read(which: string, value: string | number, lessons: StoredLesson[], db: Db): void {
+  const rows = db.sqlite.all(
+    `SELECT error_normalized, said, resolution, resolved_by, sessions, project_path FROM error_kb WHERE ${which} LIMIT ?`,
+    value,
+    LESSONS_MAX,
+  );
+  for (const { error_normalized, said, resolution, resolved_by, sessions, project_path } of rows) {
+    const remedy = parseJson(String(resolution));
+    const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
+    const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
+    lessons.push({
+      key: String(error_normalized),
+      said: String(said ?? error_normalized),
+      tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
+      remedy: String(resolution),
+      about: aboutOf(remedy, String(said ?? '')),
+      isWhole: isRecord(remedy) && remedy.kind === 'model',
+      rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
+      sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
+      origin: which === SHARED ? originOf(project_path) : null,
+    });
+  }
+}
+
+const ABOUT = ['use', 'failing', 'leaveOut', 'summary'];
+
+function aboutOf(remedy: unknown, said: string): string {
+  let about = said;
+  for (const key of ABOUT) if (isRecord(remedy)) about += ` ${readString(remedy, key) ?? ''}`;
+  return about;
+}

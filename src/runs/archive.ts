@@ -1,0 +1,127 @@
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StatePaths } from '../core/state-paths.ts';
+import { orLogged } from './failure-log.ts';
+import type { Run } from './model/run.ts';
+import { runDirectory } from './model/run.ts';
+import { dueArchives, postponeArchive, setArchived } from './store/archive.ts';
+import { getRun } from './store/runs.ts';
+import { readRuns, withRuns } from './store/runs-db.ts';
+import { checkpoint } from './world.ts';
+
+/** Archives: what was said stays, under another name in the same directory; the rows stay as they are. */
+
+const ARCHIVED_AT_ONCE_MAX = 100;
+const NAMES_TRIED_MAX = 1000;
+/** After it failed, until it is tried again. */
+const AGAIN_MS = 600_000;
+const ARCHIVED = /^(turn-\d+\.[a-z]+)\.deleted\./;
+const TURN_FILE = /^turn-\d+\.(?:prompt|jsonl|stderr)$/;
+const TURN_HOME = /^(?:turn-\d+\.)?home$/;
+/** Beside the directory of a run: its clients' own directories are to be removed, once it is archived. */
+const HOMES_MARK = /^([A-Za-z0-9_-]{1,64})\.homes$/;
+
+/**
+ * Puts the files of a run away and enters it; false when there is something to do or to tell for it again. Every step can
+ * be repeated, after a crash at any place, and by two processes at once. Until it is entered, its session can go on.
+ * @throws Error from the system, or what SQLite throws; then it is not entered.
+ */
+export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
+  const directory = runDirectory(paths, run.id);
+  const isEntered = withRuns(paths, (db) =>
+    db.transaction(() => {
+      // What is entered here counts only after the renames: if those fail, or we do, it is undone.
+      if (!setArchived(run.id, now.getTime(), db)) return false;
+      if (homesIn(directory).length > 0) writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
+      renameFiles(directory, now);
+      checkpoint('within-archive', process.env);
+      return true;
+    }),
+  );
+  checkpoint('after-archive', process.env);
+  if (isEntered) removeHomes(run.id, paths);
+  return isEntered;
+}
+
+/**
+ * Removes the clients' own directories of an archived run. They hold what a session needs to go on, and may be large: so
+ * they go only now, and while nobody has to wait for the database. Never throws: the mark stays for the next one.
+ */
+function removeHomes(runId: string, paths: StatePaths): void {
+  orLogged(runId, paths, () => {
+    for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });
+    rmSync(homesMark(runId, paths), { force: true });
+  });
+}
+
+/** Those that were left by whoever archived a run and did not come to it. */
+function removeHomesLeft(paths: StatePaths): void {
+  const marked = entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? []);
+  if (marked.length === 0) return;
+  const isArchived = (id: string) =>
+    readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs ?? null) !== null;
+  for (const id of marked) if (isArchived(id)) removeHomes(id, paths);
+}
+
+function homesIn(directory: string): string[] {
+  return entriesOf(directory).flatMap((entry) => (TURN_HOME.test(entry) ? [join(directory, entry)] : []));
+}
+
+function homesMark(runId: string, paths: StatePaths): string {
+  return `${runDirectory(paths, runId)}.homes`;
+}
+
+/** Archives what is due and gives how many that were. Never throws: a run that cannot be archived comes up again later. */
+export function archiveDue(paths: StatePaths, now: Date): number {
+  const nowMs = now.getTime();
+  const look = () => readRuns(paths, (db) => dueArchives(nowMs, ARCHIVED_AT_ONCE_MAX, db));
+  const due = orLogged('', paths, look) ?? [];
+  const archived = due.filter((run) => {
+    const isEntered = orLogged(run.id, paths, () => archiveRun(run, paths, now));
+    const postpone = () => withRuns(paths, (db) => postponeArchive(run.id, nowMs + AGAIN_MS, db));
+    if (isEntered === undefined) orLogged(run.id, paths, postpone);
+    return isEntered === true;
+  });
+  if (due.length > 0) orLogged('', paths, () => removeHomesLeft(paths));
+  return archived.length;
+}
+
+/** The names under which a file of a turn may stand: its own, and those that it was archived under, oldest first. */
+export function archivedNames(path: string, directory: string): string[] {
+  const name = path.slice(directory.length + 1);
+  const archived = entriesOf(directory)
+    .filter((entry) => ARCHIVED.exec(entry)?.[1] === name)
+    .sort();
+  return archived.map((entry) => join(directory, entry));
+}
+
+function renameFiles(directory: string, now: Date): void {
+  const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
+  for (const entry of entriesOf(directory)) {
+    const path = join(directory, entry);
+    if (TURN_FILE.test(entry)) moveAway(path, `${path}${suffix}`);
+  }
+}
+
+function moveAway(path: string, target: string): void {
+  let free = target;
+  for (let number = 2; lstatSync(free, { throwIfNoEntry: false }) !== undefined; number++) {
+    if (number > NAMES_TRIED_MAX) throw new Error(`Cannot archive "${path}": too many names are taken`);
+    free = `${target}.${number}`;
+  }
+  try {
+    renameSync(path, free);
+  } catch (error) {
+    // Another process that archives the same run was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || existsSync(path)) throw error;
+  }
+}
+
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // It was never started.
+    throw error;
+  }
+}

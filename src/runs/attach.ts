@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { runClient } from '../clients/clients.ts';
+import type { Environment } from '../core/state-paths.ts';
+import { findProgram } from '../system/run-command.ts';
+import type { Run } from './model/run.ts';
+import { turnFiles } from './model/run.ts';
+import { activeTurn } from './requester.ts';
+import { postponeArchive } from './store/archive.ts';
+import { withRuns } from './store/runs-db.ts';
+import { bringConfiguration, userOf } from './workspace/agent-login.ts';
+import type { RunsWorld } from './world.ts';
+
+/** The client itself, on a terminal, in the session of a run. */
+export type Attachment = {
+  /** As the client is called. */
+  readonly words: readonly [string, ...string[]];
+  readonly path: string;
+  readonly cwd: string;
+  /** The user's, with what leads to the session. */
+  readonly env: Environment;
+  /** What of it is not the user's, and which variables of the user's are not in it. */
+  readonly set: Readonly<Record<string, string>>;
+  readonly unset: readonly string[];
+};
+
+export type AttachAnswer =
+  | { readonly kind: 'ready'; readonly attachment: Attachment }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Somebody may sit in the session for so long before its files are put away. */
+const KEPT_MS = 86_400_000;
+
+/**
+ * How a person goes on with the session of a run in the client itself. `start`: it is to be started now, which it is not
+ * while the run works, since a session has one writer. @throws Error from the system.
+ */
+export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
+  const { env, platform, paths, now } = world;
+  const client = runClient(run.client);
+  const path = findProgram(client.name, env, platform);
+  const reason = refusalOf(run, purpose, world);
+  if (reason !== undefined || run.sessionId === null || path === undefined)
+    return { kind: 'refused', reason: reason ?? `${client.name} is not on the PATH: install it first` };
+  const { kept } = turnFiles(paths, run.id, 1);
+  const user = userOf(run, env);
+  const { args, env: set } = client.attach({ id: run.sessionId, kept, agentDir: run.agentDir });
+  bringConfiguration(run.client, user, kept);
+  withRuns(paths, (db) => postponeArchive(run.id, now().getTime() + KEPT_MS, db));
+  const unset = Object.keys(env).filter((name) => user.env[name] === undefined && env[name] !== undefined);
+  const words = [client.name, ...args] as const;
+  return {
+    kind: 'ready',
+    attachment: { words, path, cwd: run.cwd, env: { ...user.env, ...set }, set, unset },
+  };
+}
+
+function refusalOf(run: Run, purpose: 'start' | 'print', { paths }: RunsWorld): string | undefined {
+  const call = (verb: string) => `"self-generation subagents ${verb} ${run.number}"`;
+  const isArchived = run.archivedAtMs !== null;
+  if (isArchived) return `it is archived, and its session put away: ${call('retry')} runs its task again`;
+  const active = activeTurn(run, paths);
+  if (active !== undefined && purpose === 'start') {
+    const next = `${call('wait')} waits for its end, "attach ${run.number} --print" shows the command`;
+    return `it is ${active.state}, and a session has one writer: ${next}`;
+  }
+  if (run.sessionId === null && active !== undefined) return 'it has no session yet: try again in a moment';
+  if (run.sessionId === null) return `it has no session: ${call('retry')} runs its task again`;
+  if (existsSync(run.cwd)) return undefined;
+  return `its directory "${run.cwd}", by which its client finds the session, is gone: ${call('send')} makes a worktree again`;
+}

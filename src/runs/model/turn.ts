@@ -1,0 +1,148 @@
+import type { Permissions } from './permissions.ts';
+
+/** What a turn took. `null`: the client does not say. Input includes what came from a cache, output what was thought. */
+export type Usage = {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cacheReadTokens: number | null;
+  readonly cacheWriteTokens: number | null;
+  readonly costUsd: number | null;
+  /** Whether the client named the cost, or it was reckoned from the configured prices. */
+  readonly costSource: 'client' | 'priced' | null;
+  readonly model: string | null;
+};
+
+export const NO_USAGE: Usage = {
+  inputTokens: null,
+  outputTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  costUsd: null,
+  costSource: null,
+  model: null,
+};
+
+/** A turn: one execution of a client for a run: its task, a message, or an announce step, whose tokens stay apart in a row of its own. */
+
+const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
+export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
+
+type ActiveState = (typeof ACTIVE_STATES)[number];
+export type Outcome = (typeof OUTCOMES)[number];
+export type TurnState = ActiveState | Outcome;
+
+type TurnKind = 'task' | 'send' | 'announce';
+
+type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+
+export type Stop = {
+  readonly reason: StopReason;
+  /** Who asked, or which limit, in words for the Notes. */
+  readonly by: string;
+  readonly atMs: number;
+  /** Whose session asked, as a turn's `session`; absent where a limit was reached. */
+  readonly session?: string;
+};
+
+/** Which states may follow. What is terminal stays as it is. */
+const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
+  queued: ['starting', 'stopped', 'error'],
+  starting: ['queued', 'running', 'stopping', ...OUTCOMES],
+  running: ['stopping', ...OUTCOMES],
+  stopping: OUTCOMES,
+  success: [],
+  error: [],
+  timeout: [],
+  stopped: [],
+  lost: [],
+};
+
+/** Whether a turn may go from one state to the other. */
+export function canFollow(from: TurnState, to: TurnState): boolean {
+  return NEXT[from].includes(to);
+}
+
+/** Whether nothing can change the state any more. */
+export function isTerminal(state: TurnState): state is Outcome {
+  return NEXT[state].length === 0;
+}
+
+/** A process that is recognised again: a process id alone may be somebody else's by now. */
+export type ProcessIdentity = {
+  readonly pid: number;
+  /** When it started, in the system's own unit; empty where the system does not say. */
+  readonly start: string;
+  /** Of the system's start, and behind a slash of the namespace of process ids; empty where the system does not say. */
+  readonly boot: string;
+};
+
+/** A process in one text, for where it is written down. */
+export function identityText({ pid, boot, start }: ProcessIdentity): string {
+  return `${pid} ${boot} ${start}`;
+}
+
+/** The process in such a text; null for an id alone, since that is any later process's as well. */
+export function identityIn(text: string): ProcessIdentity | null {
+  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
+  return pid === undefined ? null : { pid: Number(pid), boot, start };
+}
+
+/** The variable that every process of a turn has: the turn's mark. */
+export const RUN_VARIABLE = 'SELF_GENERATION_RUN';
+
+/** The mark of a run's turn. */
+export function turnMark({ runId, number }: Pick<Turn, 'runId' | 'number'>): string {
+  return `${runId}/${number}`;
+}
+
+export type Exit = { readonly code: number | null; readonly signal: string | null };
+
+/** Times are milliseconds since 1970. */
+export type Turn = {
+  readonly runId: string;
+  /** From 1 on, in the run. */
+  readonly number: number;
+  readonly kind: TurnKind;
+  /** The turn whose result an announce step puts into words. */
+  readonly announces: number | null;
+  readonly state: TurnState;
+  readonly message: string;
+  /** Who asked: a session; '': a person, or a client without one; null: the run's requester. */
+  readonly session: string | null;
+  /** Of who sent the message; null: the run's. Never more than those. */
+  readonly permissions: Permissions | null;
+  readonly queuedAtMs: number;
+  /** When a slot was given to it, and its supervisor was to be started. */
+  readonly claimedAtMs: number | null;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly deadlineAtMs: number | null;
+  readonly stop: Stop | null;
+  readonly owner: ProcessIdentity | null;
+  /** Set just before the client is started: from then on it may have run. */
+  readonly launchedAtMs: number | null;
+  readonly process: ProcessIdentity | null;
+  readonly usage: Usage;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly notes: readonly string[];
+  readonly exit: Exit | null;
+  /** Grows with every change; a change that expects another version is refused. */
+  readonly version: number;
+};
+
+/** How a turn ended by itself, or was ended. The first of these that is written counts. */
+export type Ending = {
+  readonly outcome: Outcome;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly notes: readonly string[];
+  readonly usage: Usage;
+  readonly exit: Exit | null;
+  readonly endedAtMs: number;
+};
+
+/** How long a turn has taken so far; null: it has not begun. */
+export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
+  return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
+}

@@ -1,0 +1,235 @@
+import type { RunClient } from '../clients/client.ts';
+import type { ClientName } from '../core/client-name.ts';
+import { redactSecrets } from '../core/redact.ts';
+import { isAbsolutePath } from '../core/state-paths.ts';
+import { cutText, fingerprint, oneLine } from '../core/text.ts';
+import type { AgentSettings, RunSettings } from '../settings/run-settings.ts';
+import { chooseAgent, chooseModel } from './model/agent-ids.ts';
+import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
+import { agentOfKey, type Requester, type Run, THINKING_LEVELS, type Thinking } from './model/run.ts';
+import { labelProblem } from './model/run-target.ts';
+import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
+import type { Grants } from './requester-permissions.ts';
+import type { NewRun } from './store/runs.ts';
+import type { AgentOfClient, LoginOf } from './workspace/agent-login.ts';
+import type { Refusal, SpawnRequest } from './world.ts';
+
+/** What a spawn looks at besides the request. */
+export type SpawnSurroundings = {
+  readonly requester: Requester;
+  readonly settings: RunSettings;
+  readonly clients: Readonly<Record<ClientName, RunClient>>;
+  readonly isOnPath: (program: string) => boolean;
+  readonly isDirectory: (path: string) => boolean;
+  readonly agentDirOf: (agent: AgentOfClient) => string | null;
+  /** Why nothing may be sent with the client, if so; see clients/routes/route.ts. */
+  readonly routeProblemOf: (login: LoginOf & { readonly cwd: string }, model: string | null) => string | null;
+  /** What a run of this client may do for the requester, with these grants. */
+  readonly permissionsOf: (client: ClientName, grants: Grants) => Permissions;
+  /** What there is to say about the release of the client that is installed. */
+  readonly releaseWarningOf: (client: RunClient) => string | null;
+  /** The project's file of rules that sub-agents with these files are not given, when they are given no other. */
+  readonly ungivenRules: (workspace: string, files: readonly string[]) => string | null;
+  /** The model of the session that asks, where it is known. */
+  readonly callersModel: string | null;
+};
+
+export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'terminal' | 'createdAtMs'>;
+
+export type SpawnPlan =
+  | {
+      readonly kind: 'planned';
+      readonly run: PlannedRun;
+      readonly warnings: readonly string[];
+      /** The same call again has the same key. */
+      readonly spawnKey: string;
+    }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+const TASK_LENGTH_MAX = 1024 * 1024;
+const LABEL_LENGTH_MAX = 200;
+/** Cut only then: half a secret is not recognised. */
+const LABEL_SCANNED_MAX = 4096;
+const ECHO_LENGTH_MAX = 80;
+const TIMEOUT_SECONDS_MAX = 30 * 86_400;
+const MS_PER_SECOND = 1000;
+const MS_PER_MINUTE = 60_000;
+
+const PACKAGES: Readonly<Record<ClientName, string>> = {
+  claude: '@anthropic-ai/claude-code',
+  codex: '@openai/codex',
+  gemini: '@google/gemini-cli',
+  opencode: 'opencode-ai',
+};
+
+/** What a request comes to: a run as it will be written down, or why there is none. Changes nothing. */
+export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings): SpawnPlan {
+  const { requester, settings, clients } = surroundings;
+  const wrong = requestProblem(request, surroundings);
+  if (wrong !== undefined) return refuse('error', wrong);
+
+  const chosen = chooseAgent(request.agentId, agentOfKey(requester.key), settings);
+  if (chosen.kind === 'refused') return refuse(chosen.status, chosen.error);
+  const agentId = chosen.id;
+
+  const agent = settings.agents.find(({ id }) => id === agentId);
+  const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];
+  if (!surroundings.isOnPath(client.name)) return refuse('error', notInstalled(client));
+
+  const policy = policyOf(agent, settings);
+  const grants = { ofSettings: settings.tools.permitted, ofPerson: request.permissions ?? [] };
+  const permissions = surroundings.permissionsOf(client.name, grants);
+  const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
+  if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
+
+  const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
+  const cwd = request.cwd ?? requester.cwd;
+  const agentDir = surroundings.agentDirOf({ agentId, client: client.name });
+  const unroutable = surroundings.routeProblemOf({ client: client.name, agentDir, cwd }, model.resolved);
+  if (unroutable !== null) return refuse('error', unroutable);
+  const thinking = readThinking(request.thinking) ?? agent?.thinking ?? settings.thinking;
+  const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
+  const release = surroundings.releaseWarningOf(client);
+  const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
+  const worktreeMode = request.worktree ?? settings.worktree;
+  const { uncommitted = 0 } = request;
+  const warnings = [
+    ...(rules === null ? [] : [rulesWarning(rules, settings)]),
+    ...(worktreeMode === 'always' && uncommitted > 0 ? [uncommittedWarning(uncommitted)] : []),
+    ...(release === null ? [] : [release]),
+    ...model.warnings,
+    ...(knowsThinking ? [] : [`${client.name} has no thinking level "${thinking}": its own default is used`]),
+    ...(gaps.length > 0 ? [`${client.name} cannot be kept from: ${gaps.join(', ')}`] : []),
+  ];
+  const run: PlannedRun = {
+    requester,
+    agentId,
+    client: client.name,
+    label: labelOf(request),
+    task: request.task.trim(),
+    model: { requested: model.requested, resolved: model.resolved },
+    thinking: knowsThinking ? thinking : null,
+    cleanup: request.cleanup ?? 'keep',
+    runTimeoutMs: timeoutSeconds(request, settings) * MS_PER_SECOND,
+    cwd,
+    worktreeMode,
+    policy,
+    permissions,
+    gaps,
+    agentDir,
+    archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
+  };
+  return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) };
+}
+
+/** Whether the run may change files, so that another one in the same directory would be in its way. */
+export function mayWrite({ policy, permissions }: Pick<Run, 'policy' | 'permissions'>): boolean {
+  const tools = ['write', 'edit', 'apply_patch', 'exec'] as const;
+  return tools.some((tool) => isToolAllowed(policy, tool)) && !looksOnly(policy, permissions);
+}
+
+function refuse(status: Refusal['status'], error: string): SpawnPlan {
+  return { kind: 'refused', refusal: { status, error } };
+}
+
+function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
+  const { task, thinking, runTimeoutSeconds, permissions } = request;
+  if (task.trim() === '') return 'task is required';
+  if (task.length > TASK_LENGTH_MAX) {
+    return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
+  }
+  if (thinking !== undefined && readThinking(thinking) === undefined) {
+    return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING_LEVELS.join(', ')}.`;
+  }
+  if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
+    return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
+  }
+  const label = labelOf(request);
+  const wrongLabel = label === null ? undefined : labelProblem(label);
+  if (wrongLabel !== undefined) return wrongLabel;
+  const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
+  if (wrongGrant !== undefined) return wrongGrant;
+  const cwd = request.cwd ?? requester.cwd;
+  if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
+  if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
+  return undefined;
+}
+
+function readThinking(word: string | undefined): Thinking | undefined {
+  const wanted = word?.trim().toLowerCase();
+  return THINKING_LEVELS.find((level) => level === wanted);
+}
+
+/** A model in the settings is meant for the client that stands beside it. */
+function wantedModels(
+  agent: AgentSettings | undefined,
+  { settings, requester, callersModel }: SpawnSurroundings,
+) {
+  return [
+    { model: agent?.model ?? null, client: agent?.client ?? settings.client },
+    { model: settings.model, client: settings.client },
+    ...(requester.client === null ? [] : [{ model: callersModel, client: requester.client }]),
+  ];
+}
+
+function policyOf(agent: AgentSettings | undefined, { tools }: RunSettings): ToolPolicy {
+  const own = agent === undefined ? [] : [agent.tools];
+  return combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...own, tools]);
+}
+
+function rulesWarning(file: string, { contextFiles }: RunSettings): string {
+  const files = JSON.stringify([...contextFiles, file]);
+  return (
+    `the project has ${file} and no AGENTS.md, and sub-agents are not given it: "self-generation config set ` +
+    `agents.defaults.subagents.contextFiles '${files}'" has them given it`
+  );
+}
+
+function uncommittedWarning(files: number): string {
+  const are = files === 1 ? '1 file is' : `${files} files are`;
+  return `${are} not committed, and so not in its worktree: commit first what it needs`;
+}
+
+function notInstalled({ name }: RunClient): string {
+  return `${name} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
+}
+
+/** What of the permissions the client cannot keep to. Its own rules hold in it: for a person there are no others. */
+export function ruleGaps(
+  client: RunClient,
+  permissions: Permissions,
+  requester: Requester,
+): readonly string[] {
+  const isOwn = requester.client === null || requester.client === client.name;
+  return isOwn ? [] : client.ruleGaps(permissions);
+}
+
+/** Why nothing is asked of a client that has such gaps. */
+export function gapRefusal({ name }: RunClient, gaps: readonly string[]): string {
+  return (
+    `${name} cannot be kept from tools that are denied: ${gaps.join(', ')}. Choose another client, ` +
+    'change tools.subagents.tools, or set tools.subagents.strict to false'
+  );
+}
+
+/** Less than nothing is none; a fraction is left out. */
+function timeoutSeconds({ runTimeoutSeconds }: SpawnRequest, settings: RunSettings): number {
+  const seconds = Math.floor(runTimeoutSeconds ?? settings.runTimeoutSeconds);
+  return Math.min(Math.max(seconds, 0), TIMEOUT_SECONDS_MAX);
+}
+
+function labelOf({ label }: SpawnRequest): string | null {
+  const scanned = cutText(label ?? '', LABEL_SCANNED_MAX);
+  return cutText(oneLine(redactSecrets(scanned)), LABEL_LENGTH_MAX) || null;
+}
+
+function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
+  if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
+  const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
+  const where = [cwd, worktreeMode, cleanup, run.permissions];
+  return fingerprint(JSON.stringify([task, agentId, client, model, label, thinking, runTimeoutMs, where]));
+}
+
+function echo(text: string): string {
+  return cutText(oneLine(text), ECHO_LENGTH_MAX);
+}

@@ -1,0 +1,193 @@
+import type { Sqlite, Value } from '../../database/sqlite.ts';
+import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../settings/run-settings.ts';
+import type { Run } from '../model/run.ts';
+import { lastStopOfAll } from './listeners.ts';
+import { undelivered, waitingAnnouncements } from './outbox.ts';
+import { ACTIVE_TURNS, IS_ACTIVE } from './rows.ts';
+
+/** What runs have taken, announce steps included, and whether one more may begin. */
+
+const UNITS = ['tokens', 'usd'] as const;
+export type Unit = (typeof UNITS)[number];
+
+type Spent = {
+  readonly tokens: number;
+  /** Of those turns whose cost is known. */
+  readonly usd: number;
+  /** How many turns were started whose cost is not known. */
+  readonly unknownUsd: number;
+};
+
+type SpentScope = { readonly runId: string } | { readonly requester: string } | { readonly sinceMs: number };
+
+const MS_PER_DAY = 86_400_000;
+
+const SUMS = `COALESCE(SUM(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0)), 0) AS tokens,
+  COALESCE(SUM(cost_usd), 0) AS usd,
+  COALESCE(SUM(launched_at IS NOT NULL AND cost_usd IS NULL), 0) AS unknown_usd`;
+
+/** What the turns of a run or a requester have taken, or all that ended since then or has not ended yet. */
+export function spent(scope: SpentScope, db: Sqlite): Spent {
+  const sum = (rows: string, ...values: Value[]) => {
+    const row = db.get(`SELECT ${SUMS} FROM ${rows}`, ...values);
+    return { tokens: Number(row?.tokens), usd: Number(row?.usd), unknownUsd: Number(row?.unknown_usd) };
+  };
+  if ('runId' in scope) return sum('turns WHERE run_id = ?', scope.runId);
+  if ('requester' in scope)
+    return sum('runs JOIN turns ON turns.run_id = runs.id WHERE runs.requester = ?', scope.requester);
+  const [ended, active] = [sum('turns WHERE ended_at >= ?', scope.sinceMs), sum(`turns WHERE ${IS_ACTIVE}`)];
+  const both = (key: keyof Spent) => ended[key] + active[key];
+  return { tokens: both('tokens'), usd: both('usd'), unknownUsd: both('unknownUsd') };
+}
+
+export type BudgetUse = {
+  readonly name: keyof RunSettings['budget'];
+  readonly limit: BudgetLimit;
+  readonly taken: Spent;
+};
+
+/** The limits that are set, with what was taken of each: by a run if one is named, its requester, and all of a day. */
+export function budgetUses(
+  { runId, requester, nowMs }: { runId?: string; requester: string; nowMs: number },
+  budget: RunSettings['budget'],
+  db: Sqlite,
+): BudgetUse[] {
+  const scopes: readonly (readonly [BudgetUse['name'], SpentScope])[] = [
+    ...(runId === undefined ? [] : [['run', { runId }] as const]),
+    ['requester', { requester }],
+    ['day', { sinceMs: nowMs - MS_PER_DAY }],
+  ];
+  return scopes.flatMap(([name, scope]) => {
+    const limit = budget[name];
+    return limit.tokens === null && limit.usd === null ? [] : [{ name, limit, taken: spent(scope, db) }];
+  });
+}
+
+/** Each unit that is limited, with what counts as taken of it. */
+export function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
+  return UNITS.flatMap((unit) => {
+    const max = limit[unit];
+    return max === null ? [] : [{ unit, max, taken: takenOf(unit) }];
+  });
+}
+
+type BudgetAnswer =
+  | { readonly kind: 'granted'; readonly warnings: string[] }
+  | { readonly kind: 'refused'; readonly words: string };
+
+/**
+ * Whether a run may begin. What active runs may still take up to the limit of a run counts as taken: it is given back
+ * when they end. A cost that nobody knows counts as nothing, since a guess would be no better; the tokens do count.
+ */
+function checkBudget(
+  asker: { requester: string; nowMs: number },
+  budget: RunSettings['budget'],
+  db: Sqlite,
+): BudgetAnswer {
+  const warnings: string[] = [];
+  for (const { name, limit, taken } of budgetUses(asker, budget, db)) {
+    const requester = name === 'day' ? null : asker.requester;
+    const reserved = (unit: Unit) => reservedOf(unit, budget.run[unit], requester, db);
+    for (const { unit, max, taken: used } of amountsOf(limit, (unit) => taken[unit] + reserved(unit))) {
+      const words = `the budget of the ${name}: ${show(used, unit)} of ${show(max, unit)}`;
+      if (used >= max) return { kind: 'refused', words: `This would exceed ${words} are taken or reserved` };
+      if (unit === 'usd' && taken.unknownUsd > 0) {
+        warnings.push(`The budget of the ${name} does not know what ${taken.unknownUsd} turns have cost`);
+      }
+      if (used >= max * WARNING_SHARE) warnings.push(`Near ${words} are taken or reserved`);
+    }
+  }
+  return { kind: 'granted', warnings };
+}
+
+/** What active runs may still take: of one requester, or of all. */
+function reservedOf(unit: Unit, max: number | null, requester: string | null, db: Sqlite): number {
+  if (max === null) return 0;
+  const rows = db.all(`SELECT DISTINCT turns.run_id, runs.requester FROM ${ACTIVE_TURNS}`);
+  const runs = rows.filter((row) => requester === null || row.requester === requester);
+  const left = runs.map((row) => Math.max(0, max - spent({ runId: String(row.run_id) }, db)[unit]));
+  return left.reduce((sum, one) => sum + one, 0);
+}
+
+/** An amount of a budget in words. */
+export function show(amount: number, unit: Unit): string {
+  return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
+}
+
+/** How much a requester may have going. To be asked in the transaction that writes the run down. */
+
+export type SpawnLimits = {
+  /** Turns that wait. */
+  readonly maxQueued: number;
+  /** Results that have not been taken in: from so many on, no run begins. */
+  readonly undeliveredMax: number;
+  /** How long the same call is the same run. */
+  readonly dedupeMs: number;
+  /** Whether it is so too when that run came to no good: a caller that names its calls means one run by one name. */
+  readonly dedupesFailed: boolean;
+  readonly budget: RunSettings['budget'];
+};
+
+export type SpawnRefusal = {
+  readonly kind: 'refused';
+  /** `stopped`: everything was stopped after this was asked for. `label`: another run that works or waits has it. */
+  readonly why: 'queue' | 'undelivered' | 'budget' | 'stopped' | 'label';
+  /** One line, for the error. */
+  readonly words: string;
+};
+
+export type SpawnGrant = {
+  readonly kind: 'granted';
+  readonly undelivered: number;
+  readonly budgetWarnings: string[];
+};
+
+/** Whether one more run may begin. */
+export function checkLimits(
+  { requester: asker, createdAtMs, label }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
+  limits: SpawnLimits,
+  db: Sqlite,
+): SpawnGrant | SpawnRefusal {
+  const { key: requester, session } = asker;
+  const stopped = lastStopOfAll(requester, [session], db);
+  if (stopped !== undefined && createdAtMs < stopped.atMs) {
+    return refuse('stopped', 'All sub-agents were stopped after this one was asked for');
+  }
+  const taken = label === null ? undefined : labelTaken(label, requester, db);
+  if (taken !== undefined) return refuse('label', taken);
+  const queued = countQueued(requester, db);
+  if (queued >= limits.maxQueued) {
+    return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
+  }
+  const waiting = undelivered(requester, db);
+  if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
+  const budget = checkBudget({ requester, nowMs: createdAtMs }, limits.budget, db);
+  if (budget.kind === 'refused') return refuse('budget', budget.words);
+  return { kind: 'granted', undelivered: waiting, budgetWarnings: budget.warnings };
+}
+
+function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
+  return { kind: 'refused', why, words };
+}
+
+/** Two runs that work or wait are not to be called the same: nobody could name the older one. */
+function labelTaken(label: string, requester: string, db: Sqlite): string | undefined {
+  const holder = db.get(
+    `SELECT runs.number, turns.state FROM ${ACTIVE_TURNS} AND runs.requester = ? AND runs.label = ? LIMIT 1`,
+    requester,
+    label,
+  );
+  if (holder === undefined) return undefined;
+  return `Cannot call a run "${label}": run #${holder.number} has that label and is ${holder.state}. Choose another label, or stop that run first: subagents stop ${holder.number}`;
+}
+
+function countQueued(requester: string, db: Sqlite): number {
+  const waiting = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
+  return Number(db.get(`SELECT COUNT(*) AS n FROM ${waiting}`, requester)?.n);
+}
+
+function undeliveredWords(requester: string, limits: SpawnLimits, db: Sqlite): string {
+  const waiting = waitingAnnouncements(requester, db);
+  const ids = waiting.map(({ id, number }) => `#${number} (${id})`).join(', ');
+  return `${waiting.length} results have not been taken in, the most is ${limits.undeliveredMax}: ${ids}`;
+}

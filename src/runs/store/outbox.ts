@@ -1,0 +1,281 @@
+import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import type { Announcement, AnnounceStatus, NewAnnouncement } from '../model/announcement.ts';
+import type { Turn } from '../model/turn.ts';
+import { scheduleArchive } from './archive.ts';
+import { type ColumnsOf, read } from './rows.ts';
+
+export type { Announcement, NewAnnouncement } from '../model/announcement.ts';
+
+/**
+ * What requesters have to be told. A row is handed out under a lease, and settled by the next call of whoever holds it:
+ * once in this database, at least once on the way to the requester. Nothing expires unread.
+ */
+
+/** Who asks for announcements. `owner` is whoever gets the answer: one connection, one session of a client. */
+type Listener = {
+  readonly requester: string;
+  readonly session: string | null;
+  readonly owner: string;
+  /** A person is given everything at once, also what is meant for a session. */
+  readonly isPerson: boolean;
+  /** Sessions that are over, and whose place this one has taken. */
+  readonly ended?: readonly string[] | undefined;
+};
+
+type TakeOptions = {
+  readonly nowMs: number;
+  /** Who holds what is handed out now, where that is not the owner yet; see passOn(). */
+  readonly holder?: string;
+  readonly leaseMs: number;
+  readonly limit: number;
+};
+
+/** What an announce step may take: see hasWaiting(). */
+const SOON_MS = 120_000;
+/** A session that does not come for what is meant for it in so long may never come: then others of its requester are told. */
+const KEPT_FOR_SESSION_MS = 600_000;
+
+const IS_WAITING = "state IN ('pending', 'leased')";
+const IS_FOR_SESSION = '(requester_session IS NULL OR requester_session IS ?)';
+const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
+const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
+
+/** Writes down what a turn has to tell, unless that session has stopped it; in the transaction that ends the turn. */
+export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
+  const { id, status, result, notes, stats, readyAtMs } = announcement;
+  db.run(
+    `INSERT INTO outbox(id, position, run_id, turn, requester, requester_session, status, result, notes, stats, state,
+       created_at, ready_at)
+     SELECT ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM outbox), id, ?, requester,
+       NULLIF(COALESCE(?, requester_session), ''), ?, ?, ?, ?, 'pending', ?, ?
+     FROM runs WHERE id = ? AND ? IS NOT COALESCE(?, requester_session, '')`,
+    ...[id, turn.number, turn.session, status, result, notes, stats],
+    ...[turn.endedAtMs ?? readyAtMs, readyAtMs, turn.runId],
+    ...[turn.stop?.reason === 'requested' ? (turn.stop.session ?? '') : null, turn.session],
+  );
+}
+
+export type Rewording =
+  | { readonly result: string; readonly notes: string; readonly nowMs: number }
+  | { readonly skip: true; readonly nowMs: number };
+
+/** Puts a turn's announcement into better words, or drops it; false when it is no longer waiting for that. */
+export function reword(runId: string, turn: number, words: Rewording, db: Sqlite): boolean {
+  const [assignments, values] =
+    'skip' in words
+      ? ["state = 'skipped', settled_at = ?", []]
+      : ['result = ?, notes = ?, ready_at = ?', [words.result, words.notes]];
+  return db.transaction(() => {
+    const { changes } = db.run(
+      `UPDATE outbox SET ${assignments}
+       WHERE run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?`,
+      ...[...values, words.nowMs, runId, turn, words.nowMs],
+    );
+    if (changes > 0) scheduleArchive(runId, db);
+    return changes > 0;
+  });
+}
+
+/**
+ * Settles what this owner holds, since it has come back, and hands out what is ready for it, the oldest first. An owner
+ * that comes back after its lease has run out settles as well, unless somebody else was given the row meanwhile.
+ */
+export function takeAnnouncements(listener: Listener, options: TakeOptions, db: Sqlite): Announcement[] {
+  // Most calls find nothing: they need not wait for whoever writes.
+  if (undelivered(listener.requester, db) === 0) return [];
+  return db.transaction(() => {
+    acknowledge(listener.owner, options.nowMs, db);
+    const rows = readyRows(listener, options, db);
+    for (const row of rows) {
+      db.run(
+        `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ?`,
+        options.holder ?? listener.owner,
+        options.nowMs + options.leaseMs,
+        String(row.id),
+      );
+    }
+    return rows.map(readAnnouncement).map((one) => ({ ...one, state: 'leased', attempts: one.attempts + 1 }));
+  });
+}
+
+/** Hands out what one turn has to tell, ready or not, unless it was or is not for this session. */
+export function leaseTurn(
+  { runId, turn }: { readonly runId: string; readonly turn: number },
+  { owner, untilMs, session }: { owner: string; untilMs: number; session: string | null },
+  db: Sqlite,
+): boolean {
+  const { changes } = db.run(
+    `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1
+     WHERE run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`,
+    ...[owner, untilMs, runId, turn, session],
+  );
+  return changes > 0;
+}
+
+/**
+ * What one holds is held by another until then; null: it waits again, and comes as a redelivery, since it may have been
+ * seen. What was given to somebody else meanwhile stays there.
+ */
+export function passOn(holder: string, lease: { owner: string; untilMs: number } | null, db: Sqlite): void {
+  db.run(
+    "UPDATE outbox SET state = ?, lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?",
+    ...[lease === null ? 'pending' : 'leased', lease?.owner ?? null, lease?.untilMs ?? null, holder],
+  );
+}
+
+/** Settles what this owner holds; the ids. */
+export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] {
+  return db.transaction(() =>
+    settle("state = 'leased' AND lease_owner = ?", [owner], { to: 'acked', nowMs }, db),
+  );
+}
+
+/** Settles what one turn has to tell to this session and nobody has been handed: it was told in another way. */
+export function acknowledgeTurn(
+  { runId, turn }: { readonly runId: string; readonly turn: number },
+  { session, nowMs }: { readonly session: string | null; readonly nowMs: number },
+  db: Sqlite,
+): string[] {
+  const where = `run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`;
+  return settle(where, [runId, turn, session], { to: 'acked', nowMs }, db);
+}
+
+/**
+ * Settles what this session was handed by its hooks, and by its server where that lives: the turn in which it got that has
+ * ended. An answer of a server that was killed may not have arrived.
+ */
+export function acknowledgeSession(
+  { session, serverPid }: { readonly session: string; readonly serverPid: number | undefined },
+  nowMs: number,
+  db: Sqlite,
+): void {
+  const isHanded = 'requester_session = ? AND (lease_owner = ? OR lease_owner LIKE ?)';
+  const owners = [`hook:${session}`, `mcp:${serverPid}:%`];
+  db.transaction(() =>
+    settle(`state = 'leased' AND ${isHanded}`, [session, ...owners], { to: 'acked', nowMs }, db),
+  );
+}
+
+/** Settles what this owner holds and is named in the text: what proves that it arrived. */
+export function acknowledgeNamed(owner: string, text: string, nowMs: number, db: Sqlite): void {
+  const where = "state = 'leased' AND lease_owner = ? AND instr(?, id) > 0";
+  db.transaction(() => settle(where, [owner, text], { to: 'acked', nowMs }, db));
+}
+
+/** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
+export function waitingAnnouncements(requester: string, db: Sqlite): Announcement[] {
+  const where = `outbox.requester = ? AND outbox.${IS_WAITING}`;
+  const sql = `SELECT ${COLUMNS} FROM ${WITH_RUN} WHERE ${where} ORDER BY position`;
+  return db.all(sql, requester).map(readAnnouncement);
+}
+
+/** How many announcements of this requester are not settled. */
+export function undelivered(requester: string, db: Sqlite): number {
+  const rows = `outbox WHERE requester = ? AND ${IS_WAITING}`;
+  return Number(db.get(`SELECT COUNT(*) AS n FROM ${rows}`, requester)?.n);
+}
+
+/** Drops announcements of this requester unread; the ids of those that were waiting. */
+export function dismissAnnouncements(
+  ids: readonly string[] | 'all',
+  requester: string,
+  nowMs: number,
+  db: Sqlite,
+): string[] {
+  return db.transaction(() => {
+    const settling = { to: 'dismissed', nowMs } as const;
+    if (ids === 'all') return settle(`requester = ? AND ${IS_WAITING}`, [requester], settling, db);
+    return ids.flatMap((id) =>
+      settle(`requester = ? AND id = ? AND ${IS_WAITING}`, [requester, id], settling, db),
+    );
+  });
+}
+
+/** Whether a session of this requester should ask: something is ready, or will be soon, or has to be settled. */
+export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolean {
+  const rows = `outbox WHERE requester = ? AND ${IS_WAITING} AND ready_at <= ?`;
+  return db.get(`SELECT 1 FROM ${rows} LIMIT 1`, requester, nowMs + SOON_MS) !== undefined;
+}
+
+/** What the announce step made of a turn's result, where it came to its end; undefined: nothing. */
+export function reportedWords(
+  runId: string,
+  turn: number,
+  db: Sqlite,
+): Pick<Announcement, 'result' | 'notes'> | undefined {
+  const row = db.get(
+    `SELECT outbox.result, outbox.notes FROM outbox
+       JOIN turns AS step ON step.run_id = outbox.run_id AND step.announces = outbox.turn AND step.state = 'success'
+     WHERE outbox.run_id = ? AND outbox.turn = ? AND outbox.state <> 'skipped'`,
+    runId,
+    turn,
+  );
+  return row && { result: String(row.result), notes: String(row.notes) };
+}
+
+/** How the run ended of which something can be told that was not handed out to anybody yet; undefined: there is none. */
+export function untakenStatus(runId: string, nowMs: number, db: Sqlite): AnnounceStatus | undefined {
+  const row = db.get(
+    `SELECT status FROM outbox WHERE run_id = ? AND state = 'pending' AND attempts = 0 AND ready_at <= ?
+     ORDER BY position DESC LIMIT 1`,
+    runId,
+    nowMs,
+  );
+  return row && (String(row.status) as AnnounceStatus);
+}
+
+/** Whether what the turn has to tell is still being put into words. */
+export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sqlite): boolean {
+  const where = "run_id = ? AND turn = ? AND state = 'pending' AND ready_at > ?";
+  return db.get(`SELECT 1 FROM outbox WHERE ${where}`, runId, turn, nowMs) !== undefined;
+}
+
+/** Every requester for which hasWaiting() holds. */
+export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
+  const rows = `outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`;
+  return db
+    .all(`SELECT DISTINCT requester FROM ${rows}`, nowMs + SOON_MS)
+    .map((row) => String(row.requester));
+}
+
+function readyRows(
+  { requester, session, isPerson, ended = [] }: Listener,
+  { nowMs, limit }: TakeOptions,
+  db: Sqlite,
+): Row[] {
+  return db.all(
+    `SELECT ${COLUMNS} FROM ${WITH_RUN}
+     WHERE outbox.requester = ? AND outbox.${IS_WAITING}
+       AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
+       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
+         OR outbox.requester_session IN (SELECT value FROM json_each(?)))
+     ORDER BY position LIMIT ?`,
+    ...[requester, nowMs, nowMs, session, isPerson ? 1 : 0, nowMs - KEPT_FOR_SESSION_MS],
+    ...[JSON.stringify(ended), limit],
+  );
+}
+
+function settle(
+  where: string,
+  values: Value[],
+  { to, nowMs }: { to: 'acked' | 'dismissed'; nowMs: number },
+  db: Sqlite,
+): string[] {
+  const rows = db.all(
+    `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`,
+    ...[to, nowMs, ...values],
+  );
+  for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
+  return rows.map((row) => String(row.id));
+}
+
+const ANNOUNCEMENT: ColumnsOf<Omit<Announcement, 'isRedelivery'>> = {
+  ...{ id: 'id', runId: 'run_id', turn: 'turn', number: 'run_number', label: 'run_label' },
+  ...{ requester: 'requester', requesterSession: 'requester_session', status: 'status', result: 'result' },
+  ...{ notes: 'notes', stats: 'stats', state: 'state', createdAtMs: 'created_at', attempts: 'attempts' },
+};
+
+function readAnnouncement(row: Row): Announcement {
+  const known = read(row, ANNOUNCEMENT);
+  return { ...known, isRedelivery: known.attempts > 0 };
+}

@@ -1,0 +1,216 @@
+import { definedOnly, parseJson } from '../../core/guards.ts';
+import { cutText, oneLine } from '../../core/text.ts';
+import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import { readPermissions } from '../model/permissions.ts';
+import type { Requester, Run } from '../model/run.ts';
+import type { Exit, ProcessIdentity, Stop, Turn, Usage } from '../model/turn.ts';
+
+/** Rows as values, and values as rows. The schema's checks hold, since nobody else writes this database. */
+
+/** As the partial index on turns says it, word for word. */
+export const IS_ACTIVE = "state IN ('queued', 'starting', 'running', 'stopping')";
+
+/**
+ * The turns that have not ended, with their runs. However many there have been, only these are looked at: the planner
+ * would now and then rather go through all runs of a requester. For `FROM`; a condition may follow.
+ */
+export const ACTIVE_TURNS = `turns INDEXED BY turns_active CROSS JOIN runs ON runs.id = turns.run_id
+  WHERE turns.${IS_ACTIVE}`;
+
+/** Somebody looks after the turn. */
+export const IS_STARTED = "state IN ('starting', 'running', 'stopping')";
+
+/** The column of each property. */
+export type ColumnsOf<T> = { readonly [K in keyof T & string]-?: string };
+
+const REQUESTER: ColumnsOf<Requester> = {
+  ...{ key: 'requester', session: 'requester_session', client: 'requester_client', cwd: 'requester_cwd' },
+};
+const MODEL: ColumnsOf<Run['model']> = {
+  ...{ requested: 'model_requested', resolved: 'model_resolved', observed: 'model_observed' },
+};
+const RUN_JSON = { worktree: 'worktree', policy: 'policy', gaps: 'gaps', terminal: 'terminal' } as const;
+const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | 'permissions'>> = {
+  ...{ id: 'id', number: 'number', childKey: 'child_key', agentId: 'agent_id', client: 'client' },
+  ...{ label: 'label', task: 'task', thinking: 'thinking', cleanup: 'cleanup', cwd: 'cwd' },
+  ...{ runTimeoutMs: 'run_timeout_ms', worktreeMode: 'worktree_mode', agentDir: 'agent_dir' },
+  ...{ sessionId: 'session_id', warning: 'warning', archiveAfterMs: 'archive_after_ms' },
+  ...{ createdAtMs: 'created_at', archiveAtMs: 'archive_at', archivedAtMs: 'archived_at' },
+};
+
+/** What can be seen of a turn without reading what it was asked: whether somebody looks after it. */
+export type Watch = Pick<Turn, keyof typeof WATCH | 'owner' | 'process'>;
+
+const WATCH = {
+  ...{ runId: 'run_id', number: 'number', state: 'state', version: 'version' },
+  ...{ queuedAtMs: 'queued_at', claimedAtMs: 'claimed_at' },
+} as const;
+const OWNER: ColumnsOf<ProcessIdentity> = { pid: 'owner_pid', start: 'owner_start', boot: 'owner_boot' };
+export const PROCESS: ColumnsOf<ProcessIdentity> = { pid: 'pid', start: 'pid_start', boot: 'pid_boot' };
+const STOP: ColumnsOf<Stop> = {
+  ...{ reason: 'stop_reason', by: 'stop_by', atMs: 'stop_at', session: 'stop_session' },
+};
+const EXIT: ColumnsOf<Exit> = { code: 'exit_code', signal: 'exit_signal' };
+const USAGE: ColumnsOf<Usage> = {
+  ...{ inputTokens: 'tokens_in', outputTokens: 'tokens_out', costUsd: 'cost_usd', costSource: 'cost_source' },
+  ...{ cacheReadTokens: 'tokens_cache_read', cacheWriteTokens: 'tokens_cache_write', model: 'model' },
+};
+const TURN: ColumnsOf<Omit<Turn, keyof Watch | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> = {
+  ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
+  ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
+  ...{ launchedAtMs: 'launched_at', error: 'error' },
+};
+
+/** The columns by which a Watch is read. */
+export const WATCH_COLUMNS = [WATCH, OWNER, PROCESS].flatMap(Object.values).join(', ');
+
+/** The value in these columns of a row; null where one has nothing, or is not there yet. */
+export function read<T>(row: Row, columns: ColumnsOf<T>, parse = (stored: unknown) => stored): T {
+  const names: Readonly<Record<string, string>> = columns;
+  const value: Row = {};
+  // Not by Object.entries(): that would take most of the time of a long list.
+  for (const property in names) value[property] = parse(row[names[property] ?? ''] ?? null);
+  return value as T;
+}
+
+/** The run of a row of `runs`. */
+export function readRun(row: Row): Run {
+  return {
+    ...read(row, RUN),
+    ...read<Pick<Run, keyof typeof RUN_JSON>>(row, RUN_JSON, json),
+    requester: read(row, REQUESTER),
+    model: read(row, MODEL),
+    permissions: readPermissions(json(row.permissions)),
+  };
+}
+
+/** Who looks after a turn, as a row of `turns` says it. */
+export function readWatch(row: Row): Watch {
+  const watch = read<Omit<Watch, 'owner' | 'process'>>(row, WATCH);
+  return { ...watch, owner: readIf('pid', row, OWNER), process: readIf('pid', row, PROCESS) };
+}
+
+/** The turn of a row of `turns`. */
+export function readTurn(row: Row): Turn {
+  const { session, ...stop } = readIf('reason', row, STOP) ?? { reason: null };
+  const exit = read(row, EXIT);
+  return {
+    ...readWatch(row),
+    ...read(row, TURN),
+    permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
+    stop: stop.reason === null ? null : { ...stop, ...(session != null && { session }) },
+    usage: readUsage(row),
+    notes: json(row.notes) as readonly string[],
+    exit: exit.code === null && exit.signal === null ? null : exit,
+  };
+}
+
+/** The usage in a row with the columns of `turns`. */
+export function readUsage(row: Row): Usage {
+  return read(row, USAGE);
+}
+
+/** Columns and their new values. The names are constants of this program. */
+export type Columns = Record<string, Value>;
+
+/** The columns of what is there of a run. */
+export function runColumns(
+  run: Partial<Omit<Run, 'model'> & { readonly model: Partial<Run['model']> }>,
+): Columns {
+  const { requester = {}, model = {} } = run;
+  const own = written(run, { ...RUN, ...RUN_JSON, permissions: 'permissions' });
+  return { ...own, ...written(requester, REQUESTER), ...written(model, MODEL) };
+}
+
+/** The columns of what is there of a turn. */
+export function turnColumns({ owner, process, stop, exit, usage, ...turn }: Partial<Turn>): Columns {
+  return {
+    ...written(turn, { ...WATCH, ...TURN, permissions: 'permissions', notes: 'notes' }),
+    ...whole(owner, OWNER),
+    ...whole(process, PROCESS),
+    ...whole(stop, STOP),
+    ...whole(exit, EXIT),
+    ...whole(usage, USAGE),
+  };
+}
+
+function readIf<T>(property: keyof T & string, row: Row, columns: ColumnsOf<T>): T | null {
+  return row[columns[property]] == null ? null : read(row, columns);
+}
+
+function written(value: object, columns: Readonly<Record<string, string>>): Columns {
+  const stored = Object.entries(columns).map(([property, column]) => {
+    const one: unknown = (value as Row)[property];
+    return [column, typeof one === 'object' && one !== null ? JSON.stringify(one) : one] as const;
+  });
+  return definedOnly(Object.fromEntries(stored) as Record<string, Value | undefined>);
+}
+
+/** All of its columns: null clears them. */
+function whole(value: object | null | undefined, columns: Readonly<Record<string, string>>): Columns {
+  if (value === undefined) return {};
+  const none = Object.fromEntries(Object.values(columns).map((column) => [column, null]));
+  return { ...none, ...(value && written(value, columns)) };
+}
+
+function json(value: unknown): unknown {
+  return typeof value === 'string' ? parseJson(value) : null;
+}
+
+/** What happened to a run, in short: for `info`, and for whoever has to find out why. */
+export type RunEvent = {
+  /** Null: of no run. */
+  readonly runId: string | null;
+  readonly turn: number | null;
+  readonly atMs: number;
+  /** Who did it: a command, the supervisor, the server. */
+  readonly actor: string;
+  readonly type: string;
+  readonly detail: string;
+};
+
+const EVENT: ColumnsOf<RunEvent> = {
+  ...{ runId: 'run_id', turn: 'turn', atMs: 'at', actor: 'actor', type: 'type', detail: 'detail' },
+};
+const EVENTS_PER_RUN_MAX = 200;
+const WORD_LENGTH_MAX = 100;
+const DETAIL_LENGTH_MAX = 1000;
+
+/** Adds an event; of each run the newest 200 are kept. The detail has to be without secrets; it is cut to one line. */
+export function addRunEvent(event: RunEvent, db: Sqlite): void {
+  db.transaction(() => {
+    db.run(
+      'INSERT INTO run_events(run_id, turn, at, actor, type, detail) VALUES (?, ?, ?, ?, ?, ?)',
+      ...[event.runId, event.turn, event.atMs],
+      cutText(oneLine(event.actor), WORD_LENGTH_MAX),
+      cutText(oneLine(event.type), WORD_LENGTH_MAX),
+      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
+    );
+    db.run(
+      `DELETE FROM run_events WHERE run_id IS ?
+         AND id <= (SELECT id FROM run_events WHERE run_id IS ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+      ...[event.runId, event.runId, EVENTS_PER_RUN_MAX],
+    );
+  });
+}
+
+/** As addRunEvent(), but once for each turn: whoever goes on in another's place comes across the same again. */
+export function addRunEventOnce(event: RunEvent, db: Sqlite): void {
+  db.transaction(() => {
+    const known = db.get(
+      'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?',
+      ...[event.runId, event.turn],
+      cutText(oneLine(event.type), WORD_LENGTH_MAX),
+      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
+    );
+    if (known === undefined) addRunEvent(event, db);
+  });
+}
+
+/** The newest events of a run, the oldest of them first. */
+export function runEvents(runId: string | null, limit: number, db: Sqlite): RunEvent[] {
+  return db
+    .all('SELECT * FROM run_events WHERE run_id IS ? ORDER BY id DESC LIMIT ?', runId, limit)
+    .reverse()
+    .map((row) => read(row, EVENT));
+}

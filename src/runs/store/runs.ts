@@ -1,0 +1,215 @@
+import { redactSecrets } from '../../core/redact.ts';
+import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import type { AnnounceState } from '../model/announcement.ts';
+import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
+import type { Usage } from '../model/turn.ts';
+import { isTerminal, type Turn } from '../model/turn.ts';
+import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './limits.ts';
+import {
+  ACTIVE_TURNS,
+  type Columns,
+  IS_ACTIVE,
+  IS_STARTED,
+  readRun,
+  readTurn,
+  readUsage,
+  runColumns,
+} from './rows.ts';
+
+/** Runs: accepting them, and looking at them. */
+
+export type NewRun = Omit<
+  Run,
+  'number' | 'model' | 'worktree' | 'sessionId' | 'archiveAtMs' | 'archivedAtMs'
+> & { readonly model: Pick<Run['model'], 'requested' | 'resolved'> };
+
+export type Insertion =
+  | ({ readonly kind: 'inserted'; readonly run: Run; readonly turn: Turn } & Omit<SpawnGrant, 'kind'>)
+  | { readonly kind: 'duplicate'; readonly run: Run; readonly turn: Turn }
+  | SpawnRefusal;
+
+/** A run as a list shows it. */
+export type RunListing = RunWithMessages & {
+  /** Whether its requester has been told; where several turns had something to tell, of the one that matters most. */
+  readonly delivery: 'none' | AnnounceState;
+  /** Of all its turns but the announce steps. Null where no client said, or not every one said. */
+  readonly usage: Usage;
+  /** When something last happened to one of these turns. */
+  readonly changedAtMs: number;
+};
+
+export type RunFilter = {
+  readonly requester?: string | undefined;
+  readonly includeArchived?: boolean | undefined;
+  readonly limit: number;
+};
+
+/** Warnings quote what clients say: no secret of theirs is stored. */
+export type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'>> & {
+  readonly model?: Partial<Run['model']>;
+};
+
+/** Writes a run down with its first turn, which waits, unless the same was asked for just now or a limit is reached. */
+export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db: Sqlite): Insertion {
+  return db.transaction(() => {
+    const same = sameCall(run, spawnKey, limits, db);
+    if (same !== undefined) return { kind: 'duplicate', ...same };
+    const answer = checkLimits(run, limits, db);
+    if (answer.kind === 'refused') return answer;
+    insertRow(run, spawnKey, db);
+    db.run(
+      `INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 1, 'task', 'queued', ?, ?)`,
+      ...[run.id, run.task, run.createdAtMs],
+    );
+    return { ...answer, ...knownRun(run.id, db), kind: 'inserted' };
+  });
+}
+
+/**
+ * Who asks again for what has just failed, or was stopped, wants it tried again; and another session that asks for the
+ * same wants to be told as well, which only the first one would be. A call with a name is the same from wherever.
+ */
+function sameCall(
+  { requester, createdAtMs }: NewRun,
+  spawnKey: string,
+  { dedupeMs, dedupesFailed: isNamed }: SpawnLimits,
+  db: Sqlite,
+): RunWithTurn | undefined {
+  const row = db.get(
+    `SELECT id FROM runs WHERE requester = ? AND spawn_key = ? AND created_at > ?
+       AND (? = 1 OR requester_session IS ?) ORDER BY created_at DESC LIMIT 1`,
+    ...[requester.key, spawnKey, createdAtMs - dedupeMs, isNamed ? 1 : 0, requester.session],
+  );
+  if (row === undefined) return undefined;
+  const known = knownRun(String(row.id), db);
+  const { state } = known.turn;
+  return isNamed || !isTerminal(state) || state === 'success' ? known : undefined;
+}
+
+/** A run with the turn that it is shown with. */
+export function getRun(runId: string, db: Sqlite): RunWithMessages | undefined {
+  const run = db.get('SELECT * FROM runs WHERE id = ?', runId);
+  const turn = db.get(
+    `SELECT *, (SELECT COUNT(*) FROM turns AS sent WHERE sent.run_id = turns.run_id AND ${IS_WAITING}) AS waiting
+     FROM turns WHERE run_id = ? AND kind <> 'announce' ORDER BY ${IS_STARTED} DESC, number LIMIT 1`,
+    runId,
+  );
+  return run && turn && { run: readRun(run), turn: readTurn(turn), waiting: Number(turn.waiting) };
+}
+
+/** The newest runs first. A fixed number of queries, each by an index. */
+export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  if (filter.includeArchived !== true) conditions.push('archived_at IS NULL');
+  if (filter.requester !== undefined) {
+    conditions.push('requester = ?');
+    values.push(filter.requester);
+  }
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  const order = filter.requester === undefined ? 'created_at' : 'number';
+  const rows = db.all(`SELECT * FROM runs ${where} ORDER BY ${order} DESC LIMIT ?`, ...values, filter.limit);
+  const ids = JSON.stringify(rows.map((row) => row.id));
+  const byRun = (sql: string) => new Map(db.all(sql, ids).map((row) => [String(row.run_id), row]));
+  const turns = byRun(SHOWN_TURNS);
+  const sums = byRun(USAGE_SUMS);
+  const deliveries = byRun(DELIVERIES);
+  return rows.flatMap((row) => {
+    const shown = turns.get(String(row.id));
+    const sum = sums.get(String(row.id));
+    if (shown === undefined) return [];
+    const turn = readTurn(shown);
+    return {
+      run: readRun(row),
+      turn,
+      waiting: Number(sum?.waiting),
+      changedAtMs: Number(sum?.changed_at),
+      delivery: (deliveries.get(String(row.id))?.state ?? 'none') as RunListing['delivery'],
+      usage: readSums(sum ?? {}, turn.usage.model),
+    };
+  });
+}
+
+/** How many runs of the requester, or of all, are at work or wait, and how many are done and not archived. */
+export function countRuns(requester: string | undefined, db: Sqlite): { active: number; done: number } {
+  const [ofRequester, values] = requester === undefined ? ['', []] : ['AND requester = ?', [requester]];
+  const count = (sql: string) => Number(db.get(`${sql} ${ofRequester}`, ...values)?.n);
+  const active = count(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS}`);
+  const kept = count('SELECT COUNT(*) AS n FROM runs WHERE archived_at IS NULL');
+  return { active, done: Math.max(0, kept - active) };
+}
+
+/** Of all projects: how many runs are active, how many of those only wait, and how many results nobody has taken in. */
+export function countEverywhere(db: Sqlite) {
+  const runs = db.get(
+    `SELECT COUNT(*) AS active, TOTAL(waits) AS waiting
+     FROM (SELECT MIN(state = 'queued') AS waits FROM turns WHERE ${IS_ACTIVE} GROUP BY run_id)`,
+  );
+  const results = db.get("SELECT COUNT(*) AS n FROM outbox WHERE state IN ('pending', 'leased')");
+  return { active: Number(runs?.active), waiting: Number(runs?.waiting), undelivered: Number(results?.n) };
+}
+
+/** The runs that are at work in a directory, in the order in which they came; `queued`: also those that only wait. */
+export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Run[] {
+  const started = which === 'started' ? "AND turns.state <> 'queued'" : '';
+  return db
+    .all(
+      `SELECT runs.* FROM ${ACTIVE_TURNS} AND runs.cwd = ? ${started}
+       GROUP BY runs.id ORDER BY MIN(turns.position)`,
+      cwd,
+    )
+    .map(readRun);
+}
+
+/** Enters what became known of a run on the way. */
+export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
+  const { warning } = changes;
+  const columns = runColumns({ ...changes, ...(warning && { warning: redactSecrets(warning) }) });
+  const assignments = Object.keys(columns).map((name) => `${name} = ?`);
+  if (assignments.length === 0) return;
+  db.run(`UPDATE runs SET ${assignments.join(', ')} WHERE id = ?`, ...Object.values(columns), runId);
+}
+
+function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
+  const warning = run.warning && redactSecrets(run.warning);
+  const columns: Columns = { ...runColumns({ ...run, warning }), spawn_key: spawnKey };
+  const names = Object.keys(columns);
+  db.run(
+    `INSERT INTO runs(number, ${names.join(', ')})
+     SELECT COALESCE(MAX(number), 0) + 1, ${names.map(() => '?').join(', ')} FROM runs WHERE requester = ?`,
+    ...Object.values(columns),
+    run.requester.key,
+  );
+}
+
+function knownRun(runId: string, db: Sqlite): RunWithTurn {
+  const known = getRun(runId, db);
+  if (known === undefined) throw new Error(`Cannot read run "${runId}": it has no turn`);
+  return known;
+}
+
+/** A message that waits. */
+const IS_WAITING = "kind = 'send' AND state = 'queued'";
+const IS_LISTED = 'run_id IN (SELECT value FROM json_each(?))';
+
+/** The one that is at work comes behind that of the task, and counts. */
+const SHOWN_TURNS = `SELECT * FROM turns
+  WHERE ${IS_LISTED} AND (kind = 'task' OR kind = 'send' AND ${IS_STARTED}) ORDER BY ${IS_STARTED}`;
+
+const USAGE_SUMS = `SELECT run_id, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out,
+    SUM(tokens_cache_read) AS tokens_cache_read, SUM(tokens_cache_write) AS tokens_cache_write,
+    CASE WHEN SUM(launched_at IS NOT NULL AND cost_usd IS NULL) = 0 THEN SUM(cost_usd) END AS cost_usd,
+    MAX(cost_source) AS cost_source, SUM(${IS_WAITING}) AS waiting,
+    MAX(COALESCE(ended_at, started_at, queued_at)) AS changed_at
+  FROM turns WHERE ${IS_LISTED} AND kind <> 'announce' GROUP BY run_id`;
+
+/** What waits comes before what is settled; then the newest turn counts. */
+const DELIVERIES = `SELECT run_id, state, MIN(CASE state WHEN 'pending' THEN -2 WHEN 'leased' THEN -1 ELSE 1.0 / turn END)
+  FROM outbox WHERE ${IS_LISTED} GROUP BY run_id`;
+
+/** Where one of the costs was reckoned, all of it is no better than that. */
+function readSums(row: Row, model: string | null): Usage {
+  const usage = readUsage(row);
+  const source = usage.costSource === 'priced' ? 'priced' : 'client';
+  return { ...usage, costSource: usage.costUsd === null ? null : source, model };
+}

@@ -1,0 +1,275 @@
+import { redactSecrets } from '../../core/redact.ts';
+import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
+import type { NewAnnouncement } from '../model/announcement.ts';
+import { rawAnnouncement } from '../model/announcement.ts';
+import type { Permissions } from '../model/permissions.ts';
+import type { Run } from '../model/run.ts';
+import {
+  canFollow,
+  type Ending,
+  isTerminal,
+  NO_USAGE,
+  type Stop,
+  type Turn,
+  type TurnState,
+  type Usage,
+} from '../model/turn.ts';
+import { scheduleArchive } from './archive.ts';
+import { lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './listeners.ts';
+import { insertAnnouncement } from './outbox.ts';
+import {
+  ACTIVE_TURNS,
+  IS_ACTIVE,
+  readRun,
+  readTurn,
+  readWatch,
+  turnColumns,
+  WATCH_COLUMNS,
+  type Watch,
+} from './rows.ts';
+
+export type { Watch } from './rows.ts';
+
+/** What may change of a turn that goes on. */
+export type TurnChanges = Partial<
+  Pick<
+    Turn,
+    | 'state'
+    | 'owner'
+    | 'process'
+    | 'launchedAtMs'
+    | 'startedAtMs'
+    | 'deadlineAtMs'
+    | 'stop'
+    | 'usage'
+    | 'notes'
+  >
+>;
+
+/** Turns, and how they go on: every change is a compare-and-set on the version, and what has ended stays as it is. */
+
+export type NewTurn = {
+  readonly runId: string;
+  readonly kind: 'send' | 'announce';
+  readonly announces: number | null;
+  readonly message: string;
+  /** Who asks, as in Turn; otherwise the run's requester. */
+  readonly session?: string | null;
+  /** Of who sends the message; otherwise the run's. */
+  readonly permissions?: Permissions | null;
+  readonly nowMs: number;
+  /** `starting`: by the supervisor that looks after the run already, in the slot that it has. */
+  readonly state: 'queued' | 'starting';
+};
+
+/**
+ * Adds a turn to a run. One that was asked for before all was stopped, of whoever asks or of the run's requester, comes back
+ * as stopped.
+ * @throws Error when there is no such run, or it is archived: then nothing can be resumed.
+ */
+export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
+  return db.transaction(() => {
+    const run = runOf(turn.runId, db);
+    if (run.archivedAtMs !== null)
+      throw new Error(`Cannot add a turn to run "${turn.runId}": it is archived`);
+    const { requester } = run;
+    const row = db.get(
+      `INSERT INTO turns(run_id, number, kind, announces, state, message, session, permissions, queued_at,
+         claimed_at)
+       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
+      ...[turn.runId, turn.kind, turn.announces, turn.state, turn.message, turn.session ?? null],
+      turn.permissions == null ? null : JSON.stringify(turn.permissions),
+      ...[turn.nowMs, turn.state === 'starting' ? turn.nowMs : null, turn.runId],
+    );
+    const added = readTurn(row ?? {});
+    const last = lastStopOfAll(requester.key, [turn.session ?? requester.session, requester.session], db);
+    const isLate = added.state === 'queued' && last !== undefined && turn.nowMs < last.atMs;
+    const by = 'all were stopped after it was asked for';
+    const result = isLate ? stopTurn(added, { reason: 'requested', by, ...last }, db) : added;
+    scheduleArchive(turn.runId, db);
+    return result;
+  });
+}
+
+function runOf(runId: string, db: Sqlite): Run {
+  const row = db.get('SELECT * FROM runs WHERE id = ?', runId);
+  if (row === undefined) throw new Error(`Cannot add a turn to run "${runId}": there is no such run`);
+  return readRun(row);
+}
+
+/** One turn of a run. */
+export function getTurn(runId: string, number: number, db: Sqlite): Turn | undefined {
+  const row = db.get('SELECT * FROM turns WHERE run_id = ? AND number = ?', runId, number);
+  return row && readTurn(row);
+}
+
+/** All turns of a run, the first one first. */
+export function turnsOf(runId: string, db: Sqlite): Turn[] {
+  return db.all('SELECT * FROM turns WHERE run_id = ? ORDER BY number', runId).map(readTurn);
+}
+
+/** All turns that have not ended, in the order in which they came. */
+export function activeTurns(db: Sqlite): Turn[] {
+  return db.all(`SELECT * FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readTurn);
+}
+
+/** The requester's turns that have not ended, but for announce steps, each with the sessions that it belongs to. */
+export function awaitedTurns(requester: string, db: Sqlite) {
+  const rows = db.all(
+    `SELECT turns.*, runs.requester_session
+     FROM ${ACTIVE_TURNS} AND runs.requester = ? AND turns.kind <> 'announce' ORDER BY turns.position`,
+    requester,
+  );
+  return rows.map((row) => ({
+    runId: String(row.run_id),
+    turn: Number(row.number),
+    sessions: [textIn(row.requester_session) ?? '', textIn(row.session)],
+  }));
+}
+
+/** As activeTurns(), for those who look at every one of them again and again. */
+export function activeWatches(db: Sqlite): Watch[] {
+  return db.all(`SELECT ${WATCH_COLUMNS} FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readWatch);
+}
+
+/**
+ * Changes a turn that is still as it was read; undefined when somebody was faster. Before a client is started,
+ * `launchedAtMs` has to be entered in this way: then no stop can be overlooked. @throws Error when the state cannot
+ * follow, or is an end: that is endTurn()'s.
+ */
+export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn | undefined {
+  const { state } = changes;
+  if (state !== undefined && isTerminal(state)) {
+    throw new Error(
+      `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": it has to be ended`,
+    );
+  }
+  if (state !== undefined) assertFollows(turn, state);
+  return writeTurn(turn, changes, db);
+}
+
+/**
+ * Ends a turn and writes what it has to tell, at once; undefined when it has ended already. The version does not matter
+ * here, so that an end is never lost to somebody else's change; but a stop that was asked for before and that the
+ * caller did not know of makes it a stopped one. The caller has to look at the state that comes back. What was known of
+ * the usage stays where the ending does not say.
+ */
+export function endTurn(
+  turn: Turn,
+  ending: Ending,
+  announcement: NewAnnouncement | null,
+  db: Sqlite,
+): Turn | undefined {
+  return db.transaction(() => {
+    const now = getTurn(turn.runId, turn.number, db);
+    if (now === undefined || isTerminal(now.state)) return undefined;
+    const isStopNews = turn.stop === null && now.stop?.reason === 'requested';
+    const outcome = isStopNews ? 'stopped' : ending.outcome;
+    assertFollows(now, outcome);
+    const ended = writeTurn(now, endOf({ ...ending, outcome }, now.usage), db);
+    if (ended !== undefined && announcement !== null) {
+      if (isStopNews) announceEnd(ended, { ...ending, outcome }, db);
+      else insertAnnouncement(ended, announcement, db);
+    }
+    scheduleArchive(turn.runId, db);
+    return ended;
+  });
+}
+
+/** Writes when the turn is still as it was read; undefined when somebody was faster. */
+function writeTurn(turn: Turn, changes: Partial<Turn>, db: Sqlite): Turn | undefined {
+  const columns = turnColumns(changes);
+  const assignments = [...Object.keys(columns).map((name) => `${name} = ?`), 'version = version + 1'];
+  const row = db.get(
+    `UPDATE turns SET ${assignments.join(', ')} WHERE run_id = ? AND number = ? AND version = ? RETURNING *`,
+    ...Object.values(columns),
+    ...[turn.runId, turn.number, turn.version],
+  );
+  return row && readTurn(row);
+}
+
+/** What an end changes, without secrets. Where it does not know of the usage, what was known before stays. */
+function endOf({ outcome, endedAtMs, exit, ...ending }: Ending, before: Usage): Partial<Turn> {
+  const { costUsd, costSource, ...said } = ending.usage;
+  const known = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null));
+  return {
+    state: outcome,
+    endedAtMs,
+    exit,
+    result: ending.result && redactSecrets(ending.result),
+    error: ending.error && redactSecrets(ending.error),
+    notes: ending.notes.map(redactSecrets),
+    usage: { ...before, ...known, ...(costUsd !== null && { costUsd, costSource }) },
+  };
+}
+
+function assertFollows(turn: Turn, state: TurnState): void {
+  if (canFollow(turn.state, state)) return;
+  throw new Error(
+    `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": its state is "${turn.state}"`,
+  );
+}
+
+/** Stops a run: what waits ends at once, what runs by its supervisor. Gives the turns that were active, as they are now. */
+export function requestStop(runId: string, stop: Stop, db: Sqlite): Turn[] {
+  const rows = `turns WHERE run_id = ? AND ${IS_ACTIVE}`;
+  return db.transaction(() => stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db));
+}
+
+/**
+ * Stops what a session has asked for, or everything of the requester: their runs, and their messages to other runs. SQLite
+ * lets one transaction write at a time, so each spawn comes either before this one, and then its turn is found here, or
+ * after it. For those after it the time is kept: a spawn that was asked for before the stop and is written down only now
+ * is refused by insertRun(). And what is queued can be claimed before this transaction, then it is found as `starting` and
+ * its supervisor sees the stop before it launches anything; or not at all any more. So no client starts after the stop for
+ * what was asked for before it. `session`: as a turn's, or WHOLE_PROJECT. Gives what requestStop() gives.
+ */
+export function requestStopAll(requester: string, session: string, stop: Stop, db: Sqlite): Turn[] {
+  return db.transaction(() => {
+    noteStopOfAll(requester, { session, atMs: stop.atMs }, db);
+    const rows = db.all(
+      `SELECT turns.* FROM ${ACTIVE_TURNS} AND runs.requester = ?
+         AND (? = '${WHOLE_PROJECT}' OR ? IN (COALESCE(runs.requester_session, ''), turns.session))
+       ORDER BY turns.position`,
+      ...[requester, session, session],
+    );
+    return stopTurns(rows, stop, db);
+  });
+}
+
+/** How many runs of the requester work or wait, and nobody has asked for their end. */
+export function unstoppedRuns(requester: string, db: Sqlite): number {
+  const rows = `${ACTIVE_TURNS} AND runs.requester = ? AND turns.stop_at IS NULL`;
+  return Number(db.get(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${rows}`, requester)?.n);
+}
+
+function stopTurns(rows: readonly Row[], stop: Stop, db: Sqlite): Turn[] {
+  const turns = rows.map((row) => stopTurn(readTurn(row), stop, db));
+  for (const runId of new Set(turns.map((turn) => turn.runId))) scheduleArchive(runId, db);
+  return turns;
+}
+
+/** The first stop counts. */
+function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
+  if (turn.state !== 'queued') {
+    return turn.stop === null ? (writeTurn(turn, { stop }, db) ?? turn) : turn;
+  }
+  const ending: Ending = {
+    outcome: 'stopped',
+    result: null,
+    error: `Stopped before it started: ${stop.by}`,
+    notes: [],
+    usage: NO_USAGE,
+    exit: null,
+    endedAtMs: stop.atMs,
+  };
+  const ended = writeTurn(turn, { stop, ...endOf(ending, turn.usage) }, db) ?? turn;
+  announceEnd(ended, ending, db);
+  return ended;
+}
+
+/** Tells whoever asked for a turn how it has ended, in the words of its rows; see insertAnnouncement(). */
+export function announceEnd(turn: Turn, ending: Ending, db: Sqlite): void {
+  const words = rawAnnouncement({ run: runOf(turn.runId, db), turn, ending, transcript: 'n/a' });
+  insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
+}

@@ -1,0 +1,145 @@
+import type { AgentEvent, Conclusion } from '../../clients/client.ts';
+import { logRunFailure, orLogged } from '../failure-log.ts';
+import { turnPermissions } from '../model/permissions.ts';
+import type { Run } from '../model/run.ts';
+import { priced } from '../model/stats.ts';
+import type { Turn, Usage } from '../model/turn.ts';
+import { addRunEventOnce } from '../store/rows.ts';
+import { changeRun } from '../store/runs.ts';
+import { dataVersion } from '../store/runs-db.ts';
+import { RefusedCalls } from '../workspace/refused-calls.ts';
+import { FailureRecorder } from '../workspace/tool-failures.ts';
+import { checkpoint } from '../world.ts';
+import { type BudgetShare, judgeBudget, sharesOf } from './turn-ending.ts';
+import type { TurnRow } from './turn-row.ts';
+import { noteEvent, type Supervision } from './turn-row.ts';
+
+/** Of what the client warns of in one turn. */
+const WARNINGS_MAX = 10;
+
+/** What becomes of what a client says. A full disk stops none of it; what comes again to a later supervisor stays as it is. */
+export class TurnEffects {
+  readonly #row: TurnRow;
+  readonly #supervision: Supervision;
+  readonly #failures: FailureRecorder;
+  readonly #refused: RefusedCalls;
+  /** With what became known of it. */
+  run: Run;
+  #dataVersion: number | undefined;
+  #shares: readonly BudgetShare[] | undefined;
+  #isNearBudget = false;
+  readonly #warnings = new Set<string>();
+  #isUnstoredSaid = false;
+
+  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+    this.#row = row;
+    this.run = run;
+    this.#supervision = supervision;
+    this.#failures = new FailureRecorder(run, supervision.world.paths);
+    this.#refused = new RefusedCalls({ ...run, permissions: turnPermissions(run, row.turn) });
+  }
+
+  /** Writes what is still held back. */
+  end(): void {
+    this.#failures.flush();
+  }
+
+  now(): Date {
+    return this.#supervision.world.now();
+  }
+
+  /** What has to be said with the result. */
+  notes(): string[] {
+    return this.#refused.notes(this.#supervision.settings.tools.permitted);
+  }
+
+  onEvent(event: AgentEvent): void {
+    this.#refused.observe(event);
+    if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
+    else if (event.kind === 'session') this.#enterSession(event.id, event.model);
+    else if (event.kind === 'warning') this.#enterWarning(event.text);
+    else if (event.kind === 'result') checkpoint('after-result', this.#supervision.world.env);
+  }
+
+  /** What is known only at the end. */
+  enterConclusion({ sessionId, usage }: Conclusion): void {
+    const known = this.run.sessionId ?? sessionId;
+    if (known !== null) this.#enterSession(known, this.run.model.observed ?? usage.model);
+  }
+
+  /** Whether what was used so far ends the turn: in words why, or undefined. */
+  overBudget(usage: Usage): string | undefined {
+    this.#shares ??= this.#orLogged(() => sharesOf(this.run, this.#row.turn, this.#supervision)) ?? [];
+    const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
+    if (verdict.kind === 'exceeded') return verdict.words;
+    if (verdict.kind === 'near' && !this.#isNearBudget) {
+      this.#isNearBudget = true;
+      this.onWarning(verdict.words);
+    }
+    return undefined;
+  }
+
+  /** The turn as it stands in the database, or undefined when nothing has been written there. */
+  turnIfChanged(): Turn | undefined {
+    const { db, isShuttingDown } = this.#supervision;
+    if (isShuttingDown() && this.#row.turn.stop === null) {
+      const by = 'the end of its supervisor';
+      const stop = { reason: 'shutdown', by, atMs: this.now().getTime() } as const;
+      return this.#row.change((turn) => ({ stop: turn.stop ?? stop }));
+    }
+    const version = dataVersion(db);
+    if (version === this.#dataVersion) return undefined;
+    this.#dataVersion = version;
+    return this.#row.refresh();
+  }
+
+  /** Stores what was used. False: that is impossible just now. */
+  store(said: Usage): boolean {
+    const usage = priced(said, this.#supervision.settings.prices);
+    let isStored = true;
+    this.#row.changeSoon(
+      () => ({ usage }),
+      (error) => {
+        isStored = false;
+        this.#sayUnstored(error);
+      },
+    );
+    this.#shares = undefined; // What others take is looked at again.
+    checkpoint('after-progress', this.#supervision.world.env);
+    return isStored;
+  }
+
+  onWarning(words: string): void {
+    // Once, whichever of its supervisors comes across it.
+    noteEvent(this.#row.turn, 'warning', words, this.#supervision, addRunEventOnce);
+  }
+
+  #enterWarning(words: string): void {
+    if (this.#warnings.has(words) || this.#warnings.size >= WARNINGS_MAX) return;
+    this.#warnings.add(words);
+    this.onWarning(words);
+  }
+
+  /** Of the first turn the session is the run's; later ones go on in it. */
+  #enterSession(id: string, model: string | null): void {
+    const sessionId = this.#row.turn.kind === 'task' ? id : this.run.sessionId;
+    const observed = model ?? this.run.model.observed;
+    if (sessionId === this.run.sessionId && observed === this.run.model.observed) return;
+    this.run = { ...this.run, sessionId, model: { ...this.run.model, observed } };
+    const changes = {
+      ...(sessionId !== null && { sessionId }),
+      ...(observed !== null && { model: { observed } }),
+    };
+    this.#orLogged(() => changeRun(this.run.id, changes, this.#supervision.db));
+  }
+
+  /** It is tried again each second. */
+  #sayUnstored(error: unknown): void {
+    if (!this.#isUnstoredSaid) logRunFailure(this.run.id, error, this.#supervision.world.paths);
+    this.#isUnstoredSaid = true;
+  }
+
+  #orLogged<T>(work: () => T): T | undefined {
+    return orLogged(this.run.id, this.#supervision.world.paths, work);
+  }
+}

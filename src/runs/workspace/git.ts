@@ -1,0 +1,125 @@
+import type { Environment } from '../../core/state-paths.ts';
+import { oneLine } from '../../core/text.ts';
+import {
+  type CommandResult,
+  findProgram,
+  OUTPUT_BYTES_MAX,
+  runCommand,
+  withAbsolutePath,
+} from '../../system/run-command.ts';
+
+/** Git in a repository that is not trusted: nothing that its configuration names is run. */
+export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitAnswer>;
+
+type GitOptions = {
+  readonly timeoutMs?: number;
+  readonly stdin?: string;
+  /** The index to work with, instead of that of the working tree. */
+  readonly index?: string;
+};
+
+export type GitAnswer =
+  | { readonly kind: 'ok'; readonly stdout: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+const TIMEOUT_MS = 60_000;
+/** Where the user has his own configuration. Every other variable of git's says what to do, and comes from elsewhere. */
+const KEPT = ['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
+const NEVER_RUN: readonly Setting[] = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.untrackedCache', 'false'],
+  // So that a change is seen whatever else the configuration says.
+  ['core.ignoreStat', 'false'],
+  ['core.trustctime', 'true'],
+  ['core.checkStat', 'default'],
+  ['status.showUntrackedFiles', 'all'],
+  ['submodule.recurse', 'false'],
+  ['worktree.guessRemote', 'false'],
+];
+
+/** Before 2.31, git did not look at the variables that keep it from running what the configuration names. */
+const TOO_OLD: GitAnswer = { kind: 'failed', reason: 'git is too old: 2.31 or later is needed' };
+
+const NO_GIT: GitAnswer = { kind: 'failed', reason: 'there is no git on the PATH' };
+
+type Setting = readonly [key: string, value: string];
+
+/**
+ * Git in this directory. `touched`: a working tree that it works on from there, whose configuration need not be the same,
+ * since a file may be included in one of the two only. Never throws: what git complains of comes back as a reason.
+ */
+export async function gitIn(directory: string, env: Environment, touched?: string): Promise<Git> {
+  const program = findProgram('git', env, process.platform);
+  if (program === undefined) return async () => NO_GIT;
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || KEPT.includes(name));
+  const clean = withAbsolutePath(Object.fromEntries(kept), process.platform);
+  const run = async (
+    args: readonly string[],
+    settings: readonly Setting[],
+    { cwd, timeoutMs = TIMEOUT_MS, stdin = '', index }: GitOptions & { cwd: string },
+  ) => {
+    const ofIndex = index === undefined ? {} : { GIT_INDEX_FILE: index };
+    const variables = { ...clean, ...asVariables(settings), ...ofIndex };
+    const options = { cwd, env: variables, timeoutMs, stdin };
+    return answerOf(await runCommand(program, ['--no-pager', ...args], options));
+  };
+  const settings = [...NEVER_RUN];
+  for (const cwd of touched === undefined ? [directory] : [directory, touched]) {
+    const list = ['config', '--list', '--name-only', '--show-scope', '-z'];
+    const listed = await run(list, NEVER_RUN, { cwd });
+    if (listed.kind === 'failed') return async () => listed;
+    if (!listed.stdout.includes('command\0core.hookspath\0')) return async () => TOO_OLD;
+    settings.push(...withoutFilters(listed.stdout));
+  }
+  return (args, options) => run(args, settings, { ...options, cwd: directory });
+}
+
+function answerOf(result: CommandResult): GitAnswer {
+  switch (result.kind) {
+    case 'exited': {
+      const { code, stdout, stderr } = result;
+      if (code !== 0)
+        return { kind: 'failed', reason: oneLine(stderr) || `git ended with exit code ${code}` };
+      if (stdout.length >= OUTPUT_BYTES_MAX) return { kind: 'failed', reason: 'git has too much to say' };
+      return { kind: 'ok', stdout };
+    }
+    case 'failed':
+      return { kind: 'failed', reason: result.reason };
+    case 'timed-out':
+      return { kind: 'failed', reason: 'git took too long' };
+  }
+}
+
+/** Filters that the repository itself names are programs of its own; those of the user are the user's. */
+function withoutFilters(listing: string): Setting[] {
+  const words = listing.split('\0');
+  const drivers = new Set<string>();
+  for (let at = 0; at + 1 < words.length; at += 2) {
+    const driver = /^filter\.(.+)\.[^.]+$/s.exec(words[at + 1] ?? '')?.[1];
+    if (driver !== undefined && ['local', 'worktree'].includes(words[at] ?? '')) drivers.add(driver);
+  }
+  return [...drivers].flatMap((driver): Setting[] => [
+    [`filter.${driver}.clean`, ''],
+    [`filter.${driver}.smudge`, ''],
+    [`filter.${driver}.process`, ''],
+    [`filter.${driver}.required`, 'false'],
+  ]);
+}
+
+function asVariables(settings: readonly Setting[]): Environment {
+  const variables: Record<string, string> = {
+    GIT_CONFIG_COUNT: String(settings.length),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    // Nothing is fetched: what is missing in a partial clone stays missing.
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
+    LC_ALL: 'C',
+  };
+  for (const [index, [key, value]] of settings.entries()) {
+    variables[`GIT_CONFIG_KEY_${index}`] = key;
+    variables[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+  return variables;
+}

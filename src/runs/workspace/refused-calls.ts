@@ -1,0 +1,148 @@
+import type { AgentEvent } from '../../clients/client.ts';
+import { type Json, readTexts } from '../../core/guards.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { cutText, oneLine } from '../../core/text.ts';
+import {
+  commandStart,
+  grantProblem,
+  looksOnly,
+  mayUse,
+  type PermissionMode,
+  parseRule,
+  parseRules,
+  ruleText,
+} from '../model/permissions.ts';
+import type { Run } from '../model/run.ts';
+import { isToolAllowed, type ToolName } from '../model/tool-policy.ts';
+import { hookCalls, isRefused, OpenCalls } from './tool-failures.ts';
+
+/** What a run was not let do, for who asked for it: nobody can be asked, so a setting would have to allow it. */
+
+const REFUSED_MAX = 50;
+const NAMED_MAX = 3;
+const SHOWN_LENGTH_MAX = 60;
+/** Parts of `read`, which is what can be granted. */
+const READING = ['glob', 'grep', 'list', 'view_image'];
+/** A program and its subcommand. */
+const COMMAND_START = /^[\w./-]+(?: [a-z][\w:-]*)?(?= |$)/;
+/** What makes one of several commands, or of something else than its words. */
+const COMPOUND = /[;&|<>`$(){}\n]/;
+
+type Call = { readonly tool: string; readonly input: Json };
+/** What was wanted. `rule`: would have allowed it, or forbids it; `never`: the client lets no run do it. */
+type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'never' };
+
+export class RefusedCalls {
+  readonly #run: Run;
+  readonly #open = new OpenCalls();
+  readonly #refused = new Map<string, Refused>();
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Looks at one event of the client. */
+  observe(event: AgentEvent): void {
+    if (event.kind === 'tool-call') {
+      this.#open.add(event);
+    } else if (event.kind === 'refused') {
+      if (event.id !== null) this.#refuse(event.id);
+    } else if (event.kind === 'tool-result') {
+      if (event.isError && isRefused(event.text)) this.#refuse(event.id);
+      this.#open.delete(event.id);
+    }
+  }
+
+  /** One line, or none when nothing was refused that a permission would have let through. */
+  notes(permitted: readonly string[]): string[] {
+    const { client, policy, permissions } = this.#run;
+    // Codex says nothing of what its sandbox refuses.
+    const isSilent = client === 'codex' && looksOnly(policy, permissions);
+    const unsaid: readonly Refused[] = isSilent
+      ? [{ words: 'changing files', rule: 'edit', kind: 'missing' }]
+      : [];
+    const refused = this.#refused.size > 0 ? [...this.#refused.values()] : unsaid;
+    return refused.length > 0 ? [note(refused, permitted, this.#run)] : [];
+  }
+
+  #note(id: string, known: string, { tool, input }: Call): void {
+    const forbids = forbidding(known, input, this.#run);
+    const { words, rule } = wanted(known, tool, input);
+    const isGrantable = isMissing(rule, this.#run);
+    const kind = forbids !== undefined ? 'forbidden' : isGrantable ? 'missing' : 'never';
+    this.#refused.set(id, { words, rule: forbids ?? rule, kind });
+  }
+
+  #refuse(id: string): void {
+    const call = this.#open.get(id);
+    if (call === undefined || this.#refused.size >= REFUSED_MAX) return;
+    for (const { tool, input } of hookCalls(this.#run.client, call)) {
+      const known = parseRule(tool)?.tool ?? tool;
+      if (isToolAllowed(this.#run.policy, known)) this.#note(id, known, { tool, input });
+    }
+  }
+}
+
+function wanted(known: string, tool: string, input: Json): Omit<Refused, 'kind'> {
+  const said = readTexts([input.command, input.file_path, input.url, input.query])[0];
+  const what = redactSecrets(String(said ?? '')).trim();
+  const words = cutText(oneLine(what), SHOWN_LENGTH_MAX);
+  const shown = words === '' ? tool : `${tool} ${words}`;
+  const rule = READING.includes(known) ? 'read' : known;
+  if (rule !== 'exec') return { words: shown, rule };
+  const start = COMPOUND.test(what) ? undefined : COMMAND_START.exec(what)?.[0];
+  return { words: shown, rule: ruleText({ tool: rule, calls: start === undefined ? null : `${start}:*` }) };
+}
+
+/** Whether the rule is one that can be granted, and has not been. All but one client let every run read where it works. */
+function isMissing(text: string, { client, permissions }: Run): boolean {
+  const tool = parseRule(text)?.tool;
+  if (grantProblem(text) !== undefined || (tool === 'read' && client !== 'claude')) return false;
+  const isGranted = parseRules(permissions.allow).some((rule) => ruleText(rule) === text);
+  return !isGranted && !mayUse(tool as ToolName, { ...permissions, deny: [] });
+}
+
+/** The rule because of which no grant would help, as far as that can be told from the outside. */
+function forbidding(tool: string, input: Json, { permissions }: Run): string | undefined {
+  const command = typeof input.command === 'string' ? input.command.trim() : '';
+  return permissions.deny.find((text) => {
+    const rule = parseRule(text);
+    if (rule === undefined || (rule.tool !== tool && rule.tool !== '*')) return false;
+    if (rule.calls === null || tool !== 'exec') return true;
+    return command.startsWith(commandStart(rule.calls) ?? rule.calls);
+  });
+}
+
+function note(refused: readonly Refused[], permitted: readonly string[], { permissions }: Run): string {
+  const of = (kind: Refused['kind'], part: 'words' | 'rule') => [
+    ...new Set(refused.flatMap((one) => (one.kind === kind ? [one[part]] : []))),
+  ];
+  const words = [...new Set(refused.map((one) => one.words))];
+  const [missing, forbidding, never] = [of('missing', 'rule'), of('forbidden', 'rule'), of('never', 'words')];
+  return [
+    `Not permitted in ${permissions.mode} mode: ${some(words)}.`,
+    ...(missing.length === 0 ? [] : [advice(missing, permitted, permissions.mode)]),
+    ...(forbidding.length === 0 ? [] : [`The user's own settings forbid or ask about: ${some(forbidding)}.`]),
+    ...(never.length === 0 ? [] : [`No permission allows here: ${some(never)}.`]),
+  ].join(' ');
+}
+
+function some(words: readonly string[]): string {
+  const more = words.length > NAMED_MAX ? ` and ${words.length - NAMED_MAX} more` : '';
+  return `${words.slice(0, NAMED_MAX).join(', ')}${more}`;
+}
+
+function advice(rules: readonly string[], permitted: readonly string[], mode: PermissionMode): string {
+  const setting = JSON.stringify([...new Set([...permitted, ...rules])]);
+  const bySetting =
+    mode === 'plan'
+      ? ''
+      : `the user sets tools.subagents.allow (self-generation config set tools.subagents.allow ${inShell(setting)}), or `;
+  const grants = inShell(rules.join(','));
+  return `To allow it, ${bySetting}the user starts it with "self-generation subagents spawn --permissions ${grants} …".`;
+}
+
+/** A word as a shell takes it, whatever is in it. */
+function inShell(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,128 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { reasonOf } from '../../core/guards.ts';
+import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
+import type { Run, Worktree } from '../model/run.ts';
+import { runDirectory } from '../model/run.ts';
+import { type GitAnswer, gitIn } from './git.ts';
+
+/**
+ * What a run has changed in its working tree, as one patch: what it has committed, what it has not, and files that are
+ * new; and that patch in the tree from which it was made. Submodules and ignored files are not in it.
+ */
+
+const PATCH_BYTES_MAX = 32 * 1024 * 1024;
+const TIMEOUT_MS = 10 * 60_000;
+/** So that the patch is the same, whatever the user has configured for reading one. */
+const AS_PATCH: readonly string[] = [
+  ...['--binary', '--full-index', '--unified=3', '--no-renames', '--ignore-submodules=all'],
+  ...['--no-color', '--no-ext-diff', '--no-textconv', '--no-relative', '--src-prefix=a/', '--dst-prefix=b/'],
+];
+
+export type ChangesWorld = { readonly paths: StatePaths; readonly env: Environment };
+export type TreeRun = Pick<Run, 'id'> & { readonly worktree: Worktree };
+
+export type Patch = { readonly kind: 'patch'; readonly text: string };
+export type Failed = { readonly kind: 'failed'; readonly reason: string };
+export type Merged =
+  | { readonly kind: 'merged'; readonly files: readonly string[] }
+  /** There is nothing to bring, or it is there already. */
+  | { readonly kind: 'nothing' | 'known' }
+  | Failed;
+
+/** What the run has changed since its tree and the one that it was made from were the same. Never throws. */
+export function readChanges(run: TreeRun, world: ChangesWorld): Promise<Patch | Failed> {
+  return withPatch(run, world, async (file) => {
+    const { size } = statSync(file);
+    if (size <= PATCH_BYTES_MAX) return { kind: 'patch', text: readFileSync(file, 'utf8') };
+    const reason = `the patch has ${size} bytes, the most that is shown is ${PATCH_BYTES_MAX}`;
+    return { kind: 'failed', reason };
+  });
+}
+
+/**
+ * Brings the changes, uncommitted, into the tree that the run's was made from: all of them or none. What was brought
+ * before is taken out first, where it still stands as it was, since the patch has that as well. Never throws.
+ */
+export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged | Failed> {
+  const earlier = `${runDirectory(world.paths, run.id)}/merged.patch`;
+  return withPatch(run, world, async (file) => {
+    if (statSync(file).size === 0) return { kind: 'nothing' };
+    const git = await gitIn(run.worktree.repository, world.env);
+    const apply = (patch: string, ...how: string[]) =>
+      git(['apply', '--whitespace=nowarn', ...how, patch], { timeoutMs: TIMEOUT_MS });
+    const listed = await apply(file, '--numstat', '-z');
+    if (listed.kind === 'failed') return listed;
+    if ((await apply(file, '--reverse', '--check')).kind === 'ok') return { kind: 'known' };
+    const isTakenOut = existsSync(earlier) && (await apply(earlier, '--reverse')).kind === 'ok';
+    const applied = await apply(file);
+    if (applied.kind === 'failed') {
+      if (isTakenOut) await apply(earlier);
+      return applied;
+    }
+    copyFileSync(file, earlier);
+    return { kind: 'merged', files: listed.stdout.split('\0').flatMap((line) => line.split('\t')[2] ?? []) };
+  });
+}
+
+/**
+ * Whether all that the run has changed is in the working tree that its own was made from. Not to be known where there may
+ * be submodules, which are in no patch. Never throws.
+ */
+export async function isMerged(run: TreeRun, world: ChangesWorld): Promise<boolean> {
+  const { path, repository } = run.worktree;
+  if (existsSync(`${path}/.gitmodules`)) return false;
+  const checked = await withPatch(run, world, async (file) =>
+    (await gitIn(repository, world.env))(['apply', '--reverse', '--check', file], { timeoutMs: TIMEOUT_MS }),
+  );
+  return checked.kind === 'ok';
+}
+
+/** Does something with a file that has the patch. */
+async function withPatch<T>(
+  run: TreeRun,
+  { paths, env }: ChangesWorld,
+  use: (file: string) => Promise<T>,
+): Promise<T | Failed> {
+  const directory = runDirectory(paths, run.id);
+  const stem = `${directory}/changes-${process.pid}`;
+  const [file, index] = [`${stem}.patch`, `${stem}.index`];
+  try {
+    ensurePrivateDirectory(directory);
+    const written = await writePatch(run.worktree, { file, index, env });
+    return written.kind === 'failed' ? written : await use(file);
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  } finally {
+    for (const path of [file, index]) rmSync(path, { force: true });
+  }
+}
+
+type Target = { readonly file: string; readonly index: string; readonly env: Environment };
+
+async function writePatch(worktree: Worktree, { file, index, env }: Target): Promise<GitAnswer> {
+  const hasTree = existsSync(worktree.path);
+  const git = await gitIn(hasTree ? worktree.path : worktree.repository, env);
+  const tip = hasTree ? 'HEAD' : `refs/heads/${worktree.branch}`;
+  if (!hasTree && (await git(['rev-parse', '--verify', '--quiet', tip])).kind === 'failed')
+    return { kind: 'failed', reason: 'neither its worktree nor its branch is there any more' };
+  const main = await (await gitIn(worktree.repository, env))(['rev-parse', '--verify', 'HEAD^{commit}']);
+  if (main.kind === 'failed') return main;
+  // The run may have taken in what is new in the other tree, and the other tree may have left the first commit.
+  const bases = [main.stdout.trim(), ...(worktree.base === undefined ? [] : [worktree.base])];
+  const base = await git(['merge-base', tip, ...bases]);
+  if (base.kind === 'failed') return base;
+  const diff = ['diff', ...AS_PATCH, `--output=${file}`, base.stdout.trim()];
+  if (!hasTree) return git([...diff, tip], { timeoutMs: TIMEOUT_MS });
+  // An index of our own takes the new files, so that the run's stays as it is.
+  const own = await git(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
+  const others = await git(['ls-files', '-z', '--others', '--exclude-standard']);
+  if (own.kind === 'failed') return own;
+  if (others.kind === 'failed') return others;
+  copyFileSync(own.stdout.replace(/\n$/, ''), index);
+  // Not repositories in it: git would enter them as submodules.
+  const names = others.stdout.split('\0').filter((name) => name !== '' && !name.endsWith('/'));
+  const add = '--literal-pathspecs add --intent-to-add --pathspec-from-file=- --pathspec-file-nul'.split(' ');
+  const added = names.length === 0 ? own : await git(add, { index, stdin: names.join('\0') });
+  return added.kind === 'failed' ? added : git(diff, { index, timeoutMs: TIMEOUT_MS });
+}

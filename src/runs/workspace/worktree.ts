@@ -1,0 +1,318 @@
+import { createHash } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../../core/guards.ts';
+import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { cutText } from '../../core/text.ts';
+import { tryProcessLock } from '../../hooks/store/use-database.ts';
+import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
+import type { Run, Worktree } from '../model/run.ts';
+import { runDirectory } from '../model/run.ts';
+import { type Git, gitIn } from './git.ts';
+
+/**
+ * A working tree of its own for a run, so that runs that write at the same time do not write over each other. What a
+ * run leaves in it is removed only when it is nowhere lost: clean, and every commit in another branch too.
+ */
+
+const CHECKOUT_TIMEOUT_MS = 10 * 60_000;
+const LOCK_WAIT_MS = 15 * 60_000;
+const LOCK_RETRY_MS = 50;
+const COUNTED_MAX = 100_000;
+const LOOK_TIMEOUT_MS = 5000;
+/** Whose branches these are is seen by it. */
+const BRANCHES = 'subagent/';
+const SLUG_LENGTH_MAX = 40;
+const ID_LENGTH = 8;
+/** Not into submodules, which have a configuration each; git removes no working tree that has any. */
+const STATUS: readonly string[] = [
+  ...['status', '--porcelain=v1', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all'],
+];
+/** Ignored by git, and made anew by whoever needs them; other ignored files may be what the run was for. */
+const MADE_ANEW = new Set([
+  ...['node_modules', 'target', '__pycache__', '.venv', '.tox', '.gradle', '.cache', '.next', '.turbo'],
+  ...['.pytest_cache', '.mypy_cache', '.ruff_cache', '.parcel-cache', '.eslintcache', '.DS_Store'],
+]);
+
+export type WorktreeWorld = { readonly env: Environment };
+
+export type Prepared =
+  | { readonly kind: 'none' }
+  /** `cwd`: the place in it that `run.cwd` has in the repository. */
+  | { readonly kind: 'made'; readonly worktree: Worktree; readonly cwd: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Makes the run's working tree when it is to have one. `isShared`: another active run writes in the same directory, which
+ * is what `auto` goes by. Can be repeated: one that is there already is given again, and one that was removed is made
+ * again at the same place, since clients find their sessions by the directory. Never throws.
+ */
+export async function prepareWorktree(
+  run: Run,
+  paths: StatePaths,
+  { env, isShared }: WorktreeWorld & { readonly isShared: boolean },
+): Promise<Prepared> {
+  const { worktree: known, worktreeMode: mode } = run;
+  if (known === null && (mode === 'never' || (mode === 'auto' && !isShared))) return { kind: 'none' };
+  if (known !== null && existsSync(known.path)) return { kind: 'made', worktree: known, cwd: run.cwd };
+  try {
+    const place = await findPlace(run, paths, env);
+    if ('reason' in place) {
+      // Without a repository there is nothing to be had; only who asked for it must not go without.
+      return known === null && mode === 'auto' && !place.isRepository
+        ? { kind: 'none' }
+        : { kind: 'failed', reason: place.reason };
+    }
+    ensurePrivateDirectory(paths.worktrees);
+    ensurePrivateDirectory(dirname(place.worktree.path));
+    return await whileLocked(`${dirname(place.worktree.path)}.lock`, () => addWorktree(place));
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  }
+}
+
+/** Where the run would work without a tree of its own: the directory that its tree was made from. */
+export function directoryBefore({ cwd, worktree }: Pick<Run, 'cwd' | 'worktree'>): string {
+  if (worktree === null) return cwd;
+  const inside = relative(worktree.path, cwd);
+  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+  return isInside ? join(worktree.repository, inside) : worktree.repository;
+}
+
+/** `subagent/fix-tests-1a2b3c4d`. */
+function branchOf({ id, label }: Run): string {
+  const words = (label ?? '').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
+  const slug = cutText(words.replace(/^-/, ''), SLUG_LENGTH_MAX).replace(/-$/, '');
+  return `${BRANCHES}${slug === '' ? '' : `${slug}-`}${id.slice(0, ID_LENGTH)}`;
+}
+
+/** How many files are not committed where this directory is; 0 where git does not say. Never throws. */
+export async function uncommittedFiles(directory: string, env: Environment): Promise<number> {
+  const git = await gitIn(directory, env);
+  const status = await git(STATUS, { timeoutMs: LOOK_TIMEOUT_MS });
+  return status.kind === 'failed' ? 0 : status.stdout.split('\0').length - 1;
+}
+
+/** Removes the run's tree and branch if nothing is lost with them, else says where and why they stay. Never throws. */
+export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<string | null> {
+  const { worktree } = run;
+  if (worktree === null) return null;
+  try {
+    const repository = await gitIn(worktree.repository, env);
+    if (!existsSync(worktree.path)) return await forget(worktree, repository);
+    const inside = await gitIn(worktree.path, env);
+    const reason = await reasonToKeep(worktree, { inside, repository, isMerged: false });
+    if (reason !== null) return kept(worktree, reason);
+    const remover = await gitIn(worktree.repository, env, worktree.path);
+    const removed = await remover(['worktree', 'remove', worktree.path], { timeoutMs: CHECKOUT_TIMEOUT_MS });
+    if (removed.kind === 'failed') return kept(worktree, removed.reason);
+    return await forget(worktree, repository);
+  } catch (error) {
+    return kept(worktree, reasonOf(error));
+  }
+}
+
+/**
+ * What is in the run's working tree, or its branch, and nowhere else; null when nothing would be lost. `isMerged`: what git
+ * knows of is elsewhere. Never throws.
+ */
+export async function lossOf(
+  worktree: Worktree,
+  { env, isMerged }: WorktreeWorld & { readonly isMerged: boolean },
+): Promise<string | null> {
+  try {
+    const repository = await gitIn(worktree.repository, env);
+    if (existsSync(worktree.path)) {
+      const inside = await gitIn(worktree.path, env);
+      return await reasonToKeep(worktree, { inside, repository, isMerged });
+    }
+    if (isMerged) return null;
+    const lost = await countLostCommits(worktree, repository, repository);
+    return lost === 0 ? null : lostWords(lost);
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** Removes the run's working tree and its branch, whatever is in them. @throws Error in git's words when one stays. */
+export async function discardWorktree(worktree: Worktree, { env }: WorktreeWorld): Promise<void> {
+  const { path, repository, branch } = worktree;
+  const git = await gitIn(repository, env, existsSync(path) ? path : undefined);
+  const calls = [
+    ...(existsSync(path) ? [['worktree', 'remove', '--force', path]] : []),
+    ['worktree', 'prune'],
+    ...(branch.startsWith(BRANCHES) ? [['update-ref', '-d', `refs/heads/${branch}`]] : []),
+  ];
+  for (const call of calls) {
+    const answer = await git(call, { timeoutMs: CHECKOUT_TIMEOUT_MS });
+    if (answer.kind === 'failed')
+      throw new Error(`Cannot remove worktree "${path}" and its branch "${branch}": ${answer.reason}`);
+  }
+}
+
+function kept({ path, branch }: Worktree, reason: string): string {
+  return `worktree kept: ${path} (branch ${branch}): ${reason}`;
+}
+
+type Place = { worktree: Worktree; prefix: string; git: Git; env: Environment };
+type NoPlace = { reason: string; isRepository: boolean };
+
+async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise<Place | NoPlace> {
+  runDirectory(paths, run.id); // The id becomes a path and a branch.
+  const cwd = directoryBefore(run);
+  const git = await gitIn(cwd, env);
+  const top = await git(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
+  if (top.kind === 'failed') {
+    const reason = `Cannot make a worktree: "${cwd}" is in no git repository that can be used: ${top.reason}`;
+    return { reason, isRepository: false };
+  }
+  const [root = '', common = ''] = top.stdout.split('\n');
+  const head = await commitOf('HEAD', git);
+  if (head === undefined) {
+    return { reason: `Cannot make a worktree: "${root}" has no commit yet`, isRepository: true };
+  }
+  const prefix = await git(['rev-parse', '--show-prefix']);
+  const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
+  return {
+    worktree: {
+      path: join(paths.worktrees, hash, run.id),
+      branch: run.worktree?.branch ?? branchOf(run),
+      repository: root,
+      base: run.worktree?.base ?? head,
+    },
+    prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
+    git,
+    env,
+  };
+}
+
+async function addWorktree(place: Place): Promise<Prepared> {
+  const { worktree, git } = place;
+  const listed = await git(['worktree', 'list', '--porcelain', '-z']);
+  const lines = listed.kind === 'ok' ? listed.stdout.split('\0') : [];
+  const branch = `refs/heads/${worktree.branch}`;
+  if (!lines.includes(`branch ${branch}`) || !existsSync(join(worktree.path, '.git'))) {
+    // The branch is there when the run had a tree before, and commits of it stayed.
+    const hasBranch = (await commitOf(branch, git)) !== undefined;
+    const how = hasBranch ? [] : ['--no-track', '-b', worktree.branch];
+    const from = [worktree.path, hasBranch ? worktree.branch : 'HEAD'];
+    const added = await git(['worktree', 'add', '--quiet', '--no-checkout', ...how, ...from]);
+    if (added.kind === 'failed') return notMade(worktree, added.reason);
+  }
+  return (await fill(place)) ?? { kind: 'made', worktree, cwd: cwdIn(place) };
+}
+
+/** Fills a new tree. By itself: only in it git says what its configuration would run, which may be included there alone. */
+async function fill({ worktree, env }: Place): Promise<Prepared | undefined> {
+  const inside = await gitIn(worktree.path, env);
+  const index = await inside(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
+  if (index.kind === 'failed') return notMade(worktree, index.reason);
+  // It is written when all files are.
+  if (existsSync(index.stdout.replace(/\n$/, ''))) return undefined;
+  const filled = await inside(['reset', '--hard', '--quiet'], { timeoutMs: CHECKOUT_TIMEOUT_MS });
+  return filled.kind === 'failed' ? notMade(worktree, filled.reason) : undefined;
+}
+
+function notMade({ path }: Worktree, reason: string): Prepared {
+  return { kind: 'failed', reason: `Cannot make the worktree "${path}": ${reason}` };
+}
+
+/** The directory need not be in the commit, and a link in its place could lead anywhere. */
+function cwdIn({ worktree, prefix }: Place): string {
+  const cwd = join(worktree.path, prefix);
+  const root = realpathSync(worktree.path);
+  const isInside = existsSync(cwd) && `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
+  return isInside ? cwd : worktree.path;
+}
+
+/** One at a time in each repository: git itself fails when two add at once. */
+async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const release = tryProcessLock(file);
+    if (release !== undefined) {
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    }
+    if (Date.now() > deadline) throw new Error(`Cannot make a worktree: another process holds "${file}"`);
+    await sleep(LOCK_RETRY_MS);
+  }
+}
+
+/** Why the working tree has to stay; null when nothing in it would be lost. What cannot be found out is a reason. */
+async function reasonToKeep(
+  worktree: Worktree,
+  { inside, repository, isMerged }: { inside: Git; repository: Git; isMerged: boolean },
+): Promise<string | null> {
+  const status = await inside([...STATUS, '--ignored=matching']);
+  if (status.kind === 'failed') return status.reason;
+  const entries = status.stdout.split('\0').filter((entry) => entry !== '' && !isMadeAnew(entry));
+  const isIgnored = (entry: string) => entry.startsWith('!! ');
+  const ignored = entries.filter(isIgnored).length;
+  // A repository in the tree ends with a slash, and is never merged.
+  const changed = entries.filter((entry) => !isIgnored(entry) && (!isMerged || entry.endsWith('/'))).length;
+  if (changed > 0) return counted(changed, 'file is not committed', 'files are not committed');
+  const lost = isMerged ? 0 : await countLostCommits(worktree, inside, repository);
+  if (lost !== 0) return lostWords(lost);
+  return ignored > 0 ? counted(ignored, 'ignored file is left', 'ignored files are left') : null;
+}
+
+/** Commits that only the worktree or its branch holds; in words when that cannot be found out. */
+async function countLostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<number | string> {
+  const own = [await commitOf('HEAD', inside), await commitOf(`refs/heads/${worktree.branch}`, inside)];
+  const tips = own.filter((tip) => tip !== undefined);
+  const main = await commitOf('HEAD', repository);
+  if (tips.length === 0) return 'its HEAD cannot be read';
+  const listed = await repository([
+    ...['rev-list', '--count', `--max-count=${COUNTED_MAX}`, ...tips],
+    // Another run's branch may be removed at this very moment, because it sees ours.
+    ...[
+      '--not',
+      `--exclude=${BRANCHES}*`,
+      '--branches',
+      '--tags',
+      '--remotes',
+      ...(main === undefined ? [] : [main]),
+    ],
+  ]);
+  return listed.kind === 'ok' ? Number(listed.stdout.trim()) : listed.reason;
+}
+
+/** Removes what is left of a working tree that is gone: git's own record of it, and a branch that adds nothing. */
+async function forget(worktree: Worktree, repository: Git): Promise<string | null> {
+  const pruned = await repository(['worktree', 'prune']);
+  if (pruned.kind === 'failed')
+    return `worktree ${worktree.path} is gone, but not its record: ${pruned.reason}`;
+  const branch = `refs/heads/${worktree.branch}`;
+  const tip = await commitOf(branch, repository);
+  if (tip === undefined) return null;
+  const lost = await countLostCommits(worktree, repository, repository);
+  if (lost !== 0) return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lostWords(lost)}`;
+  // Only as it was looked at: a commit that came in between stays.
+  const deleted = await repository(['update-ref', '-d', branch, tip]);
+  return deleted.kind === 'ok' ? null : `branch kept: ${worktree.branch}: ${deleted.reason}`;
+}
+
+/** The commit that a name stands for; undefined: none. */
+async function commitOf(name: string, git: Git): Promise<string | undefined> {
+  const found = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
+  return found.kind === 'ok' ? found.stdout.trim() : undefined;
+}
+
+function lostWords(lost: number | string): string {
+  if (typeof lost === 'string') return lost;
+  return counted(lost, 'commit is in no other branch', 'commits are in no other branch');
+}
+
+function isMadeAnew(entry: string): boolean {
+  const names = entry.startsWith('!! ') ? entry.slice(3).split('/') : [];
+  return names.some((name) => MADE_ANEW.has(name));
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 ${one}` : `${count} ${many}`;
+}

@@ -1,0 +1,193 @@
+import { type AnalysisRun, listRuns } from '../analysis/runs-store.ts';
+import { reasonOf } from '../core/guards.ts';
+import { isInstructionShaped } from '../core/instruction-shape.ts';
+import type { StatePaths } from '../core/state-paths.ts';
+import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
+import { getDb } from '../database/db.ts';
+import { queryEvents } from '../database/events.ts';
+import { listGiven, waitingGiven } from '../database/given-contexts.ts';
+import type { GivenContext } from '../database/given-note.ts';
+import { sqliteErrorCode, textIn } from '../database/sqlite.ts';
+import { readDatabase } from '../hooks/store/use-database.ts';
+import { resolutionText } from '../lessons/errors/normalize-error.ts';
+
+/** Reading the database for a person: never on a hook's path. */
+
+const BUSY_TIMEOUT_MS = 5000;
+
+type DatabaseCounts = {
+  readonly events: Readonly<Record<string, number>>;
+  readonly projects: number;
+  readonly knownFixes: number;
+  readonly openErrors: number;
+  readonly firstEvent: string | null;
+  readonly lastEvent: string | null;
+};
+
+export type DatabaseState =
+  | { readonly kind: 'absent' }
+  /** Not a database (then it is foreign), or one that cannot be opened or read now. */
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly isForeign: boolean }
+  | { readonly kind: 'damaged'; readonly findings: readonly string[] }
+  | {
+      readonly kind: 'sound';
+      readonly schemaVersion: number;
+      readonly isCurrent: boolean;
+      readonly counts: DatabaseCounts;
+    };
+
+/** Opens the database for reading and checks it thoroughly. Never throws, changes nothing. */
+export function inspectDatabase(paths: StatePaths): DatabaseState {
+  let db: Db | undefined;
+  try {
+    db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
+    if (db === undefined)
+      return process.getBuiltinModule('node:fs').existsSync(paths.database)
+        ? unreadable('it cannot be opened', false)
+        : { kind: 'absent' };
+    const findings = db.sqlite.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
+    if (findings.join() !== 'ok') return { kind: 'damaged', findings };
+    const version = schemaVersion(db.sqlite);
+    return {
+      kind: 'sound',
+      schemaVersion: version,
+      isCurrent: version === SCHEMA_VERSION,
+      counts: countRows(db),
+    };
+  } catch (error) {
+    const code = sqliteErrorCode(error) ?? '';
+    return unreadable(reasonOf(error), /NOTADB|CORRUPT/.test(code));
+  } finally {
+    db?.sqlite.close();
+  }
+}
+
+function unreadable(reason: string, isForeign: boolean): DatabaseState {
+  return { kind: 'unreadable', reason, isForeign };
+}
+
+function countRows(db: Db): DatabaseCounts {
+  const first = (sql: string) => Object.values(db.sqlite.get(sql) ?? {})[0];
+  const number = (sql: string) => Number(first(sql) ?? 0);
+  const { has } = db.shape;
+  const byType = has('events', 'type')
+    ? db.sqlite.all('SELECT type, COUNT(*) AS n FROM events GROUP BY type')
+    : [];
+  return {
+    events: Object.fromEntries(byType.map((row) => [String(row.type), Number(row.n)])),
+    projects: has('events', 'project_path') ? number('SELECT COUNT(DISTINCT project_path) FROM events') : 0,
+    knownFixes: has('error_kb', 'resolution')
+      ? number('SELECT COUNT(*) FROM error_kb WHERE resolution IS NOT NULL')
+      : 0,
+    openErrors: has('error_kb', 'state')
+      ? number("SELECT COUNT(*) FROM error_kb WHERE resolution IS NULL AND COALESCE(state, 'open') = 'open'")
+      : 0,
+    firstEvent: has('events', 'ts') ? textIn(first('SELECT MIN(ts) FROM events')) : null,
+    lastEvent: has('events', 'ts') ? textIn(first('SELECT MAX(ts) FROM events')) : null,
+  };
+}
+
+type Withheld = { readonly source: 'error' | 'fix'; readonly text: string };
+
+const LOOKED_AT_MAX = 500;
+
+/** Stored texts that agents are not given because they are shaped like instructions. */
+export function listWithheld(paths: StatePaths): Withheld[] {
+  const withheld = readDatabase(paths, (db) => {
+    const errors = queryEvents({ type: 'tool_error', limit: LOOKED_AT_MAX }, db).map((event) =>
+      String(event.said ?? event.error),
+    );
+    const fixes = db.shape.has('error_kb', 'resolution')
+      ? db.sqlite
+          .all(
+            'SELECT resolution FROM error_kb WHERE resolution IS NOT NULL ORDER BY rowid DESC LIMIT ?',
+            LOOKED_AT_MAX,
+          )
+          .map((row) => resolutionText(String(row.resolution)))
+      : [];
+    const shaped = (source: Withheld['source'], texts: string[]) =>
+      [...new Set(texts)].filter(isInstructionShaped).map((text) => ({ source, text }));
+    return [...shaped('error', errors), ...shaped('fix', fixes)];
+  });
+  return withheld ?? [];
+}
+
+/** What the learning loop has done lately. */
+export type LearningState = {
+  readonly runs: readonly AnalysisRun[];
+  /** How many suggestions have each status. */
+  readonly suggestions: Readonly<Record<string, number>>;
+  readonly given: readonly GivenContext[];
+};
+
+/** The newest analyses, and which sub-agent was given what, also where no writer has taken that in yet. */
+export function inspectLearning(paths: StatePaths, limit: number): LearningState {
+  const waiting = waitingGiven(paths);
+  const stored = readDatabase(paths, (db) => {
+    if (!db.isOwn) return undefined;
+    const counts = db.sqlite.all(
+      'SELECT status, COUNT(*) AS n FROM suggestions GROUP BY status ORDER BY status',
+    );
+    return {
+      runs: listRuns(limit, db),
+      suggestions: Object.fromEntries(counts.map((row) => [String(row.status), Number(row.n)])),
+      given: listGiven(limit, db),
+    };
+  });
+  const known = new Set(stored?.given.map(({ agentId }) => agentId));
+  const given = [...waiting.filter(({ agentId }) => !known.has(agentId)), ...(stored?.given ?? [])];
+  return {
+    runs: stored?.runs ?? [],
+    suggestions: stored?.suggestions ?? {},
+    given: given.sort((left, right) => (left.ts < right.ts ? 1 : -1)).slice(0, limit),
+  };
+}
+
+export type KnownFix = {
+  readonly error: string;
+  readonly fix: string;
+  readonly project: string;
+  readonly solved: number;
+  readonly seen: number;
+  readonly shown: number;
+};
+
+/** The lessons that most sessions have shown. */
+export function listNewestFixes(paths: StatePaths, limit: number): KnownFix[] {
+  const fixes = readDatabase(paths, (db) => {
+    if (!db.isOwn) return [];
+    return db.sqlite
+      .all(
+        'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY sessions DESC, last_used DESC, id DESC LIMIT ?',
+        limit,
+      )
+      .map((row) => ({
+        error: String(row.said ?? row.error_normalized),
+        fix: resolutionText(String(row.resolution)),
+        project: String(row.project_path),
+        solved: Number(row.use_count),
+        seen: Number(row.seen_count),
+        shown: Number(row.shown_count),
+      }));
+  });
+  return fixes ?? [];
+}
+
+export type KnownProject = { readonly name: string; readonly path: string; readonly events: number };
+
+/** The projects of which something is recorded, the largest first. */
+export function listProjects(db: Db): KnownProject[] {
+  if (!db.shape.has('events', 'project_path')) return [];
+  return db.sqlite
+    .all(
+      `SELECT project_path AS path, MAX(project) AS name, COUNT(*) AS events FROM events
+       WHERE project_path IS NOT NULL GROUP BY project_path ORDER BY events DESC`,
+    )
+    .map(({ path, name, events }) => ({ name: String(name), path: String(path), events: Number(events) }));
+}
+
+/** Whether anything is recorded of this path. */
+export function isRecorded(projectPath: string, db: Db): boolean {
+  if (!db.shape.has('events', 'project_path')) return false;
+  return db.sqlite.get('SELECT 1 FROM events WHERE project_path = ? LIMIT 1', projectPath) !== undefined;
+}

@@ -1,0 +1,315 @@
+import { isDeepStrictEqual } from 'node:util';
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { isRecord, type Json } from '../core/guards.ts';
+import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { mergeEntry, type ServerEntry, takenReason } from './server-entry.ts';
+
+/**
+ * The settings of clients: one JSON object in a file, which people write by hand, with comments and trailing commas, read
+ * and edited as text. jsonc-parser's own `modify` reformats the lines it touches and loses characters after a trailing
+ * comma, so only its parser is used here.
+ */
+
+/** A text and its tree, whose offsets count in that text. */
+export type Document = { readonly text: string; readonly root: Node };
+
+type ParsedDocument =
+  | ({ readonly kind: 'parsed' } & Document)
+  | { readonly kind: 'refused'; readonly reason: string };
+
+const BOM = '\uFEFF';
+
+/** The text as a tree, a blank one as `fresh`, or where and why it cannot be one. Never throws. */
+export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
+  const mark = source.startsWith(BOM) ? BOM : '';
+  const text = source.trim() === '' ? mark + fresh : source;
+  const errors: ParseError[] = [];
+  // The parser takes no byte order mark; a blank in its place keeps the offsets right.
+  const root = parseTree(mark ? ` ${text.slice(1)}` : text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error !== undefined || root === undefined) {
+    const at = place(text, error?.offset ?? 0);
+    return { kind: 'refused', reason: `${at}: not valid JSON (${wordsFor(error)}); correct it there` };
+  }
+  if (root.type === 'object') return { kind: 'parsed', text, root };
+  return {
+    kind: 'refused',
+    reason: `${place(text, root.offset)}: not a JSON object; settings have to be {…}`,
+  };
+}
+
+/** After our own edit, which has to leave a document that can be read. */
+export function reparse(text: string): Document {
+  const parsed = parseDocument(text);
+  if (parsed.kind === 'refused')
+    throw new Error(`Cannot edit the settings: the result would be wrong at ${parsed.reason}`);
+  return parsed;
+}
+
+/** `CommaExpected` as `comma expected`. */
+function wordsFor(error: ParseError | undefined): string {
+  const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+  return name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase();
+}
+
+/** The text with a value added at the end of a list, or of an object under a key that it does not have. */
+export function appendTo(
+  { text, root }: Document,
+  container: Node,
+  added: { key?: string; value: unknown },
+): string {
+  const close = container.offset + container.length - 1;
+  const contentEnd = endOfContent(text, close);
+  const last = container.children?.at(-1);
+  const lastEnd = last === undefined ? contentEnd : endOf(last);
+  const hasComma = last !== undefined && commaAfter(text, last) !== undefined;
+  const style = styleOf(text, root);
+  const closesOnNewLine = text.slice(contentEnd, close).includes('\n');
+  const onOwnLine = !style.isCompact && (last === undefined || closesOnNewLine || startsLine(text, last));
+  const outerIndent = indentAt(text, container.offset);
+  const indent = last === undefined ? outerIndent + style.unit : indentAt(text, last.offset);
+  const key = added.key === undefined ? '' : `${JSON.stringify(added.key)}: `;
+  return [
+    text.slice(0, lastEnd),
+    last === undefined || hasComma ? '' : ',',
+    text.slice(lastEnd, contentEnd),
+    onOwnLine ? style.eol + indent : last === undefined ? '' : ' ',
+    key + render(added.value, indent, style),
+    hasComma ? ',' : '',
+    onOwnLine && !closesOnNewLine ? style.eol + outerIndent + text.slice(close) : text.slice(contentEnd),
+  ].join('');
+}
+
+/** The text with another value in place of this one; one that stood on one line stays on one line. */
+export function replaceNode({ text, root }: Document, node: Node, value: unknown): string {
+  const style = styleOf(text, root);
+  const isCompact = style.isCompact || !sourceOf(text, node).includes('\n');
+  const rendered = render(value, indentAt(text, node.offset), { ...style, isCompact });
+  return text.slice(0, node.offset) + rendered + text.slice(endOf(node));
+}
+
+/** The text without this item or property, its comma and the line that it leaves blank. Comments around it stay. */
+export function removeNode(text: string, node: Node): string {
+  const siblings = node.parent?.children ?? [];
+  const previous = siblings[siblings.indexOf(node) - 1];
+  const comma = commaAfter(text, node);
+  const otherComma = comma === undefined && previous ? commaAfter(text, previous) : comma;
+  const cuts: Span[] = [{ from: node.offset, to: endOf(node) }];
+  if (otherComma !== undefined) cuts.push({ from: otherComma, to: otherComma + 1 });
+  cuts.sort((left, right) => left.from - right.from);
+  const [first, second] = cuts;
+  if (first && second && text.slice(first.to, second.from).trim() === '') {
+    cuts.splice(0, 2, { from: first.from, to: second.to });
+  }
+  const holder = node.parent;
+  const left = cuts.reduceRight((rest, cut) => cutOut(rest, cut), text);
+  if (holder === undefined || siblings.length > 1) return left;
+  const close = holder.offset + holder.length - 1 - (text.length - left.length);
+  const isBlank = left.slice(holder.offset + 1, close).trim() === '';
+  return isBlank ? left.slice(0, holder.offset + 1) + left.slice(close) : left;
+}
+
+/** Whether nothing stands beside it in its list or object. */
+export function isAlone(node: Node): boolean {
+  return node.parent?.children?.length === 1;
+}
+
+/** The properties of an object; none of anything else. */
+export function properties(node: Node | undefined): readonly Node[] {
+  return node?.type === 'object' ? (node.children ?? []) : [];
+}
+
+/** The items of a list; none of anything else. */
+export function items(node: Node | undefined): readonly Node[] {
+  return node?.type === 'array' ? (node.children ?? []) : [];
+}
+
+/** A property's key. */
+export function keyOf(property: Node): string {
+  return String(property.children?.[0]?.value);
+}
+
+/** The value that a reader takes: with a key that stands there twice, the last. */
+export function propertyValue(object: Node, key: string): Node | undefined {
+  return properties(object).findLast((property) => keyOf(property) === key)?.children?.[1];
+}
+
+/** The value that a node stands for. */
+export function jsonOf(node: Node | undefined): unknown {
+  return node === undefined ? undefined : getNodeValue(node);
+}
+
+/** `line 3, column 5`, for a person. */
+export function place(text: string, offset: number): string {
+  const before = text
+    .slice(0, offset)
+    .replace(BOM, '')
+    .split(/\r\n|\r|\n/);
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}
+
+type Span = { readonly from: number; readonly to: number };
+
+/** Takes the whole line when nothing else stands on it; with an item and its comma also the blanks that follow. */
+function cutOut(text: string, { from, to }: Span): string {
+  const lineStart = text.lastIndexOf('\n', from - 1) + 1;
+  const blanks = /^[ \t]*/.exec(text.slice(to))?.[0].length ?? 0;
+  const lineEnd = /^\r?\n/.exec(text.slice(to + blanks, to + blanks + 2))?.[0].length;
+  const startsItsLine = text.slice(lineStart, from).trim() === '' && lineStart > 0;
+  if (startsItsLine && lineEnd !== undefined)
+    return text.slice(0, lineStart) + text.slice(to + blanks + lineEnd);
+  const itemAndComma = to - from > 1 && text[to - 1] === ',' && lineEnd === undefined;
+  return text.slice(0, from) + text.slice(itemAndComma ? to + blanks : to);
+}
+
+type Style = { readonly eol: string; readonly unit: string; readonly isCompact: boolean };
+
+/** How the author writes: line ends, one step of indentation, and whether all stands on one line. */
+function styleOf(text: string, root: Node): Style {
+  const source = sourceOf(text, root);
+  const first = properties(root).find((property) => startsLine(text, property));
+  const unit = first === undefined ? '' : indentAt(text, first.offset);
+  return {
+    eol: /\r?\n/.exec(text)?.[0] ?? '\n',
+    unit: unit === '' ? '  ' : unit,
+    isCompact: properties(root).length > 0 && !source.includes('\n'),
+  };
+}
+
+function render(value: unknown, indent: string, { eol, unit, isCompact }: Style): string {
+  return isCompact ? JSON.stringify(value) : JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
+}
+
+function sourceOf(text: string, node: Node): string {
+  return text.slice(node.offset, endOf(node));
+}
+
+function endOf(node: Node): number {
+  return node.offset + node.length;
+}
+
+/** Where the last character before the closing bracket that is not white space ends. */
+function endOfContent(text: string, close: number): number {
+  let end = close;
+  while (end > 0 && ' \t\n\r'.includes(text.charAt(end - 1))) end--;
+  return end;
+}
+
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
+  return /^[ \t]*/.exec(line)?.[0] ?? '';
+}
+
+function startsLine(text: string, node: Node): boolean {
+  const lineBreak = text.lastIndexOf('\n', node.offset - 1);
+  return lineBreak >= 0 && text.slice(lineBreak, node.offset).trim() === '';
+}
+
+/** The offset of the comma that follows this item or property, white space and comments between, or undefined. */
+function commaAfter(text: string, node: Node): number | undefined {
+  const trivia = /(?:[ \t\r\n]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/y;
+  trivia.lastIndex = endOf(node);
+  trivia.exec(text);
+  return text[trivia.lastIndex] === ',' ? trivia.lastIndex : undefined;
+}
+
+/** One entry of an object in a client's settings: `mcpServers.self-generation`. All else keeps its bytes. */
+
+/** OpenCode puts its schema into every file. */
+const EMPTY = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
+
+/** The text with the entry as it has to be. `fresh`: what a new file begins with. Never throws on bad text. */
+export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh: Json): TextEdit {
+  const parsed = parseDocument(text ?? '', `${JSON.stringify(fresh, null, 2)}\n`);
+  if (parsed.kind === 'refused') return parsed;
+  const objection = objectionTo(parsed, entry);
+  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  const after = withEntry(parsed, entry);
+  return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: reparse(after).text };
+}
+
+/**
+ * The text without the entry, if it is ours. An object in which nothing else is left, not even a comment, goes with it,
+ * unless it stood in the `original`. Never throws on bad text.
+ */
+export function removeJsonEntry(text: string, entry: ServerEntry, original?: string): TextRemoval {
+  const parsed = parseDocument(text);
+  if (parsed.kind === 'refused') return parsed;
+  const property = properties(propertyValue(parsed.root, entry.holder)).findLast(
+    (one) => keyOf(one) === entry.name,
+  );
+  if (property === undefined || !entry.isOurs(jsonOf(property.children?.[1]))) return { kind: 'unchanged' };
+  const without = reparse(removeNode(text, property));
+  const holder = hadHolder(original, entry) ? undefined : blankProperty(without, entry.holder);
+  const after = holder === undefined ? without : reparse(removeNode(without.text, holder));
+  return { kind: EMPTY.test(after.text) ? 'emptied' : 'edited', text: after.text };
+}
+
+function hadHolder(original: string | undefined, { holder }: ServerEntry): boolean {
+  const parsed = parseDocument(original ?? '');
+  return parsed.kind === 'parsed' && propertyValue(parsed.root, holder) !== undefined;
+}
+
+/** The property, when nothing but white space stands in its object. */
+function blankProperty({ text, root }: Document, key: string): Node | undefined {
+  const object = propertyValue(root, key);
+  if (object?.type !== 'object') return undefined;
+  const inside = text.slice(object.offset + 1, object.offset + object.length - 1);
+  return inside.trim() === '' ? object.parent : undefined;
+}
+
+/** What stands there; undefined when nothing does, or when the text cannot be read. */
+export function readJsonEntry(text: string, { holder, name }: Pick<ServerEntry, 'holder' | 'name'>): unknown {
+  const parsed = parseDocument(text);
+  if (parsed.kind === 'refused') return undefined;
+  return jsonOf(propertyValue(propertyValue(parsed.root, holder) ?? parsed.root, name));
+}
+
+function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {
+  const object = propertyValue(document.root, holder);
+  if (object === undefined) {
+    return appendTo(document, document.root, { key: holder, value: { [name]: wanted } });
+  }
+  const standing = propertyValue(object, name);
+  if (standing === undefined) return appendTo(document, object, { key: name, value: wanted });
+  const current = jsonOf(standing);
+  if (!isRecord(current)) return replaceNode(document, standing, wanted);
+  return withValues(document, [holder, name], mergeEntry(current, wanted)).text;
+}
+
+/** Value by value: comments in the object stay, and so does what is as it has to be. */
+function withValues(document: Document, path: readonly string[], values: Json): Document {
+  let result = document;
+  for (const [key, value] of Object.entries(values)) {
+    const object = path.reduce<Node | undefined>(
+      (node, one) => node && propertyValue(node, one),
+      result.root,
+    );
+    if (object === undefined) return result;
+    const standing = propertyValue(object, key);
+    if (standing === undefined) result = reparse(appendTo(result, object, { key, value }));
+    else if (standing.type === 'object' && isRecord(value))
+      result = withValues(result, [...path, key], value);
+    else if (!isDeepStrictEqual(jsonOf(standing), value))
+      result = reparse(replaceNode(result, standing, value));
+  }
+  return result;
+}
+
+/** Why the entry cannot be put there without guessing what the file's author means, or undefined. */
+function objectionTo({ root, text }: Document, { holder, name, isOurs }: ServerEntry): string | undefined {
+  const at = (offset: number) => place(text, offset);
+  const [, second] = properties(root).filter((property) => keyOf(property) === holder);
+  if (second !== undefined)
+    return `${at(second.offset)}: "${holder}" stands there a second time; merge the two`;
+  const object = propertyValue(root, holder);
+  if (object === undefined) return undefined;
+  if (object.type !== 'object')
+    return `${at(object.offset)}: "${holder}" is not an object; make it {} or remove it`;
+  const named = properties(object).filter((property) => keyOf(property) === name);
+  const foreign = named.find((property) => !isOurs(jsonOf(property.children?.[1])));
+  if (foreign !== undefined) return `${at(foreign.offset)}: ${takenReason(name)}`;
+  if (named[1] !== undefined)
+    return `${at(named[1].offset)}: "${name}" stands there a second time; remove one`;
+  return undefined;
+}

@@ -1,0 +1,148 @@
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { type Refusal, refused } from '../setup/file-plan.ts';
+import { realPath, resolveLinks } from '../system/atomic-file.ts';
+import type { Suggestion } from './suggestion.ts';
+
+/** `@` where the client reads a file: at the beginning of a word. `a@b.c` and `` `@types/x` `` are none. */
+const MENTION = /(?:^|\s)@\S/;
+/** Behind a bracket or a quote only what cannot be anything but a path. */
+const PATH = /(?:^|[\s("'[])@["']?(?:[~/]|\.{1,2}(?:\/|\w)|[^\s`]*\.\.\/)/;
+/** What certainly opens a fence: at the margin, and with no backtick behind it. In a list it may end before its end. */
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
+
+/**
+ * Whether a Markdown text has the client read a file into the context. In code, which is no place for a mention, names
+ * such as `@Component` are allowed; a path is not, because what the client takes for code may be something else.
+ */
+export function mentionsFile(text: string): boolean {
+  return PATH.test(text) || proseOf(text).some((line) => MENTION.test(line));
+}
+
+/** The lines without what is certainly code: a block that is never closed is none. */
+function proseOf(text: string): string[] {
+  const prose: string[] = [];
+  let open: { readonly mark: string; readonly lines: string[] } | undefined;
+  for (const line of text.split(/\r\n|[\n\r]/)) {
+    const mark = FENCE.exec(line)?.[1];
+    if (open === undefined) {
+      prose.push(withoutSpans(line));
+      if (mark !== undefined) open = { mark, lines: [] };
+    } else if (mark?.startsWith(open.mark) && line.trim() === mark) open = undefined;
+    else open.lines.push(withoutSpans(line));
+  }
+  return [...prose, ...(open?.lines ?? [])];
+}
+
+/** A backslash or an element may make an ordinary character of a backtick; then nothing counts as code. */
+function withoutSpans(line: string): string {
+  return /[\\<]/.test(line) ? line : line.replace(/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g, '``');
+}
+
+/** Below which directory a suggestion is applied. */
+export type Base = {
+  readonly kind: 'found';
+  readonly scope: 'project' | 'global';
+  /** Where CLAUDE.md and commands/ are. */
+  readonly directory: string;
+  /** Nothing outside of this is written; without symbolic links. */
+  readonly root: string;
+};
+
+export type BaseRequest = {
+  /** `global`: into the user's own directory, whatever the suggestion is about. */
+  readonly scope: 'own' | 'global';
+  readonly claudeDirectory: string;
+  /** Where the user is, for suggestions that are about no project in particular. */
+  readonly project: { readonly name: string; readonly path: string };
+};
+
+/** Where a suggestion belongs: into its own project, or that of the user's current directory. */
+export function findBase(
+  suggestion: Pick<Suggestion, 'project' | 'projectPath'>,
+  { scope, claudeDirectory, project }: BaseRequest,
+): Base | Refusal {
+  if (scope === 'global') {
+    const root = realPlace(claudeDirectory)?.path;
+    if (root === undefined) return refused(`"${claudeDirectory}" is a symbolic link that leads nowhere`);
+    return { kind: 'found', scope, directory: claudeDirectory, root };
+  }
+  const isElsewhere =
+    suggestion.projectPath === '' && suggestion.project !== 'all' && suggestion.project !== project.name;
+  if (isElsewhere)
+    return refused(
+      `it is about the project "${suggestion.project}", whose directory is not recorded; run it there`,
+    );
+  const path = suggestion.projectPath || project.path;
+  if (!isAbsolute(path) || !statOf(path)?.isDirectory())
+    return refused(
+      `its project "${path}" is no directory of this machine; --global applies it for all projects`,
+    );
+  const directory = join(path, '.claude');
+  if (realPath(directory) === realPath(claudeDirectory))
+    return refused(`"${directory}" is your own settings for all projects; say --global if that is meant`);
+  return { kind: 'found', scope: 'project', directory, root: realPath(path) };
+}
+
+/** Where a file is or will be once links are followed. */
+export type Target = {
+  readonly kind: 'found';
+  readonly path: string;
+  /** Directories that have to be made first, outermost first. */
+  readonly missing: readonly string[];
+};
+
+/** What agents read, under the names that clients have for it: one of them is often a link to another. */
+const INSTRUCTIONS = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md'];
+
+/**
+ * The place of a file below a root. A link in a cloned repository may lead anywhere: what does not end up inside the
+ * root, in git's own files, or in a file of another kind than the link's name says, is refused.
+ */
+export function findTarget(root: string, path: string): Target | Refusal {
+  const place = realPlace(path);
+  if (place === undefined) return refused(`"${path}" is a symbolic link that leads nowhere or in a circle`);
+  const { path: final, ancestor, missing } = place;
+  const way = relative(root, final);
+  const via = final === path ? `"${path}"` : `"${path}" leads to "${final}", which`;
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+    return refused(`${via} is outside "${root}"`);
+  if (way.split(sep).some((name) => name.toLowerCase() === '.git')) return refused(`${via} is inside .git`);
+  const [asked, name] = [basename(path).toLowerCase(), basename(final).toLowerCase()];
+  if (name !== asked && !INSTRUCTIONS.includes(name)) return refused(`${via} is something else by its name`);
+  const stats = statOf(final);
+  if (stats !== undefined && !stats.isFile()) return refused(`${via} is no regular file`);
+  if (missing.length > 0 && !statOf(ancestor)?.isDirectory())
+    return refused(`"${ancestor}" is not a directory`);
+  const directories = missing.slice(0, -1).map((_, index) => join(ancestor, ...missing.slice(0, index + 1)));
+  return { kind: 'found', path: final, missing: directories };
+}
+
+type RealPlace = { readonly path: string; readonly ancestor: string; readonly missing: readonly string[] };
+
+/** Where a path leads, what of it exists, and the names below that which do not yet. */
+function realPlace(path: string): RealPlace | undefined {
+  const target = orUndefined(() => resolveLinks(path));
+  if (target === undefined) return undefined;
+  const missing: string[] = [];
+  let at = target;
+  while (orUndefined(() => lstatSync(at, { throwIfNoEntry: false })) === undefined && dirname(at) !== at) {
+    missing.unshift(basename(at));
+    at = dirname(at);
+  }
+  const ancestor = orUndefined(() => realpathSync(at));
+  return ancestor === undefined ? undefined : { path: join(ancestor, ...missing), ancestor, missing };
+}
+
+function statOf(path: string): Stats | undefined {
+  return orUndefined(() => statSync(path, { throwIfNoEntry: false }));
+}
+
+/** What cannot be looked at, because a file stands in the place of a directory or a link leads nowhere, is not there. */
+function orUndefined<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,164 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import type { ProcessIdentity } from '../runs/model/turn.ts';
+
+/** Whether a process of this id exists; one that belongs to somebody else exists too. */
+export function isAlive(pid: number): boolean {
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The directory of this process. @throws Error in words when somebody has removed it. */
+export function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new Error('The current directory is gone: change to one that is there', { cause });
+  }
+}
+
+/** No file of ours is for other users' eyes; SQLite's are made with this as well. */
+const PRIVATE_UMASK = 0o077;
+
+/** A hook's start is tuned for a life of milliseconds; what calls this may run for days. */
+export function becomeLongLived(): void {
+  Bun.unsafe.setJITPolicy(1);
+  process.umask(PRIVATE_UMASK);
+}
+
+/** What Linux says of a process in `/proc/<pid>/stat`. */
+export type ProcessStat = {
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Ticks since the system's start. */
+  readonly start: string;
+};
+
+/** Counted from the first field after the name, which may hold anything. */
+const FIELDS = { state: 0, parent: 1, group: 2, session: 3, start: 19 };
+const ASK_TIMEOUT_MS = 2000;
+
+/** The process that has this id now; undefined when there is none, or only one that has ended and is not yet reaped. */
+export function identityOf(pid: number): ProcessIdentity | undefined {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+  if (process.platform === 'linux') {
+    const stat = statOf(pid);
+    return stat === undefined ? undefined : { pid, start: stat.start, boot: currentBoot() };
+  }
+  if (!isAlive(pid)) return undefined;
+  return { pid, start: startAsPsSays(pid), boot: currentBoot() };
+}
+
+/** A process that lived a moment ago. Of one that has ended since then, or is hidden, no more is known than its id. */
+export function identityNow(pid: number): ProcessIdentity {
+  return identityOf(pid) ?? { pid, start: '', boot: currentBoot() };
+}
+
+/** Whether this very process is seen to live, and not a later one with its id. */
+export function isSameProcess(identity: ProcessIdentity): boolean {
+  const now = identityOf(identity.pid);
+  return now !== undefined && now.start === identity.start && isSeenFromHere(identity);
+}
+
+/** Whether the process has certainly ended: of one that cannot be seen from here nothing is known. */
+export function isGone(identity: ProcessIdentity): boolean {
+  return isJudged(identity) && !isSameProcess(identity);
+}
+
+/** Whether it can be said from here if the process lives. */
+export function isJudged(identity: ProcessIdentity): boolean {
+  return isOtherBoot(identity) || isSeenFromHere(identity);
+}
+
+/**
+ * Whether its id means here what it meant where it was written down. In a container or a sandbox with process ids of its
+ * own it means another process, or none, also when the state directory is the same.
+ */
+function isSeenFromHere({ boot }: ProcessIdentity): boolean {
+  const [thenBoot, thenNamespace] = partsOf(boot);
+  const [nowBoot, nowNamespace] = partsOf(currentBoot());
+  if (thenBoot !== nowBoot) return false;
+  return thenNamespace === '' || nowNamespace === '' || thenNamespace === nowNamespace;
+}
+
+/** Of this process, once the system has said it: asking takes longer than all else that is looked at of a process. */
+let knownBoot = '';
+
+/**
+ * Which start of the system this is and, on Linux, which namespace of process ids: `<boot>/<namespace>`. Empty where the
+ * system does not say.
+ */
+export function currentBoot(): string {
+  knownBoot ||= seen(bootAsSystemSays, '');
+  return knownBoot;
+}
+
+function bootAsSystemSays(): string {
+  if (process.platform === 'darwin') return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
+  if (process.platform !== 'linux') return '';
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const namespace = currentNamespace();
+  return namespace === '' ? boot : `${boot}/${namespace}`;
+}
+
+/** Whether the process was seen before the system was last started: then nothing of it lives. */
+export function isOtherBoot({ boot }: ProcessIdentity): boolean {
+  const [then] = partsOf(boot);
+  const [now] = partsOf(currentBoot());
+  return then !== '' && now !== '' && then !== now;
+}
+
+function partsOf(boot: string): readonly [boot: string, namespace: string] {
+  const at = boot.indexOf('/');
+  return at < 0 ? [boot, ''] : [boot.slice(0, at), boot.slice(at + 1)];
+}
+
+/** A system that does not say has one for all. */
+function currentNamespace(): string {
+  return seen(() => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0], undefined) ?? '';
+}
+
+/** What the system says of a process, or the other thing: the process may have just ended, or not be ours. */
+export function seen<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** What Linux says of a living process; undefined when there is none. */
+export function statOf(pid: number): ProcessStat | undefined {
+  const stat = seen(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const state = fields[FIELDS.state];
+  const start = fields[FIELDS.start];
+  if (state === 'Z' || state === 'X' || start === undefined) return undefined;
+  const number = (at: number) => Number(fields[at]);
+  return {
+    parent: number(FIELDS.parent),
+    group: number(FIELDS.group),
+    session: number(FIELDS.session),
+    start,
+  };
+}
+
+/**
+ * When the process started, as `ps` says it where there is no /proc: in words that are the same for everybody, in whatever
+ * time zone and language they live.
+ */
+function startAsPsSays(pid: number): string {
+  return process.platform === 'win32' ? '' : ask('ps', ['-o', 'lstart=', '-p', String(pid)]);
+}
+
+function ask(program: string, args: readonly string[]): string {
+  const env = { ...process.env, TZ: 'UTC', LC_ALL: 'C' };
+  const { stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: ASK_TIMEOUT_MS, env });
+  return typeof stdout === 'string' ? stdout.trim() : '';
+}

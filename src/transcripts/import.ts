@@ -1,0 +1,187 @@
+import { tmpdir } from 'node:os';
+import type { PassedOver } from '../clients/claude/transcript-cursor.ts';
+import { ReadingBudget } from '../clients/claude/transcript-cursor.ts';
+import {
+  listTranscripts,
+  type TranscriptListing,
+  type TranscriptSession,
+} from '../clients/claude/transcript-files.ts';
+import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import type { Db } from '../database/connection.ts';
+import { pruneOldEvents } from '../database/retention.ts';
+import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
+import { learnProject, lookAtRepository } from '../lessons/learn-project.ts';
+import { ensurePrivateDirectory } from '../system/atomic-file.ts';
+import type { Unreadable } from '../system/files.ts';
+import { withTemporaryDirectory } from '../system/files.ts';
+import { fileStamp } from '../system/runtime-bun.ts';
+import { countFixes, loadProgress, progressByFile } from './imports-store.ts';
+import {
+  type InTurn,
+  LOOK_BACK_BYTES,
+  PastContexts,
+  type PastOptions,
+  SessionImport,
+  takingTurns,
+  type WriteLimits,
+} from './session-import.ts';
+
+export type ImportOptions = Omit<TranscriptImport, 'inTurn'> & {
+  /** Works on a copy that is thrown away, so that the report says what would be done. */
+  readonly isRehearsal: boolean;
+};
+
+export type ImportReport = {
+  readonly transcripts: TranscriptReport;
+  /** How many more errors have a known fix now. */
+  readonly fixes: number;
+  /** Rows that were removed at the end because of their age; what they taught stays. */
+  readonly removed: number;
+};
+
+/** How the directory of a copied database begins. */
+const COPY = 'import-';
+const PRUNED_ROWS_MAX = 500;
+const PRUNING_ROUNDS_MAX = 100_000;
+
+/** Takes in transcripts. Can be repeated; after a failure, or a kill, it goes on where it stopped. */
+export function importAll(options: ImportOptions): ImportReport {
+  if (!options.isRehearsal) return writeDatabase(options.paths, (db) => importInto(options, db));
+  const isThere = fileStamp(options.paths.database).bytes > 0;
+  // A copy of what is private stays in a private place; without one nothing is made there for a rehearsal.
+  const parent = isThere ? options.paths.home : tmpdir();
+  return withTemporaryDirectory(parent, COPY, (directory) => {
+    const paths = temporaryState(directory);
+    if (isThere) copyDatabase(options.paths, paths.database);
+    return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
+  });
+}
+
+/** A state directory below a temporary one, ready for a database to be put there. */
+function temporaryState(directory: string): StatePaths {
+  const paths = statePaths({ SELF_GENERATION_HOME: directory }, process.platform);
+  if (paths === undefined) throw new Error(`Cannot use "${directory}": it is not absolute`);
+  ensurePrivateDirectory(paths.data);
+  return paths;
+}
+
+function importInto(options: ImportOptions, db: Db): ImportReport {
+  const inTurn = takingTurns();
+  const fixesBefore = countFixes(db);
+  const transcripts = importTranscripts({ ...options, inTurn }, db);
+  for (const project of transcripts.projects) {
+    learnProject(project, db);
+    lookAtRepository(project, options.env, db);
+  }
+  const fixes = countFixes(db) - fixesBefore;
+  return { transcripts, fixes, removed: prune(options, inTurn, db) };
+}
+
+function prune({ config, now }: ImportOptions, inTurn: InTurn, db: Db): number {
+  let removed = 0;
+  for (let round = 0; round < PRUNING_ROUNDS_MAX; round++) {
+    const pruned = inTurn(() => pruneOldEvents(config.retentionDays, now(), db, PRUNED_ROWS_MAX));
+    removed += pruned.removed;
+    if (pruned.isComplete) break;
+  }
+  return removed;
+}
+
+export type TranscriptImport = PastOptions & {
+  /** Directories with transcripts below them, or transcripts. */
+  readonly roots: readonly string[];
+  /** Only the sessions of the project with this canonical path. */
+  readonly projectPath: string | undefined;
+  /** Only the sessions whose transcripts have been written to since. */
+  readonly sinceMs: number | undefined;
+  readonly paths: StatePaths;
+  readonly now: () => Date;
+  readonly inTurn: InTurn;
+  readonly limits?: WriteLimits;
+  readonly onProgress: (progress: TranscriptProgress) => void;
+};
+
+export type TranscriptProgress = {
+  readonly sessions: number;
+  readonly bytes: number;
+  readonly bytesDone: number;
+};
+
+export type TranscriptReport = {
+  readonly filesFound: number;
+  readonly filesUnchanged: number;
+  readonly sessions: number;
+  readonly bytes: number;
+  /** New rows of `events`, by type. */
+  readonly added: Readonly<Record<string, number>>;
+  /** Events that were there already, from the hooks or from an earlier import. */
+  readonly known: number;
+  readonly passedOver: Readonly<PassedOver> & {
+    /** Sessions of our own analysis. */
+    readonly analyses: number;
+    /** Sessions of other projects, or of another time, than was asked for. */
+    readonly notAskedFor: number;
+    readonly linksNotFollowed: number;
+  };
+  readonly unreadable: readonly Unreadable[];
+  /** The projects of which there are new calls. */
+  readonly projects: readonly string[];
+};
+
+/**
+ * Takes in what past sessions did, in the order in which it happened, as if the hooks had been there: by the same
+ * decisions, the same recordings. Can be repeated, and stopped anywhere. A file that cannot be read costs only itself.
+ * Throws what SQLite throws.
+ */
+export function importTranscripts(options: TranscriptImport, db: Db): TranscriptReport {
+  const progress = loadProgress(db);
+  const listing = listTranscripts(options.roots, progressByFile(progress));
+  const contexts = new PastContexts(options);
+  const sessions = listing.sessions.filter((session) => isAskedFor(session, contexts, options));
+  const bytes = sessions.reduce((sum, session) => sum + newBytes(session), 0);
+  const onProgress = (bytesDone: number) =>
+    options.onProgress({ sessions: sessions.length, bytes, bytesDone });
+  const { paths, now, inTurn, limits } = options;
+  const reading = { contexts, paths, now, inTurn, limits, onProgress };
+  const run = new SessionImport(
+    { ...reading, budget: new ReadingBudget(), lookBackBytes: LOOK_BACK_BYTES },
+    db,
+  );
+  for (const session of sessions) run.take(session);
+  run.write();
+  return report(listing, { sessions: sessions.length, bytes }, run);
+}
+
+function isAskedFor(
+  { files, outline }: TranscriptSession,
+  contexts: PastContexts,
+  { sinceMs, projectPath }: TranscriptImport,
+): boolean {
+  if (sinceMs !== undefined && files.every((file) => file.modifiedMs < sinceMs)) return false;
+  if (projectPath === undefined) return true;
+  return outline.directory !== undefined && contexts.projectOf(outline.directory).path === projectPath;
+}
+
+function newBytes({ files }: TranscriptSession): number {
+  return files.reduce((sum, file) => sum + file.bytes - file.from, 0);
+}
+
+function report(
+  listing: TranscriptListing,
+  { sessions, bytes }: { sessions: number; bytes: number },
+  { added, known, analyses, passedOver, unreadable, projects }: SessionImport,
+): TranscriptReport {
+  const { filesFound, filesUnchanged, linksNotFollowed } = listing;
+  const notAskedFor = listing.sessions.length - sessions;
+  return {
+    filesFound,
+    filesUnchanged,
+    sessions: sessions - analyses,
+    bytes,
+    added,
+    known,
+    passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
+    unreadable: [...listing.unreadable, ...unreadable],
+    projects: [...projects],
+  };
+}

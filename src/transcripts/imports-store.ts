@@ -1,0 +1,201 @@
+import type { StatePaths } from '../core/state-paths.ts';
+import type { Db } from '../database/connection.ts';
+import type { Row } from '../database/sqlite.ts';
+import type { Recording } from '../hooks/decision.ts';
+import { apply, applySpool } from '../hooks/store/record.ts';
+
+/** How far a transcript has been read. */
+export type Place = {
+  /** By what the file is recognised: how it begins. */
+  readonly head: string;
+  /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
+  readonly bytesDone: number;
+  /** Up to where it has been looked at. */
+  readonly bytesSeen: number;
+};
+
+/** The places of many files, by their paths. */
+export type ImportProgress = Map<string, Place>;
+
+/** What is known of earlier imports. */
+export function loadProgress(db: Db): ImportProgress {
+  const rows = db.sqlite.all('SELECT path, bytes_done, bytes_seen, head FROM imports');
+  return new Map(rows.map((row) => [String(row.path), placeIn(row)]));
+}
+
+/** How far a file has been read. `isElsewhere`: under another path, so that it was moved or copied since. */
+export type FileProgress = Place & { readonly isElsewhere?: true };
+
+/** Finds a file by its path, and otherwise by its name and how it begins: a directory may be renamed or copied. */
+export function progressByFile(
+  progress: ImportProgress,
+): (path: string, head: string) => FileProgress | undefined {
+  const elsewhere = new Map<string, Place>();
+  for (const [path, place] of progress) {
+    const key = `${nameOf(path)}\n${place.head}`;
+    if ((elsewhere.get(key)?.bytesSeen ?? -1) < place.bytesSeen) elsewhere.set(key, place);
+  }
+  return (path, head) => {
+    const own = progress.get(path);
+    if (own?.head === head) return own;
+    const other = elsewhere.get(`${nameOf(path)}\n${head}`);
+    return other && { ...other, isElsewhere: true };
+  };
+}
+
+/** As progressByFile(), for the few files of one session: asks the database for each. */
+export function progressInDatabase(db: Db): (path: string, head: string) => FileProgress | undefined {
+  return (path, head) => {
+    const own = readPlace(path, db);
+    if (own?.head === head) return own;
+    const others = db.sqlite.all(
+      'SELECT path, bytes_done, bytes_seen, head FROM imports WHERE head = ?',
+      head,
+    );
+    return progressByFile(new Map(others.map((row) => [String(row.path), placeIn(row)])))(path, head);
+  };
+}
+
+/** How far the file of this path has been read. */
+export function readPlace(path: string, db: Db): Place | undefined {
+  const row = db.sqlite.get('SELECT bytes_done, bytes_seen, head FROM imports WHERE path = ?', path);
+  return row && placeIn(row);
+}
+
+function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): Place {
+  return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
+}
+
+function nameOf(path: string): string {
+  return /[^\\/]*$/.exec(path)?.[0] ?? path;
+}
+
+/**
+ * Notes how far a file has been read. Where another process has got further meanwhile, its place stays: what is between
+ * is known by then, and to read it twice does no harm. `fileBytes`: a place behind the end of the file is of an earlier
+ * one.
+ */
+export function savePlace(
+  { path, head, bytesDone, bytesSeen, fileBytes }: ReadFile,
+  now: Date,
+  db: Db,
+): void {
+  db.sqlite.run(
+    `INSERT INTO imports(path, ts, bytes_done, bytes_seen, head) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT(path) DO UPDATE SET ts = excluded.ts, bytes_done = excluded.bytes_done,
+       bytes_seen = excluded.bytes_seen, head = excluded.head
+     WHERE head <> excluded.head OR COALESCE(bytes_seen, bytes_done) <= excluded.bytes_seen
+       OR COALESCE(bytes_seen, bytes_done) > ?`,
+    path,
+    now.toISOString(),
+    bytesDone,
+    bytesSeen,
+    head,
+    fileBytes,
+  );
+}
+
+/**
+ * Removes the calls of a session that an earlier implementation recorded without their ids: nothing but the transcript, which
+ * is read now, can tell which they were.
+ */
+export function forgetNamelessCalls(sessionId: string, db: Db): void {
+  db.sqlite.run(
+    `DELETE FROM events WHERE session_id = ? AND type IN ('tool_use', 'tool_error')
+       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') IS NULL END`,
+    sessionId,
+  );
+}
+
+/** How many errors have a known fix. */
+export function countFixes(db: Db): number {
+  return Number(
+    db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL')?.count ?? 0,
+  );
+}
+
+/** A file, and how far it has been read. */
+export type ReadFile = Place & {
+  readonly path: string;
+  /** How long it was when it was looked at. */
+  readonly fileBytes: number;
+};
+
+/** One recording out of the past, or none, and how far its file has been read with it. */
+export type ImportStep = {
+  /** Undefined where a part was read that does not count for the place. */
+  readonly read: ReadFile | undefined;
+  readonly recording?: Recording;
+  /** How much later than the recording says its hook may have run. */
+  readonly delayMsMax?: number;
+};
+
+export type ImportWritten = {
+  /** How many of the steps have been taken; the others did not fit into the time. */
+  readonly steps: number;
+  /** New rows of `events`, by type. */
+  readonly added: Readonly<Record<string, number>>;
+  /** How many recordings had a row already. */
+  readonly known: number;
+  /** Projects of which there are new calls. */
+  readonly projects: readonly string[];
+};
+
+/**
+ * Writes as many of the steps as fit into the time, one at least. What a hook has recorded already, or an earlier
+ * reading, is recognised: calls by their id, prompts by their text and time, sub-agents by their id and time. Rows and
+ * places go into one transaction, and whether something is known depends on nothing but the database: a process may be
+ * killed anywhere, and several may read the same file at the same time. Throws what SQLite throws.
+ */
+export function writeSteps(
+  steps: readonly ImportStep[],
+  { now, budgetMs, paths }: { readonly now: Date; readonly budgetMs: number; readonly paths: StatePaths },
+  db: Db,
+): ImportWritten {
+  const deadlineMs = performance.now() + budgetMs;
+  const { spool, ...written } = db.sqlite.transaction(() => {
+    const spool = applySpool(paths, db);
+    const newestBefore = newestEvent(db);
+    const places = new Map<string, ReadFile>();
+    const projects = new Set<string>();
+    let count = 0;
+    let known = 0;
+    for (const { read, recording, delayMsMax = 0 } of steps) {
+      if (count > 0 && performance.now() > deadlineMs) break;
+      if (recording !== undefined) {
+        const isNew = apply(recording, db, { delayMsMax });
+        if (!isNew) known++;
+        else if (isCall(recording) && recording.at.projectPath !== null)
+          projects.add(recording.at.projectPath);
+      }
+      if (read !== undefined) places.set(read.path, read);
+      count++;
+    }
+    for (const place of places.values()) savePlace(place, now, db);
+    return {
+      spool,
+      steps: count,
+      added: countAdded(newestBefore, db),
+      known,
+      projects: [...projects],
+    };
+  });
+  spool.discard();
+  return written;
+}
+
+function isCall({ kind }: Recording): boolean {
+  return kind === 'tool-use' || kind === 'tool-errors';
+}
+
+function newestEvent(db: Db): number {
+  return Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
+}
+
+function countAdded(newestBefore: number, db: Db): Record<string, number> {
+  const rows = db.sqlite.all(
+    'SELECT type, COUNT(*) AS count FROM events WHERE id > ? GROUP BY type',
+    newestBefore,
+  );
+  return Object.fromEntries(rows.map((row) => [String(row.type), Number(row.count)]));
+}

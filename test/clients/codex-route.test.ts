@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { routeArgs, toml } from '../../src/clients/codex/login.ts';
+import { refusalOf, routeOf } from './route-of.ts';
+
+const FILE = '.codex/config.toml';
+const CORP = `model = "house"
+model_provider = "corp"
+notify = ["touch", "x"]
+[mcp_servers.probe]
+command = "touch"
+[model_providers.corp]
+name = "Corp"
+base_url = "https://models.corp.example/v1"
+env_key = "CORP_KEY"
+query_params = { api-version = "2024-10-01" }
+[model_providers.other]
+name = "Other"
+base_url = "https://other.example/v1"
+env_key = "OTHER_KEY"
+`;
+const KEYS = { CORP_KEY: 'k', HOUSE: 'k' };
+const route = (text: string, env: Record<string, string> = KEYS) =>
+  routeOf('codex', { files: { [FILE]: text }, env });
+const OWN = [
+  'CODEX_API_KEY',
+  'CODEX_ACCESS_TOKEN',
+  'OPENAI_API_KEY',
+  'OPENAI_ORGANIZATION',
+  'OPENAI_PROJECT',
+];
+
+describe('codexRoute()', () => {
+  test('carries model, provider and address over, and nothing else of the file', () => {
+    const { model, settings } = route(CORP);
+    expect(model).toBe('house');
+    expect(settings).toEqual({
+      cli_auth_credentials_store: 'auto',
+      model_provider: 'corp',
+      model_providers: {
+        corp: {
+          name: 'Corp',
+          base_url: 'https://models.corp.example/v1',
+          env_key: 'CORP_KEY',
+          query_params: { 'api-version': '2024-10-01' },
+        },
+      },
+    });
+  });
+
+  test('passes on the key of the provider and no other', () => {
+    expect(route(CORP).passedOn).toEqual(['CORP_KEY']);
+  });
+
+  const logins: [string, string, string[]][] = [
+    ['the vendor itself', '', OWN],
+    ['the vendor by another address', 'openai_base_url = "https://proxy.example/v1"', OWN],
+    [
+      'the vendor itself, whose table the client passes over',
+      '[model_providers.openai]\nenv_key = "X"',
+      ['X', ...OWN],
+    ],
+    [
+      'a provider that wants the login of the vendor',
+      'model_provider = "x"\n[model_providers.x]\nrequires_openai_auth = true',
+      OWN,
+    ],
+    [
+      'a provider without a key',
+      'model_provider = "x"\n[model_providers.x]\nbase_url = "http://127.0.0.1:1"',
+      [],
+    ],
+    ['a cloud', 'model_provider = "amazon-bedrock"', ['AWS_*']],
+    ['a program on this machine', 'model_provider = "ollama"', []],
+    [
+      'keys in headers',
+      'model_provider = "x"\n[model_providers.x.env_http_headers]\nX-Key = "X_KEY"',
+      ['X_KEY'],
+    ],
+  ];
+  for (const [what, text, names] of logins) {
+    test(`passes on what belongs to ${what}`, () => expect(route(text).passedOn).toEqual(names));
+  }
+
+  test('gives keys that stand in the file by variables, so that they are in no argument', () => {
+    const { settings, env } = route(`model_provider = "x"
+[model_providers.x]
+experimental_bearer_token = "the-token"
+http_headers = { X-One = "the-first", X-Two = "the-second" }
+env_http_headers = { X-Three = "THREE" }
+`);
+    expect(Object.values(env).sort()).toEqual(['the-first', 'the-second', 'the-token']);
+    expect(JSON.stringify(settings)).not.toMatch(/the-(?:token|first|second)/);
+    const provider = (settings.model_providers as Record<string, Record<string, unknown>>).x ?? {};
+    expect(env[String(provider.env_key)]).toBe('the-token');
+    expect(provider.env_http_headers).toEqual({
+      'X-One': expect.stringMatching(/_0$/),
+      'X-Two': expect.stringMatching(/_1$/),
+      'X-Three': 'THREE',
+    });
+  });
+
+  const refused: [string, string, RegExp][] = [
+    ['a file that is no TOML', 'model = ', /config\.toml" cannot be read/],
+    ['a profile of an earlier release', 'profile = "x"', /"profile" in/],
+    [
+      'a key in the address',
+      'model_provider = "x"\n[model_providers.x]\nbase_url = "https://u:p@h/v1"',
+      /model_providers\.x/,
+    ],
+    ['a key behind the address', 'openai_base_url = "https://h/v1?k=abc"', /model_providers\.openai/],
+    [
+      'a key among the parameters',
+      'model_provider = "x"\n[model_providers.x.query_params]\nsig = "abc"',
+      /model_providers\.x/,
+    ],
+  ];
+  for (const [what, text, reason] of refused) {
+    test(`refuses ${what}, and names it`, () =>
+      expect(refusalOf('codex', { files: { [FILE]: text } })).toMatch(reason));
+  }
+
+  for (const env of [{}, { CORP_KEY: '' }, { CORP_KEY: ' ' }, { OTHER_KEY: 'k' }]) {
+    test(`refuses a provider whose key is not in ${JSON.stringify(env)}: names the variable and what to do`, () => {
+      const reason = refusalOf('codex', { files: { [FILE]: CORP }, env });
+      expect(reason).toContain('its key is in "CORP_KEY", says "model_providers.corp"');
+      expect(reason).toContain('Set it; where it is set and a client has started the MCP server, run');
+    });
+  }
+
+  test('reads the file where CODEX_HOME says, and that of an agent with a login of its own', () => {
+    const files = { [FILE]: 'model = "a"', '/b/config.toml': 'model = "b"', '/c/config.toml': 'model = "c"' };
+    expect(routeOf('codex', { files }).model).toBe('a');
+    expect(routeOf('codex', { files, env: { CODEX_HOME: '/b' } }).model).toBe('b');
+    expect(routeOf('codex', { files, env: { CODEX_HOME: '/b' }, agentDir: '/c' }).model).toBe('c');
+    expect(routeOf('codex', {}).model).toBeNull();
+    expect(refusalOf('codex', { env: { CODEX_HOME: 'here' } })).toContain(
+      'CODEX_HOME is no absolute path: "here"',
+    );
+  });
+
+  test('takes what the administrator says for the whole machine, under what the user says', () => {
+    const system = 'model = "a"\nmodel_provider = "house"\n[model_providers.house]\nenv_key = "HOUSE"';
+    const files = { '/etc/codex/config.toml': system, [FILE]: 'model = "b"' };
+    expect(routeOf('codex', { files, env: KEYS })).toMatchObject({ model: 'b', passedOn: ['HOUSE'] });
+  });
+});
+
+describe('routeArgs()', () => {
+  test('gives each setting as an argument that is TOML', () => {
+    const args = routeArgs(route(CORP));
+    expect(args.filter((_arg, index) => index % 2 === 0)).toEqual(['-c', '-c', '-c']);
+    expect(args.at(-1)).toStartWith('model_providers={"corp"={"name"="Corp"');
+  });
+
+  test('toml() writes what is read as the same value', () => {
+    const key = fc.string({ minLength: 1, unit: 'grapheme' }).filter((one) => one !== '__proto__');
+    const leaf = fc.oneof(fc.string({ unit: 'grapheme' }), fc.boolean(), fc.integer());
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 3 },
+        leaf,
+        fc.array(leaf, { maxLength: 4 }),
+        fc.dictionary(key, tie('any'), { maxKeys: 4 }),
+      ),
+    })).any;
+    fc.assert(
+      fc.property(value, (one) => {
+        expect((Bun.TOML.parse(`a=${toml(one)}`) as { a: unknown }).a).toEqual(one as never);
+      }),
+    );
+  });
+});

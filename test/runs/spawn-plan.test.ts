@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'bun:test';
+import type { RunClient } from '../../src/clients/client.ts';
+import { RUN_CLIENTS } from '../../src/clients/clients.ts';
+import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
+import type { Requester } from '../../src/runs/model/run.ts';
+import { isToolAllowed } from '../../src/runs/model/tool-policy.ts';
+import { type PlannedRun, planSpawn, type SpawnSurroundings } from '../../src/runs/spawn-plan.ts';
+import type { SpawnRequest } from '../../src/runs/world.ts';
+import { readRunSettings } from '../../src/settings/run-settings.ts';
+
+const PERSON: Requester = { key: 'agent:main:app-1', session: null, client: null, cwd: '/srv/app' };
+
+function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Partial<SpawnSurroundings> = {}) {
+  return planSpawn(
+    { task: 'Fix the tests.', ...request },
+    {
+      requester: PERSON,
+      settings: readRunSettings(settings),
+      clients: RUN_CLIENTS,
+      isOnPath: () => true,
+      isDirectory: (path) => path.startsWith('/srv'),
+      agentDirOf: () => null,
+      routeProblemOf: () => null,
+      permissionsOf: () => ASKS_NEVER,
+      releaseWarningOf: () => null,
+      ungivenRules: () => null,
+      callersModel: null,
+      ...world,
+    },
+  );
+}
+
+function planned(...args: Parameters<typeof plan>): {
+  run: PlannedRun;
+  warnings: readonly string[];
+  spawnKey: string;
+} {
+  const made = plan(...args);
+  if (made.kind === 'refused') throw new Error(`It was refused: ${made.refusal.error}`);
+  return made;
+}
+
+function refused(...args: Parameters<typeof plan>) {
+  const made = plan(...args);
+  if (made.kind !== 'refused') throw new Error('It was not refused');
+  return made.refusal;
+}
+
+const defaults = (subagents: object, list: object[] = []) => ({ agents: { defaults: { subagents }, list } });
+/** A client that cannot be kept from searching the web. */
+const leaky: RunClient = { ...RUN_CLIENTS.codex, gaps: () => ['web_search'] };
+const LEAKY = { clients: { ...RUN_CLIENTS, codex: leaky } };
+
+describe('planSpawn() refuses', () => {
+  const rows: readonly [string, string, Parameters<typeof plan>][] = [
+    ['nothing to do', 'task is required', [{ task: ' \n' }]],
+    [
+      'a client that would go where its user does not',
+      'because of "model_provider"',
+      [{}, {}, { routeProblemOf: () => 'because of "model_provider"' }],
+    ],
+    ['a task that is no task any more', 'task is too long: ', [{ task: 'x'.repeat(2 ** 20 + 1) }]],
+    [
+      'a thinking level that there is not',
+      'Invalid thinking level "hard". Use one of: off, minimal, low, medium, high, xhigh, max.',
+      [{ thinking: 'hard' }],
+    ],
+    [
+      'a timeout that is no number',
+      'Invalid runTimeoutSeconds NaN: it is a number of seconds, 0 for no limit',
+      [{ runTimeoutSeconds: NaN }],
+    ],
+    ['a directory that depends on where one is', 'cwd has to be an absolute path: "src"', [{ cwd: 'src' }]],
+    ['a directory that there is not', 'cwd is no directory: "/nowhere"', [{ cwd: '/nowhere' }]],
+    [
+      'a client that is not installed, and says how to install it',
+      'gemini is not on the PATH: install it with "npm install -g @google/gemini-cli", or choose another client',
+      [{ client: 'gemini' }, {}, { isOnPath: (program) => program !== 'gemini' }],
+    ],
+  ];
+  for (const [what, error, call] of rows) {
+    test(what, () => {
+      const refusal = refused(...call);
+      expect(refusal.status).toBe('error');
+      expect(refusal.error).toStartWith(error);
+    });
+  }
+
+  test('another agent than its own unless it is allowed, whatever its spelling', () => {
+    const error = expect.stringMatching(
+      /^agentId is not allowed for sessions_spawn \(allowed: none\): to spawn "/,
+    );
+    expect(refused({ agentId: 'reviewer' })).toEqual({ status: 'forbidden', error });
+    const allowed = defaults({}, [{ id: 'main', subagents: { allowAgents: ['reviewer'] } }]);
+    expect(planned({ agentId: ' Reviewer' }, allowed).run.agentId).toBe('reviewer');
+    expect(planned({ agentId: 'MAIN' }).run.agentId).toBe('main');
+  });
+
+  test('a client that cannot be kept from a denied tool, unless the settings say that a warning does', () => {
+    const refusal = refused({ client: 'codex' }, {}, LEAKY);
+    expect(refusal.status).toBe('forbidden');
+    expect(refusal.error).toStartWith('codex cannot be kept from tools that are denied: web_search. ');
+    const made = planned({ client: 'codex' }, { tools: { subagents: { strict: false } } }, LEAKY);
+    expect(made.run.gaps).toEqual(['web_search']);
+    expect(made.warnings).toEqual(['codex cannot be kept from: web_search']);
+  });
+});
+
+describe('planSpawn() takes', () => {
+  const agent = { id: 'main', subagents: { client: 'gemini', model: 'flash', thinking: 'high' } };
+
+  test('the client of the request, the agent, the defaults, the requester, and Claude Code, in this order', () => {
+    const codex = { ...PERSON, client: 'codex' } as const;
+    const all = defaults({ client: 'opencode' }, [agent]);
+    const clients = [
+      planned({ client: 'claude' }, all, { requester: codex }),
+      planned({}, all, { requester: codex }),
+      planned({}, defaults({ client: 'opencode' }), { requester: codex }),
+      planned({}, {}, { requester: codex }),
+      planned({}),
+    ].map(({ run }) => run.client);
+    expect(clients).toEqual(['claude', 'gemini', 'opencode', 'codex', 'claude']);
+  });
+
+  test('the model of the request, the agent, the defaults and the caller, in this order', () => {
+    const claude = { requester: { ...PERSON, client: 'claude' }, callersModel: 'claude-opus-5' } as const;
+    const own = { id: 'main', subagents: { model: 'haiku' } };
+    const models = [
+      planned({ model: 'opus' }, defaults({ model: 'sonnet' }, [own]), claude),
+      planned({}, defaults({ model: 'sonnet' }, [own]), claude),
+      planned({}, defaults({ model: 'sonnet' }), claude),
+      planned({}, {}, claude),
+      planned({}, {}, { callersModel: 'claude-opus-5' }),
+    ].map(({ run }) => run.model);
+    expect(models).toEqual([
+      { requested: 'opus', resolved: 'opus' },
+      { requested: null, resolved: 'haiku' },
+      { requested: null, resolved: 'sonnet' },
+      { requested: null, resolved: 'claude-opus-5' },
+      { requested: null, resolved: null },
+    ]);
+  });
+
+  test("no model that is meant for another client: neither the agent's nor the caller's", () => {
+    const claude = { requester: { ...PERSON, client: 'claude' }, callersModel: 'claude-opus-5' } as const;
+    expect(planned({ client: 'codex' }, defaults({}, [agent]), claude).run.model.resolved).toBeNull();
+  });
+
+  test('the default instead of a model that cannot be one, with a warning', () => {
+    const { run, warnings } = planned({ model: '-x' }, defaults({ model: 'sonnet' }));
+    expect(run.model).toEqual({ requested: '-x', resolved: 'sonnet' });
+    expect(warnings).toEqual([
+      'model "-x" is not used: a model has no such name; the default is used instead',
+    ]);
+  });
+
+  test('the thinking of the request, the agent and the defaults; what the client lacks it leaves to it', () => {
+    const settings = defaults({ thinking: 'low' }, [agent]);
+    expect(planned({ thinking: ' HIGH ', client: 'claude' }, settings).run.thinking).toBe('high');
+    expect(planned({ client: 'claude' }, settings).run.thinking).toBe('high');
+    expect(planned({ client: 'claude' }, defaults({ thinking: 'low' })).run.thinking).toBe('low');
+    const codex = planned({ thinking: 'off', client: 'codex' });
+    expect(codex.run.thinking).toBeNull();
+    expect(codex.warnings).toEqual(['codex has no thinking level "off": its own default is used']);
+  });
+
+  test('the default for no timeout, nothing for less than nothing, and whole seconds', () => {
+    const seconds = [undefined, 0, -5, 1.9, 10 ** 12].map(
+      (runTimeoutSeconds) =>
+        planned(
+          runTimeoutSeconds === undefined ? {} : { runTimeoutSeconds },
+          defaults({ runTimeoutSeconds: 30 }),
+        ).run.runTimeoutMs / 1000,
+    );
+    expect(seconds).toEqual([30, 0, 0, 1, 2_592_000]);
+  });
+
+  test('a label in one bounded line', () => {
+    const labels = [undefined, ' ', 'a\n b\u001b[31m', 'x'.repeat(300)].map(
+      (label) => planned(label === undefined ? {} : { label }).run.label,
+    );
+    expect(labels).toEqual([null, null, 'a b', 'x'.repeat(200)]);
+    const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789';
+    expect(planned({ label: `${'x'.repeat(180)} ${secret}` }).run.label).not.toContain('sk-ant-api03-abc');
+  });
+
+  test('no tool by which a sub-agent would have sub-agents, whatever is allowed; deny beats allow', () => {
+    const allow = ['read', 'exec', 'sessions_spawn', 'task', 'web_fetch'];
+    const own = { id: 'main', subagents: { tools: { deny: ['web_fetch'] } } };
+    const settings = { ...defaults({}, [own]), tools: { subagents: { tools: { allow, deny: ['exec'] } } } };
+    const { policy } = planned({ client: 'claude' }, settings).run;
+    const left = [...allow, 'write'].filter((tool) => isToolAllowed(policy, tool));
+    expect(left).toEqual(['read']);
+  });
+});
+
+describe('the key of a spawn', () => {
+  const key = (request: Partial<SpawnRequest>) => planned(request).spawnKey;
+
+  test('is the same for the same call, and another for whatever else differs', () => {
+    expect(key({})).toBe(key({ task: ' Fix the tests.\n' }));
+    const requests: readonly Partial<SpawnRequest>[] = [
+      {},
+      { task: 'x' },
+      { label: 'x' },
+      { model: 'x' },
+      { cwd: '/srv' },
+      { thinking: 'low' },
+      { worktree: 'always' },
+      { cleanup: 'delete' },
+    ];
+    expect(new Set(requests.map(key)).size).toBe(requests.length);
+  });
+
+  test('is another one where the requester may do more by now', () => {
+    const narrow = plan({}, {}, { permissionsOf: () => ({ mode: 'plan', allow: [], deny: [] }) });
+    expect(narrow.kind === 'planned' && narrow.spawnKey).not.toBe(key({}));
+  });
+
+  test("is the caller's own when the call has a name", () => {
+    expect(key({ idempotencyKey: 'one', task: 'a' })).toBe(key({ idempotencyKey: 'one', task: 'b' }));
+    expect(key({ idempotencyKey: 'one' })).not.toBe(key({ idempotencyKey: 'two' }));
+    expect(key({ idempotencyKey: ' ' })).toBe(key({}));
+  });
+});

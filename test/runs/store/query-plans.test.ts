@@ -1,0 +1,192 @@
+import { expect, test } from 'bun:test';
+import type { Sqlite, Value } from '../../../src/database/sqlite.ts';
+import { dueArchives, postponeArchive, setArchived } from '../../../src/runs/store/archive.ts';
+import { spent } from '../../../src/runs/store/limits.ts';
+import { WHOLE_PROJECT } from '../../../src/runs/store/listeners.ts';
+import {
+  acknowledge,
+  acknowledgeTurn,
+  dismissAnnouncements,
+  hasWaiting,
+  leaseTurn,
+  passOn,
+  reword,
+  takeAnnouncements,
+  undelivered,
+  waitingAnnouncements,
+  waitingRequesters,
+} from '../../../src/runs/store/outbox.ts';
+import { claimOrphans, claimTurns, queuePosition } from '../../../src/runs/store/queue.ts';
+import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/runs/store/rows.ts';
+import { changeRun, countRuns, listRuns, runsIn } from '../../../src/runs/store/runs.ts';
+import {
+  activeTurns,
+  activeWatches,
+  appendTurn,
+  awaitedTurns,
+  changeTurn,
+  endTurn,
+  requestStop,
+  requestStopAll,
+  turnsOf,
+  unstoppedRuns,
+} from '../../../src/runs/store/turns.ts';
+import {
+  A,
+  accepted,
+  announcement,
+  ending,
+  inHome,
+  LANE,
+  LIMITS,
+  NOW_MS,
+  spawn,
+  started,
+} from './made-up.ts';
+
+/** However many runs there have been, nothing of ours goes through all of them. */
+
+const RUNS = 10_000;
+/** Tables that stay small, and lists that come in with the query. */
+const SMALL = ['lane', 'json_each', 'newest'];
+
+/** Those steps of the plan that read a whole table. A partial index on what is active or undelivered is no table. */
+function fullScans(plan: readonly string[]): string[] {
+  return plan.filter((step) => {
+    const [, table, index] = /^SCAN (\S+)(?: USING (?:COVERING )?INDEX (\S+))?/.exec(step) ?? [];
+    if (table === undefined || SMALL.includes(table)) return false;
+    // What has not ended or not been told; the order of a list, up to its limit.
+    const isBounded = ['turns_active', 'outbox_waiting', 'run_times', 'runs_kept_times'].includes(
+      index ?? '',
+    );
+    return !isBounded;
+  });
+}
+
+/** As `db`, with the plan of each of its statements. */
+function explaining(
+  db: Sqlite,
+  explainer: Sqlite,
+): { readonly db: Sqlite; readonly plans: Map<string, string[]> } {
+  const plans = new Map<string, string[]>();
+  const note = (sql: string, values: Value[]) => {
+    if (plans.has(sql) || sql.startsWith('PRAGMA')) return;
+    const rows = explainer.all(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+    plans.set(
+      sql,
+      rows.map((row) => String(row.detail)),
+    );
+  };
+  return {
+    plans,
+    db: {
+      ...db,
+      run: (sql, ...values) => {
+        note(sql, values);
+        return db.run(sql, ...values);
+      },
+      get: (sql, ...values) => {
+        note(sql, values);
+        return db.get(sql, ...values);
+      },
+      all: (sql, ...values) => {
+        note(sql, values);
+        return db.all(sql, ...values);
+      },
+    },
+  };
+}
+
+/** Old runs, ended, announced and partly archived, by one statement for each table. */
+function fill(db: Sqlite): void {
+  const template = accepted(db);
+  const columns = db
+    .all("SELECT name FROM pragma_table_info('runs')")
+    .map((row) => String(row.name))
+    .filter((name) => !['id', 'number', 'child_key', 'spawn_key', 'archived_at'].includes(name));
+  db.transaction(() => {
+    db.run(
+      `WITH RECURSIVE n(i) AS (VALUES (2) UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO runs(id, number, child_key, spawn_key, archived_at, ${columns.join(', ')})
+       SELECT 'run-' || i, i, 'key-' || i, 'spawn-' || i, CASE WHEN i % 2 THEN 5 END, ${columns.join(', ')}
+       FROM n, runs WHERE runs.id = ?`,
+      RUNS,
+      template.runId,
+    );
+    db.exec(`INSERT INTO turns(run_id, number, kind, state, message, queued_at, ended_at)
+      SELECT id, 1, 'task', 'success', '', created_at, created_at FROM runs WHERE id LIKE 'run-%'`);
+    db.exec(`INSERT INTO outbox(id, position, run_id, turn, requester, status, result, notes, stats, state, created_at, ready_at)
+      SELECT 'a' || number, number, id, 1, requester, 'success', '', '', '', 'acked', created_at, created_at
+      FROM runs WHERE id LIKE 'run-%'`);
+    requestStop(template.runId, { reason: 'requested', by: 'x', atMs: NOW_MS }, db);
+  });
+}
+
+/** Everything that the store does, once. */
+function doAll(db: Sqlite): void {
+  const stop = { reason: 'requested', by: 'x', atMs: NOW_MS } as const;
+  const limit = { tokens: 10, usd: 10 };
+  spawn(db, { session: 's' }, { ...LIMITS, budget: { run: limit, requester: limit, day: limit } });
+  const turn = started(db, { session: 's' });
+  for (const requester of [A, undefined]) {
+    for (const includeArchived of [true, false]) listRuns({ requester, includeArchived, limit: 20 }, db);
+  }
+  countRuns(A, db);
+  queuePosition(turn.runId, db);
+  activeTurns(db);
+  runsIn('/home/dev/shop', 'queued', db);
+  runsIn('/home/dev/shop', 'started', db);
+  claimOrphans(activeWatches(db).slice(-1), NOW_MS, db);
+  changeTurn(turn, { notes: [] }, db);
+  changeRun(turn.runId, { warning: 'w' }, db);
+  endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);
+  appendTurn(
+    { runId: turn.runId, kind: 'send', announces: null, message: '', nowMs: NOW_MS, state: 'queued' },
+    db,
+  );
+  claimTurns(LANE, NOW_MS, db);
+  turnsOf(turn.runId, db);
+  reword(turn.runId, 1, { result: '', notes: '', nowMs: NOW_MS }, db);
+  hasWaiting(A, NOW_MS, db);
+  undelivered(A, db);
+  waitingRequesters(NOW_MS, db);
+  waitingAnnouncements(A, db);
+  const options = { nowMs: NOW_MS, leaseMs: 1, limit: 9 };
+  takeAnnouncements({ requester: A, session: 's', owner: 'o', isPerson: false }, options, db);
+  leaseTurn({ runId: 'r', turn: 1 }, { owner: 'o', untilMs: NOW_MS, session: null }, db);
+  passOn('h', { owner: 'o', untilMs: NOW_MS }, db);
+  postponeArchive('r', NOW_MS, db);
+  acknowledge('o', NOW_MS, db);
+  dismissAnnouncements(['a'], A, NOW_MS, db);
+  dismissAnnouncements('all', A, NOW_MS, db);
+  requestStop(turn.runId, stop, db);
+  requestStopAll(A, 's', stop, db);
+  requestStopAll(A, WHOLE_PROJECT, stop, db);
+  unstoppedRuns(A, db);
+  awaitedTurns(A, db);
+  acknowledgeTurn({ runId: 'r', turn: 1 }, { session: null, nowMs: NOW_MS }, db);
+  dueArchives(NOW_MS, 9, db);
+  setArchived(turn.runId, NOW_MS, db);
+  spent({ runId: turn.runId }, db);
+  spent({ sinceMs: NOW_MS }, db);
+  addRunEventOnce({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db);
+  addRunEvent({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db);
+  runEvents(turn.runId, 9, db);
+}
+
+test('the store finds what it looks for by an index, with ten thousand runs as with one', () =>
+  inHome(({ db, open }) => {
+    fill(db);
+    const explained = explaining(db, open());
+    doAll(explained.db);
+    const scans = [...explained.plans].flatMap(([sql, plan]) =>
+      fullScans(plan).map((step) => `${step}: ${sql}`),
+    );
+    expect(scans).toEqual([]);
+    expect(explained.plans.size).toBeGreaterThan(40);
+    const joined = [...explained.plans.values()].flat().join('\n');
+    expect(joined).toContain('SCAN turns USING INDEX turns_active');
+    expect(joined).toContain('SEARCH runs USING INDEX runs_kept (requester=?)');
+    expect(joined).toContain('SEARCH outbox USING INDEX outbox_waiting (requester=?)');
+    expect(joined).toContain('SEARCH runs USING INDEX run_archives');
+  }));

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'bun:test';
+import type { ClientName } from '../../../src/core/client-name.ts';
+import type { Json } from '../../../src/core/guards.ts';
+import { type HookCall, hookCalls, isRefused } from '../../../src/runs/workspace/tool-failures.ts';
+
+const PATCH = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-x\n+y\n*** Add File: b.md\n+z\n*** End Patch';
+
+describe('hookCalls()', () => {
+  const file = (tool: string, path: string): HookCall => ({ tool, input: { file_path: path } });
+  const rows: [client: ClientName, tool: string, input: Json, calls: HookCall[]][] = [
+    ['claude', 'Bash', { command: 'ls' }, [{ tool: 'Bash', input: { command: 'ls' } }]],
+    ['claude', 'read', { path: 'a' }, [{ tool: 'read', input: { path: 'a' } }]],
+    ['codex', 'Bash', { command: 'ls' }, [{ tool: 'Bash', input: { command: 'ls' } }]],
+    ['codex', 'shell', { command: ['npm', 'test'] }, [{ tool: 'Bash', input: { command: 'npm test' } }]],
+    [
+      'codex',
+      'apply_patch',
+      { changes: [{ path: '/a', kind: 'add' }, { path: '/b', kind: 'update' }, { path: '/a' }, 5] },
+      [file('Edit', '/a'), file('Edit', '/b')],
+    ],
+    ['codex', 'apply_patch', { changes: [] }, [{ tool: 'Edit', input: {} }]],
+    ['gemini', 'run_shell_command', { command: 'ls' }, [{ tool: 'Bash', input: { command: 'ls' } }]],
+    [
+      'gemini',
+      'run_shell_command',
+      { command: 'npm start', is_background: true },
+      [{ tool: 'Bash', input: { command: 'npm start', is_background: true, run_in_background: true } }],
+    ],
+    ['gemini', 'read_file', { absolute_path: '/a' }, [file('Read', '/a')]],
+    ['gemini', 'write_file', { file_path: '/a', content: 'x' }, [file('Write', '/a')]],
+    ['gemini', 'replace', { file_path: '/a', old_string: 'x' }, [file('Edit', '/a')]],
+    ['gemini', 'grep_search', { pattern: 'x' }, [{ tool: 'Grep', input: { pattern: 'x' } }]],
+    ['gemini', 'web_fetch', { prompt: 'x' }, [{ tool: 'web_fetch', input: { prompt: 'x' } }]],
+    ['opencode', 'bash', { command: 'ls' }, [{ tool: 'Bash', input: { command: 'ls' } }]],
+    ['opencode', 'edit', { filePath: '/a' }, [file('Edit', '/a')]],
+    ['opencode', 'read', {}, [{ tool: 'Read', input: {} }]],
+    ['opencode', 'apply_patch', { patchText: PATCH }, [file('Edit', 'src/a.ts'), file('Edit', 'b.md')]],
+    ['opencode', 'mcp__x__y', { a: 1 }, [{ tool: 'mcp__x__y', input: { a: 1 } }]],
+  ];
+  for (const [client, tool, input, calls] of rows) {
+    test(`names ${tool} of ${client} as the hooks do: ${JSON.stringify(input).slice(0, 60)}`, () => {
+      expect(hookCalls(client, { tool, input })).toEqual(calls);
+    });
+  }
+
+  test('names no more than twenty files of a patch', () => {
+    const changes = Array.from({ length: 50 }, (_, index) => ({ path: `/f${index}` }));
+    expect(hookCalls('codex', { tool: 'apply_patch', input: { changes } })).toHaveLength(20);
+  });
+});
+
+describe('isRefused()', () => {
+  const rows: [text: string, isRefusal: boolean][] = [
+    ['Permission to use Bash has been denied.', true],
+    ['Tool execution denied by policy. x', true],
+    ['Tool execution blocked: x', true],
+    ['Tool "task" not found. Did you mean one of: x', true],
+    ['The user has specified a rule which prevents you from using this specific tool call.', true],
+    ['Exit code 1\nPermission to use x has been denied', false],
+    ['EACCES: permission denied', false],
+    ['tool not found', false],
+    ['', false],
+  ];
+  for (const [text, isRefusal] of rows) {
+    test(`is ${isRefusal} for ${JSON.stringify(text)}`, () => expect(isRefused(text)).toBe(isRefusal));
+  }
+});

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BaseRequest, findBase, findTarget } from '../../src/suggestions/apply-target.ts';
+import { realPath } from '../../src/system/atomic-file.ts';
+import { putFile } from '../support/tree.ts';
+
+let root = '';
+const at = (...names: string[]) => join(root, ...names);
+
+beforeEach(() => {
+  root = realPath(mkdtempSync(join(tmpdir(), 'target-')));
+  mkdirSync(at('app'));
+  mkdirSync(at('outside'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+describe('findTarget()', () => {
+  const target = (name: string) => findTarget(at('app'), at('app', name));
+
+  test('gives the directories that have to be made', () => {
+    expect(target('.claude/commands/a.md')).toEqual({
+      kind: 'found',
+      path: at('app', '.claude', 'commands', 'a.md'),
+      missing: [at('app', '.claude'), at('app', '.claude', 'commands')],
+    });
+    putFile(at('app', '.claude', 'CLAUDE.md'), 'x');
+    expect(target('.claude/CLAUDE.md')).toMatchObject({ missing: [] });
+  });
+
+  test('follows links that stay inside', () => {
+    putFile(at('app', 'AGENTS.md'), 'x');
+    mkdirSync(at('app', '.claude'));
+    symlinkSync('../AGENTS.md', at('app', '.claude', 'CLAUDE.md'));
+    expect(target('.claude/CLAUDE.md')).toMatchObject({ kind: 'found', path: at('app', 'AGENTS.md') });
+    symlinkSync('../new/CLAUDE.md', at('app', '.claude', 'other.md'));
+    expect(target('.claude/other.md')).toMatchObject({
+      path: at('app', 'new', 'CLAUDE.md'),
+      missing: [at('app', 'new')],
+    });
+  });
+
+  const links: [string, string, string][] = [
+    ['a directory elsewhere', '../outside', '.claude'],
+    ['a directory elsewhere, by an absolute path', '$ROOT/outside', '.claude'],
+    ['a directory elsewhere that is not there yet', '../outside/new', '.claude'],
+    ['a file elsewhere', '../../outside/CLAUDE.md', '.claude/CLAUDE.md'],
+    ['a directory with the same beginning', '../app-other', '.claude'],
+    ["git's own files", '../.git/config', '.claude/CLAUDE.md'],
+    ["git's own directory", '.git', '.claude'],
+    ['itself', 'CLAUDE.md', '.claude/CLAUDE.md'],
+    ['a file that is something else', '../Makefile', '.claude/CLAUDE.md'],
+    ['one that is not there yet', '../new/run.sh', '.claude/CLAUDE.md'],
+    ['one by way of a link that is none', '../AGENTS.md', '.claude/CLAUDE.md'],
+  ];
+  for (const [name, to, link] of links) {
+    test(`refuses a link to ${name}`, () => {
+      putFile(at('outside', 'CLAUDE.md'), 'x');
+      putFile(at('app', '.git', 'config'), 'x');
+      mkdirSync(at('app-other'));
+      putFile(at('app', 'Makefile'), 'all:');
+      symlinkSync('Makefile', at('app', 'AGENTS.md'));
+      if (link.includes('/')) mkdirSync(at('app', '.claude'));
+      symlinkSync(to.replace('$ROOT', root), at('app', link));
+      expect(target('.claude/CLAUDE.md').kind).toBe('refused');
+    });
+  }
+
+  test('refuses what leads out by itself', () => {
+    expect(findTarget(at('app'), at('app', '..', 'outside', 'x.md')).kind).toBe('refused');
+    expect(findTarget(at('app'), '/etc/passwd').kind).toBe('refused');
+  });
+
+  test('refuses a directory in the place of the file, and a file in the place of a directory', () => {
+    mkdirSync(at('app', '.claude', 'CLAUDE.md'), { recursive: true });
+    expect(target('.claude/CLAUDE.md').kind).toBe('refused');
+    putFile(at('app', 'b'), 'x');
+    expect(target('b/CLAUDE.md').kind).toBe('refused');
+    expect(target('b/c/CLAUDE.md').kind).toBe('refused');
+  });
+});
+
+describe('findBase()', () => {
+  const request = (changes: Partial<BaseRequest> = {}): BaseRequest => ({
+    scope: 'own',
+    claudeDirectory: at('home', '.claude'),
+    project: { name: 'here', path: at('app') },
+    ...changes,
+  });
+  const own = { project: 'app', projectPath: '' };
+
+  test("is the suggestion's own project, wherever the user is", () => {
+    const base = findBase({ ...own, projectPath: at('outside') }, request());
+    expect(base).toMatchObject({
+      scope: 'project',
+      directory: at('outside', '.claude'),
+      root: at('outside'),
+    });
+  });
+
+  test("is the user's project for a suggestion of none, and of this name", () => {
+    for (const project of ['all', 'here']) {
+      expect(findBase({ project, projectPath: '' }, request())).toMatchObject({
+        scope: 'project',
+        directory: at('app', '.claude'),
+      });
+    }
+  });
+
+  test('is the directory of the client with --global, which may be a link', () => {
+    mkdirSync(at('home'));
+    symlinkSync(at('outside'), at('home', '.claude'));
+    expect(findBase({ ...own, projectPath: at('app') }, request({ scope: 'global' }))).toMatchObject({
+      scope: 'global',
+      directory: at('home', '.claude'),
+      root: at('outside'),
+    });
+  });
+
+  test('is found below a link also where the directory of the client does not exist yet', () => {
+    symlinkSync(at('outside'), at('home'));
+    const base = findBase(own, request({ scope: 'global' }));
+    expect(base).toMatchObject({ root: at('outside', '.claude') });
+    expect(findTarget(at('outside', '.claude'), at('home', '.claude', 'CLAUDE.md'))).toMatchObject({
+      kind: 'found',
+      path: at('outside', '.claude', 'CLAUDE.md'),
+      missing: [at('outside', '.claude')],
+    });
+  });
+
+  const refusals: [string, () => ReturnType<typeof findBase>][] = [
+    [
+      'a project of which only the name is known',
+      () => findBase({ project: 'other', projectPath: '' }, request()),
+    ],
+    ['a project that is gone', () => findBase({ ...own, projectPath: at('gone') }, request())],
+    ['a project that is a file', () => findBase({ ...own, projectPath: putFile(at('f'), '') }, request())],
+    ['a relative path', () => findBase({ ...own, projectPath: 'app' }, request())],
+    [
+      'the home directory, whose .claude is for all projects',
+      () => {
+        mkdirSync(at('home', '.claude'), { recursive: true });
+        return findBase(
+          { project: 'all', projectPath: '' },
+          request({ project: { name: 'home', path: at('home') } }),
+        );
+      },
+    ],
+  ];
+  for (const [name, find] of refusals) {
+    test(`refuses ${name}`, () => expect(find().kind).toBe('refused'));
+  }
+});
