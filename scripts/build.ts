@@ -10,7 +10,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
-import { HOOKS } from '../src/hooks/hook-names.ts';
+import { HOOKS } from '../src/hooks/hooks.ts';
 
 export const COMPILE_FLAGS = {
   minify: true,

@@ -17,7 +17,7 @@ import type { Db } from '../src/database/connection.ts';
 import { getDb } from '../src/database/db.ts';
 import type { ToolError } from '../src/hooks/decision.ts';
 import { decidePostToolUseFailure } from '../src/hooks/error-logger.ts';
-import { parseHookEvent } from '../src/hooks/event.ts';
+import { parseHookEvent } from '../src/hooks/hooks.ts';
 import { toolError } from '../src/hooks/tool-call.ts';
 import { recordPersonsFix, recordSeen } from '../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../src/lessons/store/error-search.ts';
@@ -68,7 +68,8 @@ export const searchAsHook: Search = (printed, db) => {
     error: printed,
   });
   if (event?.name !== 'PostToolUseFailure') throw new Error(`Cannot read the event: it is ${event?.name}`);
-  const context = { config: readConfig({}), now: new Date(TIME), project: PROJECT, knowledge: () => db };
+  const reading = { config: readConfig({}), now: new Date(TIME), project: PROJECT, knowledge: () => db };
+  const context = { ...reading, searchErrors: searchErrorKB };
   const { recording } = decidePostToolUseFailure(event, context);
   return recording?.kind === 'tool-errors' ? recording.shownKbId : null;
 };

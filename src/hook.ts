@@ -1,7 +1,5 @@
 import { type Environment, statePaths } from './core/state-paths.ts';
-import { parseHookEvent } from './hooks/event.ts';
-import { type HookName, hookByName } from './hooks/hook-names.ts';
-import type { HookRun } from './hooks/invocation.ts';
+import type { Chunks } from './hooks/invocation.ts';
 import { runHook } from './hooks/run.ts';
 import { logHookFailure } from './system/failure-log.ts';
 import { readHookInput } from './system/stdin.ts';
@@ -14,12 +12,12 @@ const PRIVATE_UMASK = 0o077;
 /**
  * A hook's whole process: standard input to standard output. Without a name the input's `hook_event_name` decides.
  * Never throws and never says anything but one JSON document on standard output; the caller exits with 0 (RA-406).
- * False when nothing at all came in.
+ * Resolves with false when nothing at all came in.
  */
 export async function hookProcess(
-  name: HookName | undefined,
+  name: string | undefined,
   env: Environment,
-  chunks: HookRun['chunks'],
+  chunks: Chunks,
 ): Promise<boolean> {
   const now = new Date();
   const paths = statePaths(env, process.platform);
@@ -29,9 +27,8 @@ export async function hookProcess(
     if (input.kind === 'empty') return false;
     if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1') return true;
     const value = input.kind === 'unreadable' ? undefined : input.value;
-    const event = parseHookEvent(value, name && hookByName(name)?.event);
-    if (event !== undefined) await runHook({ name, event, env, paths, now, chunks });
-    else logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
+    const isOurs = await runHook(value, name, { env, paths, now, chunks });
+    if (!isOurs) logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {
     if (paths) logHookFailure(name ?? 'hook', String(error), paths, now);
   }

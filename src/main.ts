@@ -1,37 +1,43 @@
 #!/usr/bin/env bun
 import { hookProcess } from './hook.ts';
-import { type HookName, hookByName } from './hooks/hook-names.ts';
-
-type Request = { readonly name: HookName | undefined; readonly isSure: boolean };
-
-/**
- * Which of its faces the program shows: called by a hook's name or as `hook [NAME]` it is that hook. Bare with something
- * on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
- */
-function requestedHook(calledAs: string, words: readonly string[]): Request | undefined {
-  const separator = process.platform === 'win32' ? '\\' : '/';
-  const ownName = hookByName(calledAs.slice(calledAs.lastIndexOf(separator) + 1));
-  if (ownName) return { name: ownName.name, isSure: true };
-  if (words[0] === 'hook' && words.length <= 2) {
-    const named = hookByName(words[1] ?? '');
-    return words[1] === undefined || named ? { name: named?.name, isSure: true } : undefined;
-  }
-  return words.length === 0 && !process.stdin.isTTY ? { name: undefined, isSure: false } : undefined;
-}
+import { HOT_HOOK } from './hooks/run.ts';
 
 /** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
 const loadCommands = () => import('./cli/run.ts');
+const chunks = {
+  writePath: () => import('./hooks/write-path.ts'),
+  errorSearch: () => import('./lessons/store/error-search.ts'),
+  catchUps: () => import('./transcripts/catch-up.ts'),
+  deliveries: () => import('./runs/delivery/deliver-to-hook.ts'),
+  commands: loadCommands,
+  waiter: () => import('./runs/delivery/wait-for-result.ts'),
+};
 const words = process.argv.slice(2);
-const hook = requestedHook(process.argv0, words);
+
+async function hookNameOf(calledAs: string): Promise<string | undefined> {
+  return calledAs === HOT_HOOK ? calledAs : (await chunks.writePath()).hookNameOf(calledAs);
+}
+
+type Request = { readonly name: string | undefined; readonly isSure: boolean };
+
+/**
+ * Which of its faces the program shows: as `hook [NAME]`, or called by a hook's name, it is that hook. Bare with something
+ * on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
+ */
+async function requestedHook(): Promise<Request | undefined> {
+  if (words[0] === 'hook' && words.length <= 2) {
+    const name = words[1] === undefined ? undefined : await hookNameOf(words[1]);
+    return words[1] === undefined || name !== undefined ? { name, isSure: true } : undefined;
+  }
+  const separator = process.platform === 'win32' ? '\\' : '/';
+  const name = await hookNameOf(process.argv0.slice(process.argv0.lastIndexOf(separator) + 1));
+  if (name !== undefined) return { name, isSure: true };
+  return words.length === 0 && !process.stdin.isTTY ? { name, isSure: false } : undefined;
+}
+
+const hook = await requestedHook();
 if (hook) {
-  const hadInput = await hookProcess(hook.name, process.env, {
-    others: () => import('./hooks/write-path.ts'),
-    failures: () => import('./hooks/error-logger.ts'),
-    catchUps: () => import('./transcripts/catch-up.ts'),
-    deliveries: () => import('./runs/delivery/deliver-to-hook.ts'),
-    commands: loadCommands,
-    waiter: () => import('./runs/delivery/wait-for-result.ts'),
-  });
+  const hadInput = await hookProcess(hook.name, process.env, chunks);
   if (hadInput || hook.isSure) process.exit();
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;

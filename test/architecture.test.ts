@@ -275,7 +275,7 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
   test('in src/', () => {
     expect(filesWith(CONTEXT)).toEqual([
       'hooks/decision.ts',
-      'hooks/run.ts',
+      'hooks/invocation.ts',
       'setup/check-installation.ts',
       'suggestions/applied-hook.ts',
     ]);

@@ -109,14 +109,14 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'cli-table3',
   ],
   'hook.ts': ['core', 'hooks', 'system'],
-  'main.ts': ['core', 'hook.ts', 'hooks'],
-  'node.ts': ['core', 'hook.ts', 'hooks'],
+  'main.ts': ['hook.ts', 'hooks'],
+  'node.ts': ['hook.ts', 'hooks', 'lessons/store/error-search.ts'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
     'cli',
-    'hooks/error-logger.ts',
     'hooks/write-path.ts',
+    'lessons/store/error-search.ts',
     'suggestions/applied-hook.ts',
     'transcripts/catch-up-process.ts',
     'transcripts/catch-up.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
-import { HOOKS, hooksIn } from '../src/hooks/hook-names.ts';
+import { HOOKS, hooksIn } from '../src/hooks/hooks.ts';
 import { CONFIG_FIELDS } from '../src/settings/hook-setting-fields.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';

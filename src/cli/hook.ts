@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { HOOKS } from '../hooks/hook-names.ts';
+import { HOOKS } from '../hooks/hooks.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 
 const EXAMPLES = `

@@ -4,7 +4,7 @@ import pc from 'picocolors';
 import { parseClientVersion } from '../clients/claude/version.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
-import { HOOK_MODES, type HookMode } from '../hooks/hook-names.ts';
+import { HOOK_MODES, type HookMode } from '../hooks/hooks.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import { type InstallReport, install } from '../setup/install.ts';
 import type { SetupProblem, SetupStep } from '../setup/manifest.ts';

@@ -99,17 +99,17 @@ export function isUnopenable(error: unknown): boolean {
  * the time of a change can lie: file systems count it in ticks, so that two changes within one tick look like one.
  * That is why a file that was changed just now is read with locks (git calls such files "racily clean").
  */
-export type QuietRead = {
+export type SnapshotRead = {
   readonly db: Db;
   /** Whether nobody has written since; otherwise nothing that was read counts. */
-  readonly isStillTrue: () => boolean;
+  readonly isUnchanged: () => boolean;
 };
 
 /** Longer than a tick of any file system's clock that SQLite's WAL mode runs on. */
 const TICK_MS_MAX = 20;
 
 /** Opens the database for one quiet read; undefined when it is not quiet, not cheap here, or not there. */
-export function openQuietly(paths: StatePaths, nowMs: number): QuietRead | undefined {
+export function openSnapshot(paths: StatePaths, nowMs: number): SnapshotRead | undefined {
   if (!IS_SNAPSHOT_CHEAP) return undefined;
   const log = `${paths.database}-wal`;
   const before = fileStamp(paths.database);
@@ -118,10 +118,10 @@ export function openQuietly(paths: StatePaths, nowMs: number): QuietRead | undef
   const isQuiet = fileStamp(log).bytes === 0 && fileStamp(`${paths.database}-journal`).bytes === 0;
   if (!isSettled || !isQuiet) return undefined;
   const sqlite = openSqlite(paths.database, { mode: 'snapshot', busyTimeoutMs: 0 });
-  const isStillTrue = () => {
+  const isUnchanged = () => {
     const after = fileStamp(paths.database);
     const isSame = after.bytes === before.bytes && after.modifiedMs === before.modifiedMs;
     return isSame && fileStamp(log).bytes === 0;
   };
-  return { db: describeDb(sqlite), isStillTrue };
+  return { db: describeDb(sqlite), isUnchanged };
 }

@@ -1,10 +1,10 @@
 import type { Json } from '../core/guards.ts';
 import type { Db } from '../database/connection.ts';
 import type { Task } from '../database/given-note.ts';
+import type { searchErrorKB } from '../lessons/store/error-search.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import type { Skill } from '../suggestions/skill-files.ts';
-import type { HookEvent } from './event.ts';
-import type { HookEventName } from './hook-names.ts';
+import type { EventBase } from './event.ts';
 
 /** Where and when something happened. All texts in a recording are already redacted and bounded. */
 export type Origin = {
@@ -85,14 +85,16 @@ export type Recording =
   | { readonly kind: 'session-end'; readonly at: Origin; readonly reason: string };
 
 /** Text for the agent, as the client's `additionalContext`. */
-export type Reply = { readonly event: HookEventName; readonly context: string };
+export type Reply = { readonly event: string; readonly context: string };
 
-/** What a hook wants done; run.ts does it. An empty decision is a hook with nothing to say and nothing to keep. */
+/** What a hook wants done; write-path.ts does it. An empty decision is a hook with nothing to say and nothing to keep. */
 export type Decision = {
   readonly reply?: Reply;
   readonly recording?: Recording;
   /** Left for the sub-agent that starts next. */
   readonly task?: Task;
+  /** The notes of what sub-agents were given are taken into the database. */
+  readonly takesNotes?: true;
   /** Old rows are removed after the recording. */
   readonly prune?: true;
   /** The log is analysed by a process of its own, which nobody waits for. */
@@ -116,19 +118,21 @@ export type HookContext = {
   /** The knowledge database, opened at the first call; undefined when there is none yet. */
   readonly knowledge: () => Db | undefined;
   /** What the sub-agent that starts is about to do, in the words of who starts it; empty when that is not known. */
-  readonly taskOf?: (event: HookEvent) => string;
+  readonly taskOf?: (event: EventBase) => string;
   /** Takes secrets out of texts of a database that an earlier implementation made. */
   readonly clean?: (text: string) => string;
+  /** For the hook that searches for known errors: its code is loaded for no other. */
+  readonly searchErrors?: typeof searchErrorKB | undefined;
 };
 
-/** What the hooks that nobody waits for in the hottest moment may look at besides. */
+/** What the hooks besides SubagentStart may look at as well. */
 export type FullContext = HookContext & {
   /** The user's own skills, looked up at each call. */
   readonly skills: () => readonly Skill[];
 };
 
 /** Where and when the event happened. */
-export function originOf(event: HookEvent, { now, project }: HookContext): Origin {
+export function originOf(event: EventBase, { now, project }: HookContext): Origin {
   return {
     ts: now.toISOString(),
     sessionId: event.sessionId,

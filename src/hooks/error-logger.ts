@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from '../core/guards.ts';
+import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
@@ -7,10 +7,16 @@ import { cleanText } from '../core/text.ts';
 import { isOwnCommand } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { wasShown } from '../lessons/store/error-entries.ts';
-import { searchErrorKB } from '../lessons/store/error-search.ts';
-import type { ToolError } from './decision.ts';
-import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
-import type { HookEventOf } from './event.ts';
+import {
+  type Decision,
+  type HookContext,
+  NOTHING,
+  originOf,
+  type Reply,
+  type ToolError,
+} from './decision.ts';
+import { type HookEventOf, readToolCall } from './event.ts';
+import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
 import { sessionMessagesIn } from './session-analyzer.ts';
 import { toolError } from './tool-call.ts';
 
@@ -20,14 +26,26 @@ const MAY_BE_KNOWN: ReadonlySet<string | null> = new Set([null, 'finding', 'uncl
 /** So much of an error's end is looked at to recognise it. */
 const TAIL_SEARCHED_MAX = 2000;
 
+type Failure = HookEventOf<'PostToolUseFailure'>;
+
+/** The hook of PostToolUseFailure. */
+export const errorLogger: Handler<Failure> = {
+  read: (value) => {
+    const call = readToolCall(value);
+    const error = readString(value, 'error') ?? '';
+    return call && { ...call, error, isInterrupt: value.is_interrupt === true };
+  },
+  decide: decidePostToolUseFailure,
+  catchUp: BRIEF_CATCH_UP,
+  delivers: 'when-marked',
+  searchesErrors: true,
+};
+
 /**
  * PostToolUseFailure: records the error and, when it has been solved before, says how. A call that the user
  * interrupted is no error.
  */
-export function decidePostToolUseFailure(
-  event: HookEventOf<'PostToolUseFailure'>,
-  context: HookContext,
-): Decision {
+export function decidePostToolUseFailure(event: Failure, context: HookContext): Decision {
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
   if (isOwnCommand(error.command)) return NOTHING;
@@ -40,8 +58,6 @@ export function decidePostToolUseFailure(
   } as const;
   return hint === undefined ? { recording } : { recording, reply: hint.reply };
 }
-
-type Failure = HookEventOf<'PostToolUseFailure'>;
 
 /** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */
 function knownFixIfReadable(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
@@ -69,7 +85,8 @@ function isLintRule(resolution: string): boolean {
 /** The lesson for this very error; once in a session. */
 function knownFix(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
   const db = context.knowledge();
-  const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, event.error));
+  const known =
+    db && context.searchErrors?.(error.error, context.project.path, db, searchedText(error, event.error));
   if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;
   const { language } = context.config;
   const messages = sessionMessagesIn(language);

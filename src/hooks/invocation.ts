@@ -1,51 +1,66 @@
+import { pathExists, readTextFile, writeMark, writeStdout } from '#runtime';
+import {
+  canonicalProjectPath,
+  getProjectName,
+  getProjectPath,
+  projectPathSpellings,
+} from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { type Db, openForReading, openQuietly, type QuietRead } from '../database/connection.ts';
+import { type Db, openForReading, openSnapshot, type SnapshotRead } from '../database/connection.ts';
+import type { searchErrorKB } from '../lessons/store/error-search.ts';
+import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
-import type { OtherEvent } from './decide.ts';
-import type { Decision, FullContext, HookContext, Reply } from './decision.ts';
-import type { HookEvent, HookEventOf } from './event.ts';
-import type { HookName } from './hook-names.ts';
+import type { Decision, HookContext, Project, Reply } from './decision.ts';
+import type { EventBase, HookEvent, HookEventOf } from './event.ts';
+
+/** One call of a hook: what it is handed, what it may load, and what all hooks do in the same way. */
 
 /** Reading never needs the lock in WAL mode; only a database that is being migrated makes a reader wait. */
 const READ_TIMEOUT_MS = 100;
 
-export type HookRun = {
-  /** By which it was called: two hooks may be registered for one event. */
-  readonly name?: HookName | undefined;
-  readonly event: HookEvent;
+/** What the process of a hook brings along. */
+export type HookHost = {
   readonly env: Environment;
   readonly paths: StatePaths;
   readonly now: Date;
   readonly chunks: Chunks;
 };
 
-/** A context whose database has not been opened yet. */
-export type Unread = Omit<HookContext, 'knowledge'>;
+/** The same, with the event that is served. */
+export type HookRun<Event extends EventBase = HookEvent> = HookHost & { readonly event: Event };
 
-/** What is loaded only by the hooks that need it; see main.ts. */
+/** A context whose database has not been opened yet. */
+export type UnopenedContext = Omit<HookContext, 'knowledge'>;
+
+/** What is loaded only by the hooks that need it; see main.ts. The Node hooks, each of which is one file, have the first two. */
 export type Chunks = {
-  readonly others: () => Promise<Others>;
+  readonly writePath: () => Promise<WritePath>;
   /** The search for a known fix. */
-  readonly failures: () => Promise<Decider<'PostToolUseFailure'>>;
-  /**
-   * Reading what the session's transcripts have gained. Not under Node, whose hooks are registered by nobody but those
-   * who want each call handed to them.
-   */
+  readonly errorSearch: () => Promise<{ readonly searchErrorKB: typeof searchErrorKB }>;
+  /** Reading what the session's transcripts have gained. */
   readonly catchUps?: () => Promise<CatchUps>;
-  /** Background runs: what they have to tell. Not under Node, where all of a hook is one file and it is too much for one. */
+  /** Background runs: what they have to tell. */
   readonly deliveries?: () => Promise<Deliveries>;
-  /** The commands that a person types as a prompt. Not under Node, for the same reason. */
+  /** The commands that a person types as a prompt. */
   readonly commands?: () => Promise<Commands>;
   /** Waiting for what background runs have to tell, in the process of the hook that does nothing else. */
   readonly waiter?: () => Promise<Waiter>;
 };
 
-type Decider<Name extends HookEvent['name']> = {
-  readonly [Key in `decide${Name}`]: (event: HookEventOf<Name>, context: FullContext) => Decision;
+/** What write-path.ts offers. */
+export type WritePath = {
+  /** The name of the hook that is called by this name; undefined when there is none. */
+  hookNameOf(calledAs: string): string | undefined;
+  /** Serves any event but SubagentStart; resolves with false when the input is none of ours. */
+  serve(value: unknown, name: string | undefined, host: HookHost): Promise<boolean>;
+  decideOnForeignData(
+    event: HookEventOf<'SubagentStart'>,
+    context: UnopenedContext,
+    host: HookHost,
+  ): Decision;
+  catchUp(run: HookRun): Promise<void>;
+  takeWaiting(run: HookRun): void;
 };
-
-/** What an event calls for, once there is a database to look at. `remark`: what the agent said before the call. */
-export type Decide = (context: FullContext, remark?: string) => Decision;
 
 /** How much a hook may read of what is new, and in which order. */
 export type CatchUpLimits = {
@@ -71,40 +86,21 @@ export type CatchUps = {
   catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp;
 };
 
-/** What others.ts offers. */
-export type Others = {
-  serve(context: Unread, run: HookRun, deed: Deed): Promise<void>;
-  decideOther(event: OtherEvent, context: FullContext): Decision;
-  decideOnForeignData(
-    event: HookEventOf<'SubagentStart'>,
-    context: Unread,
-    run: HookRun,
-  ): Decision | undefined;
-  catchUp(run: HookRun): Promise<void>;
-  takeWaiting(run: HookRun): void;
-};
-
-/** What a hook is served with: what its event calls for, and how it says something; false when it could not. */
-export type Deed = {
-  readonly decide: Decide;
-  readonly answer: (reply: Reply) => Promise<boolean>;
-};
-
-/** What a hook has to do about background runs. */
-export type Errand = {
+/** What a hook asks for on behalf of a main session. */
+export type DeliveryRequest = {
   /** Whose announcements these are; see runs/model/run.ts. */
   readonly requester: string;
   /** Something waits, or was handed out and has to be settled. */
   readonly isMarked: boolean;
 };
 
-/** What background runs have to tell, and whom to tell whether it could be said. */
-export type HookNews = { readonly text: string; readonly settle: (isSaid: boolean) => void };
+/** What background runs have to tell by a hook, and whom to tell whether it was written. */
+export type HookDelivery = { readonly text: string; readonly settle: (isWritten: boolean) => void };
 
 /** What deliver-to-hook.ts offers. */
 export type Deliveries = {
   /** What the session is told now, in at most so many UTF-16 units. */
-  deliverToHook(errand: Errand, lengthMax: number, run: HookRun): HookNews | undefined;
+  deliverToHook(request: DeliveryRequest, lengthMax: number, run: HookRun): HookDelivery | undefined;
 };
 
 /** What cli/prompt-command.ts offers. */
@@ -119,35 +115,76 @@ export type Waiter = {
   waitForResult(requester: string, run: HookRun): Promise<void>;
 };
 
+/** The project of what happens in a directory, for a hook with this environment. */
+export function projectAt(cwd: string | undefined, env: Environment): Project {
+  const given = getProjectPath(cwd, env);
+  if (given === null) return { name: getProjectName(null), path: null, spellings: [] };
+  const path = canonicalProjectPath(given, { readTextFile, pathExists });
+  return { name: getProjectName(path), path, spellings: projectPathSpellings(path, given) };
+}
+
 /**
  * Decides on what the database says, read without locks when nobody writes, and once more with them when somebody
  * wrote meanwhile.
  */
 export function decideOnData(
   decideWith: (knowledge: () => Db | undefined) => Decision,
-  { paths, now }: Pick<HookRun, 'paths' | 'now'>,
+  { paths, now }: Pick<HookHost, 'paths' | 'now'>,
 ): Decision {
   const locked = () => openForReading(paths, READ_TIMEOUT_MS);
-  const reading: { quiet?: QuietRead | undefined } = {};
+  const reading: { snapshot?: SnapshotRead | undefined } = {};
   try {
     const decision = decideWith(() => {
-      reading.quiet = openQuietly(paths, now.getTime());
-      return reading.quiet?.db ?? locked();
+      reading.snapshot = openSnapshot(paths, now.getTime());
+      return reading.snapshot?.db ?? locked();
     });
-    if (reading.quiet === undefined || reading.quiet.isStillTrue()) return decision;
+    if (reading.snapshot === undefined || reading.snapshot.isUnchanged()) return decision;
   } catch (error) {
-    if (reading.quiet === undefined) throw error; // Else it may be a page that was being written.
+    if (reading.snapshot === undefined) throw error; // Else it may be a page that was being written.
   }
   return decideWith(locked);
 }
 
-/** The value, or undefined after noting why there is none. */
-export function attempt<T>({ event, paths, now }: HookRun, operation: () => T): T | undefined {
+/** What all decisions are made from; undefined where the hooks are switched off. */
+export function contextFor({ cwd }: EventBase, { env, paths, now }: HookHost): UnopenedContext | undefined {
+  const config = loadConfig(paths);
+  return isEnabled(config) ? { config, now, project: projectAt(cwd, env) } : undefined;
+}
+
+/** Notes when the event last came in, for doctor. Only where we are installed: a reading hook creates nothing. */
+export function noteHeartbeat({ name }: EventBase, { paths, now }: HookHost): void {
+  if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${name}`, now.toISOString());
+}
+
+/** The value, or undefined after noting in the log why there is none. */
+export function attempt<T>(run: HookRun, operation: () => T): T | undefined {
   try {
     return operation();
   } catch (error) {
-    logHookFailure(event.name, messageOf(error), paths, now);
-    return undefined;
+    return noteFailure(run, error);
+  }
+}
+
+/** Notes in the log what went wrong. `outcome`: what that means for the event. */
+export function noteFailure({ event, paths, now }: HookRun, error: unknown, outcome?: string): undefined {
+  const message = messageOf(error);
+  logHookFailure(event.name, outcome === undefined ? message : `${outcome}: ${message}`, paths, now);
+}
+
+/** Tells the agent. Returns false, after noting it in the log, if standard output could not be written. */
+export function writeReply({ event, context }: Reply, run: HookRun): Promise<boolean> {
+  const output = { hookEventName: event, additionalContext: context.toWellFormed() };
+  return writeAnswer({ hookSpecificOutput: output }, run);
+}
+
+/** Writes the hook's answer to standard output. Returns false, after noting it in the log, if that failed. */
+export async function writeAnswer(answer: object, run: HookRun): Promise<boolean> {
+  try {
+    await writeStdout(JSON.stringify(answer));
+    return true;
+  } catch (error) {
+    noteFailure(run, error, 'Cannot answer');
+    return false;
   }
 }
 

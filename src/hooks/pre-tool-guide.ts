@@ -4,7 +4,15 @@ import { safeName } from '../core/safe-name.ts';
 import { oneLine } from '../core/text.ts';
 import { isAgentTool } from '../lessons/command.ts';
 import { type Decision, NOTHING } from './decision.ts';
-import type { HookEventOf } from './event.ts';
+import { type HookEventOf, readToolCall } from './event.ts';
+import { type Handler, NEWEST_CATCH_UP } from './handler.ts';
+
+/** The hook of PreToolUse. */
+export const preToolGuide: Handler<HookEventOf<'PreToolUse'>> = {
+  read: readToolCall,
+  decide: decidePreToolUse,
+  catchUp: ({ tool }) => (isAgentTool(tool) ? NEWEST_CATCH_UP : undefined),
+};
 
 /**
  * PreToolUse: of a call that starts a sub-agent it leaves the task's words for SubagentStart, which is not told them by

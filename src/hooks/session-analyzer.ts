@@ -8,7 +8,8 @@ import { queryEvents } from '../database/events.ts';
 import { listSuggestions, unseenIds } from '../suggestions/store.ts';
 import { readProposal, suggestionId } from '../suggestions/suggestion.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
-import type { HookEventOf } from './event.ts';
+import { type HookEventOf, readName } from './event.ts';
+import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
 import { projectKnowledge } from './subagent-context.ts';
 
 /** The texts that main sessions are given, and any agent behind a failing call. */
@@ -66,6 +67,15 @@ const ERRORS_MAX = 2;
 const RESUME_ERRORS_MAX = 8;
 const TOOLS_MAX = 3;
 const MS_PER_HOUR = 3_600_000;
+
+/** The hook of SessionStart. */
+export const sessionAnalyzer: Handler<HookEventOf<'SessionStart'>> = {
+  read: (value) => ({ source: readName(value, 'source') ?? 'startup' }),
+  decide: decideSessionStart,
+  catchUp: BRIEF_CATCH_UP,
+  catchUpInBackground: 'new-project',
+  delivers: 'always',
+};
 
 /**
  * SessionStart: announces suggestions that nobody has seen, once, says where the project's last session stopped

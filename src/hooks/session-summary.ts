@@ -1,11 +1,22 @@
 import type { Db } from '../database/connection.ts';
 import { queryEvents, recentPrompts } from '../database/events.ts';
 import { type Decision, type HookContext, originOf } from './decision.ts';
-import type { HookEventOf } from './event.ts';
+import { type HookEventOf, readName } from './event.ts';
+import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
 
 /** A shorter session has nothing to learn from (REQ-DC-403). */
 const PROMPTS_MIN = 3;
 const EVENTS_LOOKED_AT = 2000;
+
+/** The hook of SessionEnd. */
+export const sessionSummary: Handler<HookEventOf<'SessionEnd'>> = {
+  read: (value) => ({ reason: readName(value, 'reason') || 'unknown' }),
+  decide: decideSessionEnd,
+  catchUp: BRIEF_CATCH_UP,
+  // The client may end before a hook that it does not wait for has learnt from the whole.
+  catchUpInBackground: 'always',
+  delivers: 'always',
+};
 
 /**
  * SessionEnd: has the store sum up the session (REQ-DC-401) and forget what is too old, and, where the user has

@@ -1,4 +1,4 @@
-import { pathExists, readTextFile, writeStdout } from '#runtime';
+import { pathExists, readTextFile } from '#runtime';
 import { getProjectPath } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading } from '../database/connection.ts';
@@ -7,39 +7,40 @@ import { takeGiven } from '../database/given-contexts.ts';
 import { noteTask } from '../database/given-note.ts';
 import { redactText, withoutSecrets } from '../database/redact-rows.ts';
 import { pruneBackups, pruneOldEvents } from '../database/retention.ts';
-import { isAgentTool } from '../lessons/command.ts';
 import { isRepositoryKnown } from '../lessons/store/lesson-log.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
 import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
 import { expireSuggestions } from '../suggestions/store.ts';
-import { logHookFailure } from '../system/failure-log.ts';
-import { decideOther } from './decide.ts';
-import type { Decision, FullContext, Recording, Reply } from './decision.ts';
-import type { HookEvent, HookEventOf } from './event.ts';
+import type { Decision, Recording, Reply } from './decision.ts';
+import type { HookEventOf } from './event.ts';
+import { NEWEST_CATCH_UP } from './handler.ts';
+import { type Hook, hookByName, readHookCall } from './hooks.ts';
 import {
   attempt,
   type CatchUpLimits,
-  type Decide,
-  type Deed,
-  type Deliveries,
+  contextFor,
+  type DeliveryRequest,
   decideOnData,
-  type Errand,
+  type HookDelivery,
+  type HookHost,
   type HookRun,
-  messageOf,
-  type Others,
-  type Unread,
+  noteFailure,
+  noteHeartbeat,
+  projectAt,
+  type UnopenedContext,
+  type WritePath,
+  writeReply,
 } from './invocation.ts';
-import { projectAt } from './project.ts';
 import { record } from './store/record.ts';
 import { isSpoolWaiting, spool } from './store/spool.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 /** Everything that writes, and what the hooks besides SubagentStart have in common: loaded when one of them is called. */
 
-export { decideOther };
-
 /** How long a hook waits for the database's lock before its recording goes to the spool. */
 const LOCK_TIMEOUT_MS = 400;
+/** How long a sub-agent's start waits for it. */
+const START_LOCK_TIMEOUT_MS = 100;
 const MIGRATION_BYTES_MAX = 16 * 1024 * 1024;
 /** A suggestion that nobody decides on for a month is no longer wanted. */
 const SUGGESTION_AGE_MAX_MS = 30 * 86_400_000;
@@ -47,198 +48,56 @@ const SUGGESTION_AGE_MAX_MS = 30 * 86_400_000;
 /** The client takes 10,000 UTF-16 units; what is longer it puts into a file. */
 const CONTEXT_LENGTH_MAX = 9_900;
 
-/** Decides, records, and says what is to be said, with what background runs have to tell behind it. */
-export async function serve(context: Unread, run: HookRun, { decide, answer }: Deed): Promise<void> {
-  if (await isCommandAnswered(run)) return;
-  if (run.name === 'result-waiter') return wait(context, run);
+/** The name of the hook that is called by this name; undefined when there is none. */
+export function hookNameOf(calledAs: string): string | undefined {
+  return hookByName(calledAs)?.name;
+}
+
+/** Serves any event but SubagentStart; resolves with false when the input is none of ours. */
+export async function serve(value: unknown, name: string | undefined, host: HookHost): Promise<boolean> {
+  const call = readHookCall(value, name);
+  if (call === undefined) return false;
+  const { hook, event } = call;
+  const context = contextFor(event, host);
+  if (context === undefined) return true;
+  const run = { ...host, event };
+  if (!(await hook.handler.replaces?.(run as never, context))) await handle(hook, context, run);
+  noteHeartbeat(event, host);
+  return true;
+}
+
+/** Reads what is new, decides, records, and says what is to be said, with what background runs have to tell behind it. */
+async function handle(hook: Hook, context: UnopenedContext, run: HookRun): Promise<void> {
   const forWriting = writingOnce(run, LOCK_TIMEOUT_MS);
-  const remark = await readNews(run, forWriting);
-  const deciding = { context, run, decide: (full: FullContext) => decide(full, remark) };
-  const reply = decideAndRecord(deciding, forWriting);
-  const errand = attempt(run, () => errandFor(context, run));
-  const deliveries = errand && (await loadDeliveries(run));
-  const own = reply === undefined ? '' : `${reply.context}\n\n`;
-  const news =
-    deliveries && attempt(run, () => deliveries.deliverToHook(errand, CONTEXT_LENGTH_MAX - own.length, run));
-  if (news === undefined) {
-    if (reply) await answer(reply);
-    return;
-  }
-  const isSaid = await answer({ event: run.event.name, context: own + news.text });
-  attempt(run, () => news.settle(isSaid));
+  const remark = await catchUpBefore(hook, run, forWriting);
+  // Only the event of a call has one, and only the transcript knows it.
+  const event = remark === undefined ? run.event : { ...run.event, remark };
+  const search = hook.handler.searchesErrors ? await run.chunks.errorSearch() : undefined;
+  const decision = attempt(run, () => {
+    const decide = (knowledge: () => Db | undefined) =>
+      hook.handler.decide(event as never, {
+        ...context,
+        knowledge,
+        skills: () => loadSkills(skillPlaces(run.env, getProjectPath(event.cwd, run.env))),
+        searchErrors: search?.searchErrorKB,
+      });
+    if (search === undefined)
+      return decideOnData((open) => decide(safely(() => forWriting.opened ?? open())), run);
+    return decide(() => (pathExists(run.paths.database) ? attempt(run, forWriting) : undefined));
+  });
+  perform(decision ?? {}, context, run, forWriting);
+  await tell(decision?.reply, hook, context, run);
 }
 
-const COMMAND = /^\/(?:subagents|stop)(?!\S)/;
+/** The connection for writing, opened at the first call; `opened`: it, if it is open. */
+type Writing = { (): Db; opened?: Db };
 
-/**
- * A command of ours that the user typed is carried out here, and the prompt goes no further: no model is asked, nothing is
- * recorded as a wish, and what waits for the session is left to its next hook, because a blocked prompt takes no context.
- */
-async function isCommandAnswered(run: HookRun): Promise<boolean> {
-  const { event } = run;
-  if (event.name !== 'UserPromptSubmit' || event.agentId !== null || !COMMAND.test(event.prompt))
-    return false;
-  try {
-    const commands = await run.chunks.commands?.();
-    const reason = await commands?.answerPrompt(event.prompt, run);
-    if (reason === undefined) return false;
-    const hookSpecificOutput = { hookEventName: event.name, suppressOriginalPrompt: true };
-    await writeStdout(JSON.stringify({ decision: 'block', reason, hookSpecificOutput }));
-    return true;
-  } catch (error) {
-    logHookFailure(event.name, messageOf(error), run.paths, run.now);
-    return false;
-  }
-}
-
-/**
- * Where the session may be left alone by its user: one that prints and ends would not end before. Claude Code sets both,
- * also when it is started from inside another one (measured with 2.1.328).
- */
-async function wait({ project }: Unread, run: HookRun): Promise<void> {
-  const { env, event, paths } = run;
-  const isAttended = env.CLAUDE_CODE_ENTRYPOINT === 'cli' && env.CLAUDE_CODE_SESSION_ATTENDED !== '0';
-  if (!isAttended || event.agentId !== null || project.path === null) return;
-  if (!pathExists(paths.runsDatabase)) return;
-  const waiter = await run.chunks.waiter?.();
-  await waiter?.waitForResult(requesterKey(project.path, { readTextFile, pathExists }), run);
-}
-
-/** Neither is lost by the other's failure. */
-async function loadDeliveries(run: HookRun): Promise<Deliveries | undefined> {
-  try {
-    return await run.chunks.deliveries?.();
-  } catch (error) {
-    logHookFailure(run.event.name, messageOf(error), run.paths, run.now);
-    return undefined;
-  }
-}
-
-const MIB = 1024 * 1024;
-/** What somebody waits for. */
-const BRIEFLY = { bytes: MIB / 2, ms: 40, isNewestFirst: false, isThorough: false };
-/** What nobody waits for where the client can start a hook without waiting, and not long where it cannot. */
-const WHOLLY = { bytes: 16 * MIB, ms: 500, isNewestFirst: false, isThorough: true };
-
-/** How much of the transcripts is read before this event is served; undefined for a hook that is handed its call. */
-function limitsFor(event: HookEvent): CatchUpLimits | undefined {
-  switch (event.name) {
-    case 'PostToolUse':
-    case 'PostToolBatch':
-      return undefined;
-    case 'PreToolUse':
-      return isAgentTool(event.tool) ? { ...BRIEFLY, isNewestFirst: true } : undefined;
-    case 'SubagentStart':
-      return { ...BRIEFLY, isNewestFirst: true };
-    case 'Stop':
-    case 'SubagentStop':
-      return WHOLLY;
-    default:
-      return BRIEFLY;
-  }
-}
-
-/**
- * Records what the session's transcripts have gained, and leaves to a process of its own what is too much for a hook.
- * Gives what the agent said before the call that is at hand. Never throws.
- */
-async function readNews(run: HookRun, forWriting: Writing): Promise<string | undefined> {
-  const { event, paths } = run;
-  const limits = limitsFor(event);
-  if (limits === undefined || (event.transcriptPath === undefined && limits !== WHOLLY)) return undefined;
-  try {
-    const caughtUp = (await run.chunks.catchUps?.())?.catchUpForHook(run, limits, forWriting);
-    const { transcriptPath } = event;
-    // The client may end before a hook that it does not wait for has learnt from the whole.
-    const project = projectAt(event.cwd, run.env).path;
-    const isWanted = caughtUp?.isMore || event.name === 'SessionEnd' || isNewHere(project, run, forWriting);
-    if (transcriptPath !== undefined && isWanted) {
-      startDetached(['catch-up', transcriptPath, ...(project === null ? [] : [project])], paths);
-    }
-    return caughtUp?.remark;
-  } catch (error) {
-    const outcome = 'Cannot read the transcript now, the next hook does';
-    logHookFailure(event.name, `${outcome}: ${messageOf(error)}`, paths, run.now);
-    return undefined;
-  }
-}
-
-/**
- * At its first session what another clone of its repository has learnt is not found yet. Where nothing has been written
- * so far, this only reads: a database of an earlier implementation stays as it is.
- */
-function isNewHere(project: string | null, { event, paths }: HookRun, { opened }: Writing): boolean {
-  if (event.name !== 'SessionStart' || project === null) return false;
-  const db = opened ?? openForReading(paths, START_LOCK_TIMEOUT_MS);
-  try {
-    return db?.isOwn === true && !isRepositoryKnown(project, db);
-  } finally {
-    if (db !== opened) db?.sqlite.close();
-  }
-}
-
-/** How long a sub-agent's start waits for the database's lock. */
-const START_LOCK_TIMEOUT_MS = 100;
-
-/** Records what is new before a sub-agent is told of it. Never throws. */
-export async function catchUp(run: HookRun): Promise<void> {
-  const forWriting = writingOnce(run, START_LOCK_TIMEOUT_MS);
-  await readNews(run, forWriting);
-}
-
-/** Gives what the hook itself says. Never throws. */
-function decideAndRecord(deciding: Deciding, forWriting: Writing): Reply | undefined {
-  const { context, run } = deciding;
-  const decision = attempt(run, () => decideEvent(deciding, forWriting));
-  if (decision?.recording) keep(decision.recording, forWriting, run);
-  else takeWaiting(run);
-  if (run.event.name === 'SubagentStop')
-    attempt(run, () => takeGiven(run.paths, run.now.getTime(), forWriting()));
-  if (decision?.prune) {
-    attempt(run, () => {
-      pruneOldEvents(context.config.retentionDays, run.now, forWriting());
-      expireSuggestions(new Date(run.now.getTime() - SUGGESTION_AGE_MAX_MS).toISOString(), forWriting());
-      pruneBackups(context.config.retentionDays, run.now, run.paths);
-    });
-  }
-  const { launch, task } = decision ?? {};
-  if (task && pathExists(run.paths.home)) noteTask(task, run.paths);
-  if (launch)
-    attempt(run, () =>
-      startDetached(['analyze', '--session-end', '--project', launch.projectPath], run.paths),
-    );
-  return decision?.reply;
-}
-
-/** Events at which a session is told besides. */
-const IN_BETWEEN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'SessionEnd']);
-
-/**
- * What a main session's hook has to do about background runs: nothing, mostly. Where there are none it costs one look.
- * What happens at the pace of a person also looks after runs whose supervisor died.
- */
-function errandFor({ project }: Unread, { event, paths }: HookRun): Errand | undefined {
-  if (event.agentId !== null || project.path === null) return undefined;
-  const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
-  if (!isAtHumanPace && !IN_BETWEEN.has(event.name)) return undefined;
-  if (!pathExists(paths.runsDatabase)) return undefined;
-  const requester = requesterKey(project.path, { readTextFile, pathExists });
-  const isMarked = pathExists(inboxMark(requester, paths));
-  return isMarked || isAtHumanPace || event.name === 'SessionEnd' ? { requester, isMarked } : undefined;
-}
-
-/** SubagentStart on a database that an earlier implementation made and no writer has taken over yet. */
-export function decideOnForeignData(
-  event: HookEventOf<'SubagentStart'>,
-  context: Unread,
-  run: HookRun,
-): Decision | undefined {
-  return attempt(run, () =>
-    decideOnData(
-      (knowledge) => decideSubagentStart(event, { ...context, knowledge, clean: redactText }),
-      run,
-    ),
-  );
+function writingOnce({ paths }: HookHost, busyTimeoutMs: number): Writing {
+  const writing: Writing = () => {
+    writing.opened ??= getDb(paths, { mode: 'write', busyTimeoutMs, migrationBytesMax: MIGRATION_BYTES_MAX });
+    return writing.opened;
+  };
+  return writing;
 }
 
 /** Rows of earlier implementations may hold what those did not redact. */
@@ -249,42 +108,77 @@ function safely(open: () => Db | undefined): () => Db | undefined {
   };
 }
 
-/** Writes what other hooks left in the spool. Never throws. */
-export function takeWaiting(run: HookRun): void {
-  attempt(run, () => {
-    if (isSpoolWaiting(run.paths)) record([], run.paths, writingOnce(run, LOCK_TIMEOUT_MS)());
-  });
+function catchUpBefore(hook: Hook, run: HookRun, forWriting: Writing): Promise<string | undefined> {
+  const { catchUp: limits, catchUpInBackground } = hook.handler;
+  const wanted = typeof limits === 'function' ? limits(run.event as never) : limits;
+  return readTranscripts(wanted, catchUpInBackground, run, forWriting);
 }
 
-type Deciding = { readonly context: Unread; readonly run: HookRun; readonly decide: Decide };
+/** Records what is new before a sub-agent is told of it. Never throws. */
+export async function catchUp(run: HookRun): Promise<void> {
+  await readTranscripts(NEWEST_CATCH_UP, undefined, run, writingOnce(run, START_LOCK_TIMEOUT_MS));
+}
 
-/** A hook that has written, or records anyway, reads through the connection that it writes with. */
-function decideEvent({ context, run, decide }: Deciding, forWriting: Writing): Decision {
-  const { event, paths, env } = run;
-  const skills = () => loadSkills(skillPlaces(env, getProjectPath(event.cwd, env)));
-  if (event.name !== 'PostToolUseFailure') {
-    return decideOnData(
-      (open) => decide({ ...context, skills, knowledge: safely(() => forWriting.opened ?? open()) }),
-      run,
-    );
+/**
+ * Records what the session's transcripts have gained, and leaves to a process of its own what is too much for a hook.
+ * Returns what the agent said before the call that is at hand. Never throws.
+ */
+async function readTranscripts(
+  limits: CatchUpLimits | undefined,
+  inBackground: Hook['handler']['catchUpInBackground'],
+  run: HookRun,
+  forWriting: Writing,
+): Promise<string | undefined> {
+  const { event, paths } = run;
+  const { transcriptPath } = event;
+  if (limits === undefined || (transcriptPath === undefined && !limits.isThorough)) return undefined;
+  try {
+    const caughtUp = (await run.chunks.catchUps?.())?.catchUpForHook(run, limits, forWriting);
+    const project = projectAt(event.cwd, run.env).path;
+    const isWanted =
+      caughtUp?.isMore ||
+      inBackground === 'always' ||
+      (inBackground === 'new-project' && isNewHere(project, paths, forWriting));
+    if (transcriptPath !== undefined && isWanted) {
+      startDetached(['catch-up', transcriptPath, ...(project === null ? [] : [project])], paths);
+    }
+    return caughtUp?.remark;
+  } catch (error) {
+    return noteFailure(run, error, 'Cannot read the transcript now, the next hook does');
   }
-  const knowledge = () => (pathExists(paths.database) ? attempt(run, forWriting) : undefined);
-  return decide({ ...context, skills, knowledge });
 }
 
-/** The connection for writing, opened at the first call; `opened`: it, if it is open. */
-type Writing = { (): Db; opened?: Db };
+/**
+ * Whether what another clone of the project's repository has learnt is not found yet. Where nothing has been written so
+ * far, this only reads: a database of an earlier implementation stays as it is.
+ */
+function isNewHere(project: string | null, paths: StatePaths, { opened }: Writing): boolean {
+  if (project === null) return false;
+  const db = opened ?? openForReading(paths, START_LOCK_TIMEOUT_MS);
+  try {
+    return db?.isOwn === true && !isRepositoryKnown(project, db);
+  } finally {
+    if (db !== opened) db?.sqlite.close();
+  }
+}
 
-function writingOnce({ paths }: HookRun, busyTimeoutMs: number): Writing {
-  const writing: Writing = () => {
-    writing.opened ??= getDb(paths, {
-      mode: 'write',
-      busyTimeoutMs,
-      migrationBytesMax: MIGRATION_BYTES_MAX,
+/** Does what the hook has decided on, but for the reply. Never throws. */
+function perform(decision: Decision, { config }: UnopenedContext, run: HookRun, forWriting: Writing): void {
+  const { recording, takesNotes, prune, task, launch } = decision;
+  const { paths, now } = run;
+  if (recording) keep(recording, forWriting, run);
+  else takeWaiting(run);
+  if (takesNotes) attempt(run, () => takeGiven(paths, now.getTime(), forWriting()));
+  if (prune) {
+    attempt(run, () => {
+      pruneOldEvents(config.retentionDays, now, forWriting());
+      expireSuggestions(new Date(now.getTime() - SUGGESTION_AGE_MAX_MS).toISOString(), forWriting());
+      pruneBackups(config.retentionDays, now, paths);
     });
-    return writing.opened;
-  };
-  return writing;
+  }
+  if (task && pathExists(paths.home)) noteTask(task, paths);
+  if (launch)
+    attempt(run, () => startDetached(['analyze', '--session-end', '--project', launch.projectPath], paths));
 }
 
 function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
@@ -295,9 +189,71 @@ function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
       spool([recording], run.paths, run.now.getTime());
       return true;
     });
-    const outcome = isKept ? 'Cannot record now, kept in the spool' : 'Cannot record, the event is lost';
-    logHookFailure(run.event.name, `${outcome}: ${messageOf(error)}`, run.paths, run.now);
+    noteFailure(
+      run,
+      error,
+      isKept ? 'Cannot record now, kept in the spool' : 'Cannot record, the event is lost',
+    );
   }
+}
+
+/** Writes what other hooks left in the spool. Never throws. */
+export function takeWaiting(run: HookRun): void {
+  attempt(run, () => {
+    if (isSpoolWaiting(run.paths)) record([], run.paths, writingOnce(run, LOCK_TIMEOUT_MS)());
+  });
+}
+
+/** What the hook says itself, and behind it what background runs have to tell. Neither is lost by the other's failure. */
+async function tell(
+  reply: Reply | undefined,
+  hook: Hook,
+  context: UnopenedContext,
+  run: HookRun,
+): Promise<void> {
+  const own = reply === undefined ? '' : `${reply.context}\n\n`;
+  const delivery = await takeDelivery(hook, CONTEXT_LENGTH_MAX - own.length, context, run);
+  if (delivery !== undefined) {
+    const isWritten = await writeReply({ event: run.event.name, context: own + delivery.text }, run);
+    attempt(run, () => delivery.settle(isWritten));
+  } else if (reply) await writeReply(reply, run);
+}
+
+async function takeDelivery(
+  hook: Hook,
+  lengthMax: number,
+  context: UnopenedContext,
+  run: HookRun,
+): Promise<HookDelivery | undefined> {
+  const request = attempt(run, () => deliveryRequest(hook, context, run));
+  if (request === undefined) return undefined;
+  const deliveries = await run.chunks.deliveries?.().catch((error) => noteFailure(run, error));
+  return attempt(run, () => deliveries?.deliverToHook(request, lengthMax, run));
+}
+
+/** What a main session's hook asks for; undefined mostly. Where there are no background runs it costs one look. */
+function deliveryRequest(
+  { handler: { delivers } }: Hook,
+  { project }: UnopenedContext,
+  { event, paths }: HookRun,
+): DeliveryRequest | undefined {
+  if (delivers === undefined || event.agentId !== null || project.path === null) return undefined;
+  if (!pathExists(paths.runsDatabase)) return undefined;
+  const requester = requesterKey(project.path, { readTextFile, pathExists });
+  const isMarked = pathExists(inboxMark(requester, paths));
+  return isMarked || delivers === 'always' ? { requester, isMarked } : undefined;
+}
+
+/** SubagentStart on a database that an earlier implementation made and no writer has taken over yet. */
+export function decideOnForeignData(
+  event: HookEventOf<'SubagentStart'>,
+  context: UnopenedContext,
+  host: HookHost,
+): Decision {
+  return decideOnData(
+    (knowledge) => decideSubagentStart(event, { ...context, knowledge, clean: redactText }),
+    host,
+  );
 }
 
 /**
@@ -318,4 +274,4 @@ function startDetached(args: readonly string[], paths: StatePaths): void {
   child.unref();
 }
 
-({ serve, catchUp, decideOnForeignData, takeWaiting, decideOther }) satisfies Others;
+({ hookNameOf, serve, catchUp, decideOnForeignData, takeWaiting }) satisfies WritePath;

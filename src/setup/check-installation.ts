@@ -9,7 +9,7 @@ import {
 } from '../clients/claude/version.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
+import { HOOKS, type Hook, type HookMode, type HookName } from '../hooks/hooks.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 import { loadRunSettings } from '../settings/load-run-settings.ts';
 import { listSuggestions } from '../suggestions/store.ts';
@@ -305,7 +305,7 @@ function checkSettings(place: Place, { client, mode }: Wanted, { platform, insta
 }
 
 type Expectation = {
-  readonly wanted: readonly HookRegistration[];
+  readonly wanted: readonly Hook[];
   readonly known: readonly string[];
   readonly version: string | undefined;
   readonly remedy: string;

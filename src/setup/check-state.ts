@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { pruneOldEvents } from '../database/retention.ts';
-import { HOOKS } from '../hooks/hook-names.ts';
+import { HOOKS } from '../hooks/hooks.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { parseConfig } from '../settings/hook-setting-fields.ts';
 import { loadConfig, parseSettings } from '../settings/load-hook-settings.ts';

@@ -1,5 +1,5 @@
 import { isRecord, type Json } from '../core/guards.ts';
-import { HOOKS, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
+import { HOOKS, type Hook, type HookName } from '../hooks/hooks.ts';
 
 /** By what an entry of settings.json is known to be ours, or the predecessor's. */
 export type Owner = {
@@ -95,7 +95,7 @@ function spelling(path: string, owner: Owner): string {
 
 /** The entry as it has to stand in the file. */
 export function wantedEntry(
-  hook: Pick<HookRegistration, 'name' | 'timeoutSeconds' | 'isAsync' | 'wakes'>,
+  hook: Pick<Hook, 'name' | 'timeoutSeconds' | 'isAsync' | 'wakes'>,
   invocation: Invocation,
 ): Json {
   const entry = entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);

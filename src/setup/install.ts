@@ -4,7 +4,7 @@ import { readAgentFiles, writingAgents } from '../clients/claude/agents.ts';
 import { clientFeatures, clientWarnings, findClientVersion } from '../clients/claude/version.ts';
 import { isRecord, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import type { HookEventName, HookMode } from '../hooks/hook-names.ts';
+import type { HookEventName, HookMode } from '../hooks/hooks.ts';
 import { readPath } from '../settings/hook-setting-fields.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import { parseSettings } from '../settings/load-hook-settings.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { isRecord, parseJson, readRecord, readString, unreachable } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
-import { HOOKS, type HookEventName } from '../hooks/hook-names.ts';
+import { HOOKS, type HookEventName } from '../hooks/hooks.ts';
 import { type CommandResult, runCommand } from '../system/run-command.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 import { answer, type Script, say, startScriptedModel, startSubAgent, useTool } from './scripted-model.ts';

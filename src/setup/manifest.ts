@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
-import type { HookMode } from '../hooks/hook-names.ts';
+import type { HookMode } from '../hooks/hooks.ts';
 import { realPath } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { Owner } from './hook-command.ts';

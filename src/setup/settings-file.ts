@@ -1,7 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/version.ts';
 import { isRecord, type Json } from '../core/guards.ts';
-import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../hooks/hook-names.ts';
+import { type Hook, type HookEventName, type HookMode, hooksIn } from '../hooks/hooks.ts';
 import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';
 import {
   appliedEntry,
@@ -28,7 +28,7 @@ import {
 } from './json-file.ts';
 import { ownerOf, type Place } from './manifest.ts';
 
-export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
+export type Registration = Owner & Invocation & { readonly hooks: readonly Hook[] };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
@@ -40,7 +40,7 @@ export type InspectResult =
 type Entry = { readonly event: string; readonly group: Node; readonly node: Node };
 type OwnEntry = Entry & RecognisedHook;
 /** Where an entry stands. */
-type Spot = Pick<HookRegistration, 'event' | 'matcher'>;
+type Spot = Pick<Hook, 'event' | 'matcher'>;
 
 /** Each step adds, rewrites or removes one entry, so a real file needs a few dozen. */
 const STEPS_MAX = 10_000;

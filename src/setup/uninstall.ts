@@ -12,7 +12,7 @@ import {
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { HOOKS } from '../hooks/hook-names.ts';
+import { HOOKS } from '../hooks/hooks.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
 import { listAppliedFiles } from './check-installation.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';

@@ -12,8 +12,8 @@ import {
   type CatchUps,
   type CaughtUp,
   type HookRun,
+  projectAt,
 } from '../hooks/invocation.ts';
-import { projectAt } from '../hooks/project.ts';
 import { learnSession } from '../lessons/learn-project.ts';
 import type { FoundFile } from '../system/files.ts';
 import { pathExists } from '../system/runtime-bun.ts';

@@ -6,10 +6,10 @@ import {
 import type { TranscriptFile, TranscriptSession } from '../clients/claude/transcript-files.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
-import { decide } from '../hooks/decide.ts';
 import type { FullContext, Project } from '../hooks/decision.ts';
 import type { HookEvent } from '../hooks/event.ts';
-import { projectAt } from '../hooks/project.ts';
+import { decide } from '../hooks/hooks.ts';
+import { projectAt } from '../hooks/invocation.ts';
 import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../hooks/store/known-moments.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import { loadConfig } from '../settings/load-hook-settings.ts';

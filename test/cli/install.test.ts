@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { installCommand } from '../../src/cli/install.ts';
-import { hooksIn } from '../../src/hooks/hook-names.ts';
+import { hooksIn } from '../../src/hooks/hooks.ts';
 import { madeCalls, storeCalls } from '../analysis/made-calls.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';

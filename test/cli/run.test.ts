@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { temporaryHome } from '../support/home.ts';
 import { ROOT } from '../support/program.ts';
 import { call } from './call.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { claimRun, endRun } from '../../src/analysis/runs-store.ts';
 import { statusCommand } from '../../src/cli/status.ts';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { saveProposals } from '../../src/suggestions/store.ts';
 import { type Home, temporaryHome } from '../support/home.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import type { ModelRequest } from '../../src/setup/scripted-model.ts';
 import {
   contextProblems,

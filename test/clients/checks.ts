@@ -1,5 +1,5 @@
 import { isRecord, type Json, readRecord, readString } from '../../src/core/guards.ts';
-import { HOOKS, hooksIn } from '../../src/hooks/hook-names.ts';
+import { HOOKS, hooksIn } from '../../src/hooks/hooks.ts';
 import { describeEnd } from '../../src/setup/live-check.ts';
 import type { ModelRequest } from '../../src/setup/scripted-model.ts';
 import { OUTPUT_BYTES_MAX } from '../../src/system/run-command.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord, parseJson } from '../../src/core/guards.ts';
-import { HOOKS, hooksIn } from '../../src/hooks/hook-names.ts';
+import { HOOKS, hooksIn } from '../../src/hooks/hooks.ts';
 import { runLiveCheck } from '../../src/setup/live-check.ts';
 import {
   contextProblems,

@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { writeFiles } from './claude-code.ts';
 
 /** Hooks that do nothing at all: every check for something that must be there has to notice. */

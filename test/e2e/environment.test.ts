@@ -13,7 +13,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { type Home, readEvents, spoolFiles, temporaryHome } from '../support/home.ts';
 import { contextOf, runHookProcess, runProgram } from '../support/hook-process.ts';
 import { agentStart, bashFailure, bashSuccess, payload, prompt } from '../support/payloads.ts';

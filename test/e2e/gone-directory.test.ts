@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { readEvents, temporaryHome } from '../support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { agentStart, type Payload, prompt } from '../support/payloads.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { getDb } from '../../src/database/db.ts';
 import type { Sqlite, Value } from '../../src/database/sqlite.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { noteRepository } from '../../src/lessons/store/lesson-log.ts';
 import { parseConfig } from '../../src/settings/hook-setting-fields.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
-import { type HookEvent, parseHookEvent } from '../../src/hooks/event.ts';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import type { HookEvent } from '../../src/hooks/event.ts';
+import { HOOKS, parseHookEvent } from '../../src/hooks/hooks.ts';
 import { hookPayload } from '../support/arbitrary-payload.ts';
 import { type Payload, PROJECT, payload, SESSION } from '../support/payloads.ts';
 

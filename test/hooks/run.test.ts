@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { hookFailures, readEvents, spoolFiles, temporaryHome } from '../support/home.ts';
 import { answerIn, contextOf, insideFrame, runHookProcess } from '../support/hook-process.ts';
 import { agentStart, bashFailure, payload, prompt } from '../support/payloads.ts';

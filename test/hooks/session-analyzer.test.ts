@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { insertEvent } from '../../src/database/events.ts';
-import { decide } from '../../src/hooks/decide.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { decide, parseHookEvent } from '../../src/hooks/hooks.ts';
 import { decideSessionStart } from '../../src/hooks/session-analyzer.ts';
 import { decideSubagentStart } from '../../src/hooks/subagent-context.ts';
 import { saveProposals } from '../../src/suggestions/store.ts';

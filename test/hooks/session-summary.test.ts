@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { decide } from '../../src/hooks/decide.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { decide, parseHookEvent } from '../../src/hooks/hooks.ts';
 import { decideSessionEnd } from '../../src/hooks/session-summary.ts';
 import { readEvents, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { decide } from '../../src/hooks/decide.ts';
 import type { Project } from '../../src/hooks/decision.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { decide, parseHookEvent } from '../../src/hooks/hooks.ts';
 import { callRecord, hiddenError, toolError, toolMeta } from '../../src/hooks/tool-call.ts';
 import { temporaryHome } from '../support/home.ts';
 import { APP, bench } from '../support/hook-context.ts';

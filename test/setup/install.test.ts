@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import type { CliContext } from '../../src/cli/context.ts';
 import { installCommand } from '../../src/cli/install.ts';
-import { hooksIn } from '../../src/hooks/hook-names.ts';
+import { hooksIn } from '../../src/hooks/hooks.ts';
 import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { readManifest } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';

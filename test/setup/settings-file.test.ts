@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
-import { HOOKS, type HookRegistration, hooksIn } from '../../src/hooks/hook-names.ts';
+import { HOOKS, type Hook, hooksIn } from '../../src/hooks/hooks.ts';
 import type { TextEdit } from '../../src/setup/file-plan.ts';
 import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
@@ -16,8 +16,8 @@ import {
 
 const HOME = '/home/me';
 const BINARY = `${HOME}/.self-generation/hooks/self-generation`;
-const FIRST: readonly HookRegistration[] = HOOKS.filter((hook) => hook.name === 'prompt-logger');
-const GUIDE: readonly HookRegistration[] = HOOKS.filter((hook) => hook.name === 'pre-tool-guide');
+const FIRST: readonly Hook[] = HOOKS.filter((hook) => hook.name === 'prompt-logger');
+const GUIDE: readonly Hook[] = HOOKS.filter((hook) => hook.name === 'pre-tool-guide');
 const MATCHER = GUIDE[0]?.matcher;
 
 function registration(changes: Partial<Registration> = {}): Registration {

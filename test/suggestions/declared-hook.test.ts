@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { HookEvent } from '../../src/hooks/event.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { answerDeclared } from '../../src/suggestions/applied-hook.ts';
 import type { HookDeclaration } from '../../src/suggestions/declared-hook.ts';
 

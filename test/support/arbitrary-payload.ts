@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { HOOKS } from '../../src/hooks/hook-names.ts';
+import { HOOKS } from '../../src/hooks/hooks.ts';
 import { SECRETS } from './made-up.ts';
 import type { Payload } from './payloads.ts';
 

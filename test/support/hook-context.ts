@@ -1,8 +1,10 @@
 import type { Db } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
 import type { FullContext, HookContext } from '../../src/hooks/decision.ts';
-import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
+import type { HookEvent, HookEventOf } from '../../src/hooks/event.ts';
+import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { record } from '../../src/hooks/store/record.ts';
+import { searchErrorKB } from '../../src/lessons/store/error-search.ts';
 import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
 import type { Skill } from '../../src/suggestions/skill-files.ts';
 import type { Home } from './home.ts';
@@ -35,7 +37,14 @@ export function bench(
     return db;
   };
   return {
-    context: { config: parseConfig(config).config, now, project, knowledge, skills: () => skills },
+    context: {
+      config: parseConfig(config).config,
+      now,
+      project,
+      knowledge,
+      skills: () => skills,
+      searchErrors: searchErrorKB,
+    },
     keep: (...decisions) => {
       const db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
       for (const { recording } of decisions) if (recording) record([recording], home.paths, db);

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { statePaths } from '../../src/core/state-paths.ts';
-import * as failures from '../../src/hooks/error-logger.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
-import { hookByName } from '../../src/hooks/hook-names.ts';
 import { runHook } from '../../src/hooks/run.ts';
-import * as others from '../../src/hooks/write-path.ts';
+import * as writePath from '../../src/hooks/write-path.ts';
+import * as errorSearch from '../../src/lessons/store/error-search.ts';
 import * as deliveries from '../../src/runs/delivery/deliver-to-hook.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
@@ -19,8 +17,8 @@ const [count = 0, seed = 0] = process.argv.slice(2).map(Number);
 const paths = statePaths(process.env, process.platform);
 if (paths === undefined) throw new Error('Cannot run hooks: HOME is not set');
 const chunks = {
-  others: async () => others,
-  failures: async () => failures,
+  writePath: async () => writePath,
+  errorSearch: async () => errorSearch,
   deliveries: async () => deliveries,
 };
 const digest = createHash('sha256');
@@ -28,12 +26,8 @@ let events = 0;
 for (const [index, payload] of fc.sample(hookPayload(), { numRuns: count, seed }).entries()) {
   const text = JSON.stringify(payload);
   digest.update(text);
-  const name = index % 3 === 0 ? hookByName('subagent-context')?.event : undefined;
-  const event = parseHookEvent(JSON.parse(text), name);
-  if (event !== undefined) {
-    events++;
-    await runHook({ event, env: {}, paths, now: new Date(), chunks });
-  }
+  const name = index % 3 === 0 ? 'subagent-context' : undefined;
+  if (await runHook(JSON.parse(text), name, { env: {}, paths, now: new Date(), chunks })) events++;
   await Bun.write(Bun.stdout, '\0');
   // A hook leaves its database to the end of its process; here that has to be the collector.
   if (index % 50 === 49) Bun.gc(true);

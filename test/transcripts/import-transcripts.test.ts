@@ -5,7 +5,7 @@ import { ANALYSIS_MARK } from '../../src/clients/one-shot.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { redactSecrets } from '../../src/core/redact.ts';
 import type { Recording } from '../../src/hooks/decision.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import type { HookRun } from '../../src/hooks/invocation.ts';
 import { record } from '../../src/hooks/store/record.ts';
 import { spool } from '../../src/hooks/store/spool.ts';

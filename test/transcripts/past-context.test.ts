@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { decide } from '../../src/hooks/decide.ts';
-import { parseHookEvent } from '../../src/hooks/event.ts';
+import { decide, parseHookEvent } from '../../src/hooks/hooks.ts';
 import { readConfig } from '../../src/settings/hook-settings.ts';
 import { PastContexts } from '../../src/transcripts/session-import.ts';
 import { temporaryHome } from '../support/home.ts';

@@ -1,6 +1,7 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { cutText } from '../../core/text.ts';
-import { type HookEvent, parseHookEvent } from '../../hooks/event.ts';
+import type { HookEvent } from '../../hooks/event.ts';
+import { parseHookEvent } from '../../hooks/hooks.ts';
 
 /**
  * The client's transcripts: one JSON object a line, which here becomes the events that its hooks were called with, or

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Environment } from '../../core/state-paths.ts';
-import { HOOKS, type HookEventName, type HookMode, hooksIn } from '../../hooks/hook-names.ts';
+import { HOOKS, type HookEventName, type HookMode, hooksIn } from '../../hooks/hooks.ts';
 import type { RunCommand } from '../../system/run-command.ts';
 import { findProgram } from '../../system/run-command.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Deliveries, Errand, HookNews, HookRun } from '../../hooks/invocation.ts';
+import type { Deliveries, DeliveryRequest, HookDelivery, HookRun } from '../../hooks/invocation.ts';
 import { isMachinePrompt } from '../../hooks/prompt-logger.ts';
 import { lookAfterRuns } from '../reconcile.ts';
 import { forgetWakes, removeWaiter, waiterOf } from '../store/listeners.ts';
@@ -20,10 +20,10 @@ const LOCK_TIMEOUT_MS = 400;
  * that is given again. What a hook was handed and has not said yet is left to that hook: several may be at work at once.
  */
 export function deliverToHook(
-  { requester: key, isMarked }: Errand,
+  { requester: key, isMarked }: DeliveryRequest,
   lengthMax: number,
   run: HookRun,
-): HookNews | undefined {
+): HookDelivery | undefined {
   const { event } = run;
   const world = worldOf(run);
   const owner = `hook:${event.sessionId}`;
@@ -55,7 +55,7 @@ export function takeForHook(
   { requester: key, session }: { readonly requester: string; readonly session: string },
   limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs' | 'told'>,
   world: RunsWorld,
-): HookNews | undefined {
+): HookDelivery | undefined {
   const owner = `hook:${session}`;
   const reader = { ...limits, owner, holder: `${owner}:${randomUUID()}`, isPerson: false };
   const known = session === 'unknown' ? null : session;

@@ -6,9 +6,9 @@ import { isRecord, type Json, readRecord, readString } from '../../core/guards.t
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, fingerprint } from '../../core/text.ts';
 import { getDb } from '../../database/db.ts';
-import { decide } from '../../hooks/decide.ts';
 import type { FullContext, Project, Recording } from '../../hooks/decision.ts';
-import { type HookEvent, parseHookEvent } from '../../hooks/event.ts';
+import type { HookEvent } from '../../hooks/event.ts';
+import { decide, parseHookEvent } from '../../hooks/hooks.ts';
 import { record } from '../../hooks/store/record.ts';
 import { spool } from '../../hooks/store/spool.ts';
 import type { Config } from '../../settings/hook-settings.ts';

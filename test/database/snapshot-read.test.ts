@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, 
 import { tmpdir } from 'node:os';
 import type { StatePaths } from '../../src/core/state-paths.ts';
 import type { Db } from '../../src/database/connection.ts';
-import { openQuietly, type QuietRead } from '../../src/database/connection.ts';
+import { openSnapshot, type SnapshotRead } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
 import { queryEvents } from '../../src/database/events.ts';
 import { record } from '../../src/hooks/store/record.ts';
@@ -41,13 +41,13 @@ function settle(db: Db, ageMs = 60_000): void {
   utimesSync(paths.database, NOW_MS / 1000, (NOW_MS - ageMs) / 1000);
 }
 
-function openAt(nowMs = NOW_MS): QuietRead | undefined {
-  const read = openQuietly(paths, nowMs);
+function openAt(nowMs = NOW_MS): SnapshotRead | undefined {
+  const read = openSnapshot(paths, nowMs);
   keep(read?.db);
   return read;
 }
 
-function quiet(): QuietRead {
+function quiet(): SnapshotRead {
   const read = openAt();
   if (read === undefined) throw new Error('The database is not quiet');
   return read;
@@ -55,7 +55,7 @@ function quiet(): QuietRead {
 
 const textsIn = (db: Db) => queryEvents({}, db).map((event) => event.text);
 
-describe('openQuietly()', () => {
+describe('openSnapshot()', () => {
   test('reads everything while nobody writes, and makes and changes no file', () => {
     const db = writer();
     record([prompt('one')], paths, db);
@@ -64,8 +64,8 @@ describe('openQuietly()', () => {
     const modified = statSync(paths.database).mtimeMs;
     const read = quiet();
     expect(textsIn(read.db)).toEqual(['one']);
-    expect(read.isStillTrue()).toBe(true);
-    expect(read.isStillTrue()).toBe(true);
+    expect(read.isUnchanged()).toBe(true);
+    expect(read.isUnchanged()).toBe(true);
     expect(readFileSync(paths.database).equals(before)).toBe(true);
     expect(statSync(paths.database).mtimeMs).toBe(modified);
   });
@@ -117,11 +117,11 @@ describe('openQuietly()', () => {
     writeOldDatabase(paths, PREDECESSOR);
     utimesSync(paths.database, NOW_MS / 1000, NOW_MS / 1000 - 60);
     const read = quiet();
-    expect([read.db.isOwn, queryEvents({}, read.db).length, read.isStillTrue()]).toEqual([false, 3, true]);
+    expect([read.db.isOwn, queryEvents({}, read.db).length, read.isUnchanged()]).toEqual([false, 3, true]);
   });
 });
 
-describe('isStillTrue()', () => {
+describe('isUnchanged()', () => {
   test('is false after another process wrote and took the log in', async () => {
     settle(writer());
     const read = quiet();
@@ -138,7 +138,7 @@ describe('isStillTrue()', () => {
     expect(code, output).toBe(0);
     keep(getDb(paths, { mode: 'write', busyTimeoutMs: 1000 })).sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     expect(statSync(log()).size).toBe(0);
-    expect(read.isStillTrue()).toBe(false);
+    expect(read.isUnchanged()).toBe(false);
   });
 
   test('is false after another connection wrote and took the log in, also into a file of the same size', () => {
@@ -151,7 +151,7 @@ describe('isStillTrue()', () => {
     db.sqlite.run("INSERT INTO spool_taken VALUES ('x', 'y')");
     db.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     expect(statSync(paths.database).size).toBe(bytes);
-    expect(read.isStillTrue()).toBe(false);
+    expect(read.isUnchanged()).toBe(false);
   });
 
   test('is false after another connection only wrote', () => {
@@ -160,7 +160,7 @@ describe('isStillTrue()', () => {
     const read = quiet();
     record([prompt('one')], paths, db);
     expect(statSync(paths.database).mtimeMs).toBe(NOW_MS - 60_000);
-    expect(read.isStillTrue()).toBe(false);
+    expect(read.isUnchanged()).toBe(false);
   });
 
   test('is false after the database was replaced or has gone', () => {
@@ -169,9 +169,9 @@ describe('isStillTrue()', () => {
     const read = quiet();
     copyFileSync(paths.database, `${paths.home}/copy`);
     renameSync(`${paths.home}/copy`, paths.database);
-    expect(read.isStillTrue()).toBe(false);
+    expect(read.isUnchanged()).toBe(false);
     rmSync(paths.database);
-    expect(read.isStillTrue()).toBe(false);
+    expect(read.isUnchanged()).toBe(false);
   });
 
   test('is true when another connection only read, and when a transaction was rolled back', () => {
@@ -181,7 +181,7 @@ describe('isStillTrue()', () => {
     const read = quiet();
     expect(textsIn(keep(getDb(paths, { mode: 'read', busyTimeoutMs: 0 })) as Db)).toEqual(['one']);
     db.sqlite.exec("BEGIN IMMEDIATE; INSERT INTO spool_taken VALUES ('x', 'y'); ROLLBACK");
-    expect(read.isStillTrue()).toBe(true);
+    expect(read.isUnchanged()).toBe(true);
   });
 });
 
@@ -218,7 +218,7 @@ test(`a torn read is never used, in ${READS} reads beside a writer`, async () =>
 
 /** Reads one account, gives the writer `pauseMs` to come between, reads the other. */
 async function readAccounts(pauseMs: number): Promise<{ outcome: Outcome; sum?: number }> {
-  const read = openQuietly(paths, Date.now());
+  const read = openSnapshot(paths, Date.now());
   if (read === undefined) return { outcome: 'refused', sum: SUM };
   let sum: number | undefined;
   try {
@@ -230,7 +230,7 @@ async function readAccounts(pauseMs: number): Promise<{ outcome: Outcome; sum?: 
   } catch {
     // A page that was being written: such a read must not be accepted either.
   }
-  const outcome = read.isStillTrue() ? 'accepted' : 'rejected';
+  const outcome = read.isUnchanged() ? 'accepted' : 'rejected';
   read.db.sqlite.close();
   return { outcome, ...(sum === undefined ? {} : { sum }) };
 }

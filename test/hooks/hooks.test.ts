@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { HOOKS, hookByName, hooksIn } from '../../src/hooks/hook-names.ts';
+import { HOOKS, hookByName, hooksIn } from '../../src/hooks/hooks.ts';
 
 test('HOOKS has one hook for each name and each event', () => {
   expect(new Set(HOOKS.map((hook) => hook.name)).size).toBe(HOOKS.length);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { decideSubagentStop } from '../../src/hooks/decide.ts';
+import { decideSubagentStop } from '../../src/hooks/subagent-tracker.ts';
 import { readEvents, temporaryHome } from '../support/home.ts';
 import { bench, eventOf } from '../support/hook-context.ts';
 import { payload } from '../support/payloads.ts';
