@@ -91,36 +91,13 @@ const TIME_LIMIT_MS = 10_000;
 const TEXT_SHOWN_LENGTH = 200;
 const MARKER = 'self-check marker';
 
-/** One session in ten events: an error, its fix, and the sub-agent that is to hear of it. */
-const EVENTS: readonly { readonly name: HookName; readonly input: Json }[] = [
-  { name: 'session-analyzer', input: { hook_event_name: 'SessionStart', source: 'startup' } },
-  { name: 'prompt-logger', input: { hook_event_name: 'UserPromptSubmit', prompt: 'self-check' } },
-  {
-    name: 'error-logger',
-    input: {
-      hook_event_name: 'PostToolUseFailure',
-      ...bash('t1'),
-      error: `Error: unknown option --${MARKER}`,
-    },
-  },
-  { name: 'batch-logger', input: { hook_event_name: 'PostToolBatch', tool_calls: [] } },
-  { name: 'pre-tool-guide', input: { hook_event_name: 'PreToolUse', ...bash('t2') } },
-  { name: 'tool-logger', input: { hook_event_name: 'PostToolUse', ...bash('t2') } },
-  {
-    name: 'subagent-context',
-    input: { hook_event_name: 'SubagentStart', agent_id: 'a1', agent_type: 'executor' },
-  },
-  {
-    name: 'subagent-tracker',
-    input: { hook_event_name: 'SubagentStop', agent_id: 'a1', agent_type: 'executor' },
-  },
-  { name: 'stop-tracker', input: { hook_event_name: 'Stop' } },
-  { name: 'result-waiter', input: { hook_event_name: 'Stop' } },
-  { name: 'session-summary', input: { hook_event_name: 'SessionEnd', reason: 'other' } },
-];
-
-function bash(toolUseId: string): Json {
-  return { tool_name: 'Bash', tool_input: { command: 'make self-check' }, tool_use_id: toolUseId };
+/** What the client says to this hook: with an error for one of them, of which the sub-agent is to hear. */
+function eventFor({ name, event }: Hook): Json {
+  const agent = event.startsWith('Subagent') ? { agent_id: 'a1', agent_type: 'executor' } : {};
+  const call = { tool_name: 'Bash', tool_input: { command: 'make self-check' }, tool_use_id: name };
+  const error = `Error: unknown option --${MARKER}`;
+  const rest = { source: 'startup', prompt: 'self-check', tool_calls: [], reason: 'other' };
+  return { hook_event_name: event, session_id: 'self-check', ...agent, ...call, error, ...rest };
 }
 
 /**
@@ -130,7 +107,8 @@ function bash(toolUseId: string): Json {
 export async function checkHooks(binary: string, { env, run, install }: CheckWorld): Promise<Check> {
   const home = mkdtempSync(join(tmpdir(), 'self-generation-check-'));
   try {
-    for (const { name, input } of EVENTS) {
+    for (const hook of HOOKS) {
+      const { name } = hook;
       const result = await run(binary, ['hook', name], {
         env: {
           ...env,
@@ -140,7 +118,7 @@ export async function checkHooks(binary: string, { env, run, install }: CheckWor
         },
         cwd: home,
         timeoutMs: TIME_LIMIT_MS,
-        stdin: JSON.stringify({ session_id: 'self-check', cwd: home, ...input }),
+        stdin: JSON.stringify({ cwd: home, ...eventFor(hook) }),
       });
       const problem = problemOf(name, result);
       if (problem !== undefined) {

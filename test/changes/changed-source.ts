@@ -47,6 +47,11 @@ export class ChangedSource implements Disposable {
     return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
   }
 
+  /** A module of the changed program. */
+  import<Module>(file: string): Promise<Module> {
+    return import(join(this.#root, 'src', file));
+  }
+
   /** What the type checker says of the changed program; nothing when it agrees. */
   typeErrors(): string {
     const { exitCode, stdout } = Bun.spawnSync([process.execPath, 'check', '--no-script'], {

@@ -71,7 +71,7 @@ describe('doctor', () => {
     const { stdout, exitCode } = await call(home, ['doctor'], { env });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^warning {2}program .* is another version than this program$/m);
-    expect(stdout).toMatch(/^failed {3}hooks {10}session-analyzer /m);
+    expect(stdout).toMatch(/^failed {3}hooks {10}prompt-logger /m);
   });
 
   test('takes in what waits into a database that only its owner can read', async () => {

@@ -294,10 +294,10 @@ const rows: Row[] = [
       'echo Segmentation fault',
       'printed something that is not its answer: "Segmentation fault\\n"',
     ],
-    ['fail', 'echo oh >&2; exit 3', 'session-analyzer ended with exit code 3: oh'],
+    ['fail', 'echo oh >&2; exit 3', 'prompt-logger ended with exit code 3: oh'],
     ['say nothing', 'true', 'subagent-context did not tell of a recorded error: ""'],
     ['answer without the error', 'echo "{}"', 'subagent-context did not tell of a recorded error: "{}\\n"'],
-    ['are killed', 'kill -SEGV $$', 'session-analyzer does not run: ended by SIGSEGV'],
+    ['are killed', 'kill -SEGV $$', 'prompt-logger does not run: ended by SIGSEGV'],
   ].map(([what, script, says]) => ({
     name: `hooks that ${what}`,
     plant: () => {
@@ -312,7 +312,7 @@ const rows: Row[] = [
     name: 'hooks that cannot be executed',
     plant: () => chmodSync(paths.binary, 0o600),
     found: ['failed hooks'],
-    says: 'session-analyzer does not run: ',
+    says: 'prompt-logger does not run: ',
     remedy: 'install; if that does not help',
   },
   {
