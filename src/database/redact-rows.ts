@@ -12,14 +12,14 @@ export function withoutSecrets(db: Db): Db {
     ...sqlite,
     get: (sql, ...values) => {
       const row = sqlite.get(sql, ...values);
-      return row && redactRow(row);
+      return row && redactedRow(row);
     },
-    all: (sql, ...values) => sqlite.all(sql, ...values).map(redactRow),
+    all: (sql, ...values) => sqlite.all(sql, ...values).map(redactedRow),
   };
   return { ...db, sqlite: redacting };
 }
 
-function redactRow(row: Row): Row {
+function redactedRow(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [
       column,

@@ -9,13 +9,13 @@ export type GrowingFileOptions = {
   readonly lineBytesMax?: number;
 };
 
-const CHUNK_BYTES = 256 * 1024;
-const LINE_BYTES_MAX = 1024 * 1024;
+const READ_BYTES = 256 * 1024;
+const LONG_LINE_BYTES = 1024 * 1024;
 /** What has been read leaves strings behind, which a runtime collects late when nothing else asks for memory. */
 const COLLECT_BYTES = 24 * 1024 * 1024;
 /** Between two looks at everything else. */
 const ROUND_BYTES = 4 * 1024 * 1024;
-const LINE_END = 0x0a;
+const LINE_FEED = 0x0a;
 
 /**
  * Follows the lines of a file that another process writes: split at line feeds and nothing else, UTF-8 put together
@@ -35,7 +35,7 @@ export class GrowingFile {
 
   constructor(
     path: string,
-    { chunkBytes = CHUNK_BYTES, lineBytesMax = LINE_BYTES_MAX }: GrowingFileOptions = {},
+    { chunkBytes = READ_BYTES, lineBytesMax = LONG_LINE_BYTES }: GrowingFileOptions = {},
   ) {
     this.#file = openSync(path, 'r');
     this.#chunk = Buffer.allocUnsafe(chunkBytes);
@@ -84,7 +84,7 @@ export class GrowingFile {
   #split(chunk: Buffer, onLine: (line: string) => void): void {
     let start = 0;
     for (;;) {
-      const end = chunk.indexOf(LINE_END, start);
+      const end = chunk.indexOf(LINE_FEED, start);
       if (end < 0) break;
       if (this.#isBetweenLines()) onLine(chunk.toString('utf8', start, end));
       else {
