@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../core/state-paths.ts';
 import type { TurnFiles } from '../runs/model/run.ts';
 import { type Exit, type ProcessIdentity, RUN_VARIABLE, type Turn } from '../runs/model/turn.ts';
-import { readTail } from '../system/growing-file.ts';
+import { readTail } from '../system/lines.ts';
 import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../system/process-identity.ts';
 import { type Ending, endProcesses, type Marker, withMarker } from '../system/processes.ts';
 import type { CommandResult } from '../system/run-command.ts';

@@ -49,3 +49,53 @@ export function unreachable(value: never): never {
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+const DEPTH_MAX = 200;
+
+/**
+ * Parses the beginning of a JSON document that was cut off: complete members are kept, the one that the cut falls
+ * into is kept when it is a string (shortened) and dropped otherwise. For payloads over the size limit, whose first
+ * megabyte names session, event and tool. Undefined when nothing can be made of it.
+ */
+export function parseJsonPrefix(text: string): unknown {
+  const end = scan(text, text.length);
+  if (end === undefined) return undefined;
+  const openString = end.inString ? `${withoutHalfEscape(text, end.lastEscape)}"` : undefined;
+  const repaired = openString === undefined ? undefined : attempt(openString, end.closers);
+  if (repaired !== undefined || end.lastComma < 0) return repaired;
+  const atComma = scan(text, end.lastComma);
+  return atComma && attempt(text.slice(0, end.lastComma), atComma.closers);
+}
+
+type Scan = { closers: string[]; inString: boolean; lastComma: number; lastEscape: number };
+
+/** The state of the document at `end`: what is open there, and the last comma between two members. */
+function scan(text: string, end: number): Scan | undefined {
+  const state: Scan = { closers: [], inString: false, lastComma: -1, lastEscape: -1 };
+  for (let index = 0; index < end; index++) {
+    const character = text[index];
+    if (state.inString) {
+      if (character === '\\') state.lastEscape = index++;
+      else if (character === '"') state.inString = false;
+    } else if (character === '"') state.inString = true;
+    else if (character === '{' || character === '[') state.closers.push(character === '{' ? '}' : ']');
+    else if (character === '}' || character === ']') state.closers.pop();
+    else if (character === ',') state.lastComma = index;
+    if (state.closers.length > DEPTH_MAX) return undefined;
+  }
+  return state;
+}
+
+/** The cut may fall into `\\` and what it escapes, as in `\\u00`. */
+function withoutHalfEscape(text: string, lastEscape: number): string {
+  const isHalf = lastEscape >= 0 && /^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(lastEscape, lastEscape + 7));
+  return isHalf ? text.slice(0, lastEscape) : text;
+}
+
+function attempt(text: string, closers: readonly string[]): unknown {
+  try {
+    return JSON.parse(text + closers.toReversed().join(''));
+  } catch {
+    return undefined; // Then the document was broken before the cut.
+  }
+}

@@ -1,5 +1,5 @@
-import type { SearchedText } from './searched-text.ts';
 import { SECRET_PLACES } from './secret-rules.ts';
+import type { SearchedText } from './secret-shape.ts';
 import {
   isCode,
   isMade,

@@ -1,7 +1,6 @@
 import { redactNamed, redactPlaces } from './redact-named.ts';
-import { SearchedText } from './searched-text.ts';
 import { IMAGE_BEGINNINGS, TOKEN_SHAPES } from './secret-rules.ts';
-import { isPasswordLike, isReference, isWordy, REDACTED } from './secret-shape.ts';
+import { isPasswordLike, isReference, isWordy, REDACTED, SearchedText } from './secret-shape.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk. Every expression is linear

@@ -16,7 +16,7 @@ import {
   type ToolError,
 } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';
-import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
+import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 import { sessionMessagesIn } from './session-analyzer.ts';
 import { toolError } from './tool-call.ts';
 

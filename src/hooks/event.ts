@@ -1,7 +1,6 @@
 import { type Json, readRecord, readString } from '../core/guards.ts';
-import { safeName } from '../core/safe-name.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
-import { cleanText, cutText } from '../core/text.ts';
+import { cleanText, cutText, safeName } from '../core/text.ts';
 
 /** What every event of the client carries: who and where. */
 export type EventBase = {

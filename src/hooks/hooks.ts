@@ -2,7 +2,7 @@ import { isRecord } from '../core/guards.ts';
 import type { Decision, FullContext } from './decision.ts';
 import { errorLogger } from './error-logger.ts';
 import { type HookEvent, type HookEventOf, readEventBase } from './event.ts';
-import { type Handler, NEWEST_CATCH_UP } from './handler.ts';
+import { type Handler, NEWEST_CATCH_UP } from './invocation.ts';
 import { preToolGuide } from './pre-tool-guide.ts';
 import { promptLogger } from './prompt-logger.ts';
 import { sessionAnalyzer } from './session-analyzer.ts';

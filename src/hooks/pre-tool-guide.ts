@@ -1,11 +1,10 @@
 import { readString } from '../core/guards.ts';
 import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
-import { safeName } from '../core/safe-name.ts';
-import { oneLine } from '../core/text.ts';
+import { oneLine, safeName } from '../core/text.ts';
 import { isAgentTool } from '../lessons/command.ts';
 import { type Decision, NOTHING } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';
-import { type Handler, NEWEST_CATCH_UP } from './handler.ts';
+import { type Handler, NEWEST_CATCH_UP } from './invocation.ts';
 
 /** The hook of PreToolUse. */
 export const preToolGuide: Handler<HookEventOf<'PreToolUse'>> = {

@@ -3,8 +3,7 @@ import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
 import { cleanText, cutText } from '../core/text.ts';
 import { type Decision, type FullContext, NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
-import { type HookRun, noteFailure, writeAnswer } from './invocation.ts';
+import { BRIEF_CATCH_UP, type Handler, type HookRun, noteFailure, writeAnswer } from './invocation.ts';
 
 const PROMPT_LENGTH_MAX = 4000;
 /** Secrets are looked for in this much of a prompt, so that none is stored that the cut would have split. */

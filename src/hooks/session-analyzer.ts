@@ -9,7 +9,7 @@ import { listSuggestions, unseenIds } from '../suggestions/store.ts';
 import { readProposal, suggestionId } from '../suggestions/suggestion.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import { type HookEventOf, readName } from './event.ts';
-import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
+import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 import { projectKnowledge } from './subagent-context.ts';
 
 /** The texts that main sessions are given, and any agent behind a failing call. */

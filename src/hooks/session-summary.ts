@@ -2,7 +2,7 @@ import type { Db } from '../database/connection.ts';
 import { queryEvents, recentPrompts } from '../database/events.ts';
 import { type Decision, type HookContext, originOf } from './decision.ts';
 import { type HookEventOf, readName } from './event.ts';
-import { BRIEF_CATCH_UP, type Handler } from './handler.ts';
+import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 
 /** A shorter session has nothing to learn from (REQ-DC-403). */
 const PROMPTS_MIN = 3;

@@ -2,8 +2,8 @@ import { pathExists, readTextFile } from '#runtime';
 import { requesterKey } from '../runs/model/run.ts';
 import { NOTHING } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { type Handler, WHOLE_CATCH_UP } from './handler.ts';
 import type { HookRun, UnopenedContext } from './invocation.ts';
+import { type Handler, WHOLE_CATCH_UP } from './invocation.ts';
 
 /** The two hooks of Stop. */
 

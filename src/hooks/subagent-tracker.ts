@@ -1,6 +1,6 @@
 import { type Decision, type HookContext, originOf } from './decision.ts';
 import { type HookEventOf, readTranscript } from './event.ts';
-import { type Handler, WHOLE_CATCH_UP } from './handler.ts';
+import { type Handler, WHOLE_CATCH_UP } from './invocation.ts';
 
 /** The hook of SubagentStop. */
 export const subagentTracker: Handler<HookEventOf<'SubagentStop'>> = {

@@ -2,7 +2,7 @@ import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
 import { isOwnCommand } from '../lessons/command.ts';
 import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
 import { type HookEventOf, readToolCall, type ToolCall } from './event.ts';
-import type { Handler } from './handler.ts';
+import type { Handler } from './invocation.ts';
 import { callRecord, hiddenError, toolError, toolMeta } from './tool-call.ts';
 
 /** The hook of PostToolUse. */

@@ -1,11 +1,11 @@
 import { pathExists, readTextFile } from '#runtime';
 import { getProjectPath } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { redactText, withoutSecrets } from '../database/adopt.ts';
 import { type Db, openForReading } from '../database/connection.ts';
 import { getDb } from '../database/db.ts';
 import { takeGiven } from '../database/given-contexts.ts';
 import { noteTask } from '../database/given-note.ts';
-import { redactText, withoutSecrets } from '../database/redact-rows.ts';
 import { pruneBackups, pruneOldEvents } from '../database/retention.ts';
 import { isRepositoryKnown } from '../lessons/store/lesson-log.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
@@ -13,7 +13,6 @@ import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
 import { expireSuggestions } from '../suggestions/store.ts';
 import type { Decision, Recording, Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
-import { NEWEST_CATCH_UP } from './handler.ts';
 import { type Hook, hookByName, readHookCall } from './hooks.ts';
 import {
   attempt,
@@ -24,6 +23,7 @@ import {
   type HookDelivery,
   type HookHost,
   type HookRun,
+  NEWEST_CATCH_UP,
   noteFailure,
   noteHeartbeat,
   projectAt,

@@ -1,4 +1,4 @@
-import { SearchedText } from '../core/searched-text.ts';
+import { SearchedText } from '../core/secret-shape.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from './command.ts';
 import { tellingLines } from './errors/error-lines.ts';

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../clients/client.ts';
 import { runClient } from '../clients/clients.ts';
 import { cutText } from '../core/text.ts';
-import { GrowingFile, readTail } from '../system/growing-file.ts';
+import { GrowingFile, readTail } from '../system/lines.ts';
 import { archivedNames } from './archive.ts';
 import { isLive, type Run, type RunWithTurn, turnFiles } from './model/run.ts';
 import { type LogEntry, toLogEntries } from './model/run-log.ts';

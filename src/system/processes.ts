@@ -1,9 +1,26 @@
 import { spawnSync } from 'node:child_process';
-import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Terminal } from '../runs/model/run.ts';
 import type { ProcessIdentity } from '../runs/model/turn.ts';
-import { identityOf, isSameProcess, type ProcessStat, seen, statOf } from './process-identity.ts';
+import {
+  identityNow,
+  identityOf,
+  isSameProcess,
+  type ProcessStat,
+  seen,
+  statOf,
+} from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */
 export type Marker = { readonly name: string; readonly value: string };
@@ -229,7 +246,7 @@ export function programAbove(names: readonly string[], pid: number = process.pid
 }
 
 /** The processes above this one, the nearest first. Empty where the system does not tell. */
-export function processesAbove(pid: number): number[] {
+function processesAbove(pid: number): number[] {
   const above: number[] = [];
   if (process.platform !== 'linux') return above;
   let parent = statOf(pid)?.parent ?? 0;
@@ -252,4 +269,43 @@ function programsOf(pid: number): string[] {
 
 function nameOf(path: string): string {
   return basename(path).replace(/\.(?:exe|[cm]?js)$/, '');
+}
+
+/** The terminals of people: where this process was asked for something, and telling something there. */
+
+const STREAMS = [0, 1, 2];
+
+/**
+ * The terminal of this process, or else of the nearest one above it that has one, such as the client whose tool started us.
+ * Null where there is none, and where the system does not tell.
+ */
+export function terminalAbove(): Terminal | null {
+  if (process.platform !== 'linux') return null;
+  const chain = [process.pid, ...processesAbove(process.pid)];
+  const first = chain.findIndex((pid) => terminalOf(pid) !== undefined);
+  const path = terminalOf(chain[first] ?? 0);
+  if (path === undefined) return null;
+  // The shell lives as long as the window does, what was typed into it does not.
+  const rest = chain.slice(first);
+  const end = rest.findIndex((pid) => terminalOf(pid) !== path);
+  const owner = rest[(end < 0 ? rest.length : end) - 1] ?? process.pid;
+  return { path, owner: identityNow(owner) };
+}
+
+/** A notification of the terminal (OSC 9, as iTerm2 has it) and its bell. Returns false if nobody could be told. */
+export function notifyTerminal({ path, owner }: Terminal, text: string): boolean {
+  if (!isSameProcess(owner) || terminalOf(owner.pid) !== path) return false;
+  return seen(() => {
+    const terminal = openSync(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
+    try {
+      return writeSync(terminal, `\x1b]9;${text}\x1b\\\x07`) > 0;
+    } finally {
+      closeSync(terminal);
+    }
+  }, false);
+}
+
+function terminalOf(pid: number): string | undefined {
+  const files = STREAMS.map((stream) => seen(() => readlinkSync(`/proc/${pid}/fd/${stream}`), ''));
+  return files.find((file) => /^\/dev\/(?:pts\/\d+|tty\d+)$/.test(file));
 }

@@ -1,6 +1,5 @@
 import { collectGarbage, stdinChunks } from '#runtime';
-import { parseJson } from '../core/guards.ts';
-import { parseJsonPrefix } from '../core/json-prefix.ts';
+import { parseJson, parseJsonPrefix } from '../core/guards.ts';
 
 /** What came in on standard input. */
 export type HookInput =

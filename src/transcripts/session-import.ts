@@ -10,7 +10,7 @@ import type { FullContext, Project } from '../hooks/decision.ts';
 import type { HookEvent } from '../hooks/event.ts';
 import { decide } from '../hooks/hooks.ts';
 import { projectAt } from '../hooks/invocation.ts';
-import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../hooks/store/known-moments.ts';
+import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../hooks/store/record.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import { loadConfig } from '../settings/load-hook-settings.ts';
 import { loadSkills, type Skill, skillPlaces } from '../suggestions/skill-files.ts';

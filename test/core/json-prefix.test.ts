@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { isRecord, type Json } from '../../src/core/guards.ts';
-import { parseJsonPrefix } from '../../src/core/json-prefix.ts';
+import { isRecord, type Json, parseJsonPrefix } from '../../src/core/guards.ts';
 
 const rows: [text: string, expected: unknown][] = [
   ['{"a":1,"b":"x', { a: 1, b: 'x' }],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { safeName } from '../../src/core/safe-name.ts';
+import { safeName } from '../../src/core/text.ts';
 
 const stays = (name: string) => expect(safeName(name)).toBe(name);
 const goes = (name: string) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { redactSecrets } from '../../src/core/redact.ts';
-import { SearchedText } from '../../src/core/searched-text.ts';
 import { DOUBTFUL_WORDS, SECRET_PLACES, SECRET_STEMS, SECRET_WORDS } from '../../src/core/secret-rules.ts';
+import { SearchedText } from '../../src/core/secret-shape.ts';
 import { Dice, NAMED, plantedOf, tokensOf, VALUES } from '../support/secret-kinds.ts';
 
 /** Another one shows other secrets: `SECRETS_SEED=$RANDOM bun test test/core/secret-rules.test.ts`. */

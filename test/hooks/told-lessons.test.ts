@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { messagesIn } from '../../src/core/messages.ts';
-import { type Reading, type ToldLesson, toldLessons } from '../../src/hooks/told-lessons.ts';
+import { type Reading, type ToldLesson, toldLessons } from '../../src/hooks/subagent-context.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { APP, bench } from '../support/hook-context.ts';
 import { PROJECT } from '../support/payloads.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SearchedText } from '../../src/core/searched-text.ts';
+import { SearchedText } from '../../src/core/secret-shape.ts';
 import { CERTAIN_INVOCATION, LIKELY_INVOCATION } from '../../src/lessons/programs.ts';
 
 for (const [near, wording] of [...CERTAIN_INVOCATION, ...LIKELY_INVOCATION]) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, truncateSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { GrowingFile, readTail } from '../../src/system/growing-file.ts';
+import { GrowingFile, readTail } from '../../src/system/lines.ts';
 import { temporaryHome } from '../support/home.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;

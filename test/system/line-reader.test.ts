@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { type LineOptions, LineReader, readFirstLine } from '../../src/system/line-reader.ts';
+import { type LineOptions, LineReader, readFirstLine } from '../../src/system/lines.ts';
 import { temporaryHome } from '../support/home.ts';
 
 const DECODER = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../../core/guards.ts';
 import { withoutBlobs } from '../../core/long-json.ts';
-import { LineReader } from '../../system/line-reader.ts';
+import { LineReader } from '../../system/lines.ts';
 import { type Call, type Happening, type OpenCalls, readEntry, type TranscriptOwner } from './transcript.ts';
 
 const LINE_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { isRecord, type Json, parseJson, readString, reasonOf } from '../../core/guards.ts';
 import { fingerprint } from '../../core/text.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
-import { LineReader, readFirstLine } from '../../system/line-reader.ts';
+import { LineReader, readFirstLine } from '../../system/lines.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
 import type { FileProgress } from '../../transcripts/imports-store.ts';
 import { ANALYSIS_MARK } from '../one-shot.ts';

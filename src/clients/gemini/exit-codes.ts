@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import { realPath } from '../../system/atomic-file.ts';
-import { readTail } from '../../system/growing-file.ts';
+import { readTail } from '../../system/lines.ts';
 
 /** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
 

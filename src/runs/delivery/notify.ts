@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanText, cutText, oneLine } from '../../core/text.ts';
 import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import { notifyTerminal } from '../../system/processes.ts';
 import { runCommand } from '../../system/run-command.ts';
-import { notifyTerminal } from '../../system/terminal.ts';
 import { logRunFailure } from '../failure-log.ts';
 import { untakenStatus } from '../store/outbox.ts';
 import { getRun } from '../store/runs.ts';

@@ -5,7 +5,7 @@ import { runClient } from '../../clients/clients.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
-import { GrowingFile, readTail } from '../../system/growing-file.ts';
+import { GrowingFile, readTail } from '../../system/lines.ts';
 import { logRunFailure } from '../failure-log.ts';
 import type { Run } from '../model/run.ts';
 import { type TurnFiles, turnFiles } from '../model/run.ts';

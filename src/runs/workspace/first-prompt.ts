@@ -15,8 +15,8 @@ import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../.
 import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
+import { redactText } from '../../database/adopt.ts';
 import { noteGiven } from '../../database/given-note.ts';
-import { redactText } from '../../database/redact-rows.ts';
 import type { Project } from '../../hooks/decision.ts';
 import { decideOnData } from '../../hooks/invocation.ts';
 import { decideSubagentStart } from '../../hooks/subagent-context.ts';
