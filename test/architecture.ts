@@ -108,9 +108,8 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'picocolors',
     'cli-table3',
   ],
-  'hook.ts': ['core', 'hooks', 'system'],
-  'main.ts': ['hook.ts', 'hooks'],
-  'node.ts': ['hook.ts', 'hooks', 'lessons/store/error-search.ts'],
+  'main.ts': ['hooks'],
+  'node.ts': ['hooks', 'lessons/store/error-search.ts'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [

@@ -37,22 +37,26 @@ export type UnopenedContext = Omit<HookContext, 'knowledge'>;
 export type Chunks = {
   readonly writePath: () => Promise<WritePath>;
   /** The search for a known fix. */
-  readonly errorSearch: () => Promise<{ readonly searchErrorKB: typeof searchErrorKB }>;
-  /** Reading what the session's transcripts have gained. */
-  readonly catchUps?: () => Promise<CatchUps>;
-  /** Background runs: what they have to tell. */
-  readonly deliveries?: () => Promise<Deliveries>;
-  /** The commands that a person types as a prompt. */
-  readonly commands?: () => Promise<Commands>;
-  /** Waiting for what background runs have to tell, in the process of the hook that does nothing else. */
-  readonly waiter?: () => Promise<Waiter>;
+  readonly errorSearch: () => Promise<{ searchErrorKB: typeof searchErrorKB }>;
+  /** Records what the session's transcripts have gained. Throws what SQLite throws. */
+  readonly catchUps?: () => Promise<{
+    catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp;
+  }>;
+  /** What background runs have to tell the session now, in at most so many UTF-16 units. */
+  readonly deliveries?: () => Promise<{
+    deliverToHook(request: DeliveryRequest, lengthMax: number, run: HookRun): HookDelivery | undefined;
+  }>;
+  /** The answer to a prompt that is a command of ours; undefined when it is none. */
+  readonly commands?: () => Promise<{
+    answerPrompt(prompt: string, run: HookRun): Promise<string | undefined>;
+  }>;
+  /** Resolves when nothing is left to wait for, or with an exit code that wakes the session. `requester`: the key. */
+  readonly waiter?: () => Promise<{ waitForResult(requester: string, run: HookRun): Promise<void> }>;
 };
 
-/** What write-path.ts offers. */
-export type WritePath = {
-  /** The name of the hook that is called by this name; undefined when there is none. */
+/** What write-path.ts offers to run.ts. */
+type WritePath = {
   hookNameOf(calledAs: string): string | undefined;
-  /** Serves any event but SubagentStart; resolves with false when the input is none of ours. */
   serve(value: unknown, name: string | undefined, host: HookHost): Promise<boolean>;
   decideOnForeignData(
     event: HookEventOf<'SubagentStart'>,
@@ -81,12 +85,6 @@ export type CaughtUp = {
   readonly remark: string | undefined;
 };
 
-/** What catch-up.ts offers. */
-export type CatchUps = {
-  /** Records what the session's transcripts have gained. Throws what SQLite throws. */
-  catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp;
-};
-
 /** What a hook asks for on behalf of a main session. */
 export type DeliveryRequest = {
   /** Whose announcements these are; see runs/model/run.ts. */
@@ -97,24 +95,6 @@ export type DeliveryRequest = {
 
 /** What background runs have to tell by a hook, and whom to tell whether it was written. */
 export type HookDelivery = { readonly text: string; readonly settle: (isWritten: boolean) => void };
-
-/** What deliver-to-hook.ts offers. */
-export type Deliveries = {
-  /** What the session is told now, in at most so many UTF-16 units. */
-  deliverToHook(request: DeliveryRequest, lengthMax: number, run: HookRun): HookDelivery | undefined;
-};
-
-/** What cli/prompt-command.ts offers. */
-type Commands = {
-  /** What there is to say to this prompt; undefined when it is no command of ours. */
-  answerPrompt(prompt: string, run: HookRun): Promise<string | undefined>;
-};
-
-/** What wait-for-result.ts offers. */
-export type Waiter = {
-  /** Resolves when nothing is left to wait for, or with an exit code that wakes the session. `requester`: the key. */
-  waitForResult(requester: string, run: HookRun): Promise<void>;
-};
 
 /** The project of what happens in a directory, for a hook with this environment. */
 export function projectAt(cwd: string | undefined, env: Environment): Project {

@@ -28,7 +28,6 @@ import {
   noteHeartbeat,
   projectAt,
   type UnopenedContext,
-  type WritePath,
   writeReply,
 } from './invocation.ts';
 import { record } from './store/record.ts';
@@ -273,5 +272,3 @@ function startDetached(args: readonly string[], paths: StatePaths): void {
   child.on('error', () => {}); // What it should have done is still to be done, which the next hook sees.
   child.unref();
 }
-
-({ hookNameOf, serve, catchUp, decideOnForeignData, takeWaiting }) satisfies WritePath;

@@ -6,14 +6,7 @@ import {
 } from '../clients/claude/transcript-files.ts';
 import type { Db } from '../database/connection.ts';
 import type { HookEvent } from '../hooks/event.ts';
-import {
-  attempt,
-  type CatchUpLimits,
-  type CatchUps,
-  type CaughtUp,
-  type HookRun,
-  projectAt,
-} from '../hooks/invocation.ts';
+import { attempt, type CatchUpLimits, type CaughtUp, type HookRun, projectAt } from '../hooks/invocation.ts';
 import { learnSession } from '../lessons/learn-project.ts';
 import type { FoundFile } from '../system/files.ts';
 import { pathExists } from '../system/runtime-bun.ts';
@@ -170,5 +163,3 @@ function note(reason: UnreadReason, path: string, { event, paths, now }: HookRun
   if (!pathExists(paths.home)) return; // Only where we are installed: a reading hook creates nothing.
   noteUnread({ ts: now.toISOString(), sessionId: event.sessionId, path, reason }, paths);
 }
-
-({ catchUpForHook }) satisfies CatchUps;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Deliveries, DeliveryRequest, HookDelivery, HookRun } from '../../hooks/invocation.ts';
+import type { DeliveryRequest, HookDelivery, HookRun } from '../../hooks/invocation.ts';
 import { isMachinePrompt } from '../../hooks/prompt-logger.ts';
 import { lookAfterRuns } from '../reconcile.ts';
 import { forgetWakes, removeWaiter, waiterOf } from '../store/listeners.ts';
@@ -80,5 +80,3 @@ export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
   const cwd = event.cwd ?? paths.home;
   return { paths, env, platform, cwd, executablePath, isCompiled, now: () => now };
 }
-
-({ deliverToHook }) satisfies Deliveries;

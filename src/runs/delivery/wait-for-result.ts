@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sqlite } from '../../database/sqlite.ts';
-import type { HookRun, Waiter } from '../../hooks/invocation.ts';
+import type { HookRun } from '../../hooks/invocation.ts';
 import { loadRunSettings } from '../../settings/load-run-settings.ts';
 import { becomeLongLived, identityNow, isGone, isSameProcess } from '../../system/process-identity.ts';
 import type { ProcessIdentity } from '../model/turn.ts';
@@ -119,5 +119,3 @@ async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' 
   news.settle(isWritten);
   return isWritten ? 'told' : 'unwritable';
 }
-
-({ waitForResult }) satisfies Waiter;
