@@ -1,12 +1,29 @@
-import { redactNamed, redactPlaces } from './redact-named.ts';
-import { IMAGE_BEGINNINGS, TOKEN_SHAPES } from './secret-rules.ts';
-import { isPasswordLike, isReference, isWordy, REDACTED, SearchedText } from './secret-shape.ts';
+import { redactNamed } from './redact-named.ts';
+import { IMAGE_BEGINNINGS, SECRET_PLACES, TOKEN_SHAPES } from './secret-rules.ts';
+import {
+  isPasswordLike,
+  isReference,
+  isSmallWord,
+  isWordy,
+  nameKind,
+  REDACTED,
+  SearchedText,
+} from './secret-shape.ts';
 
 /**
- * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk. Every expression is linear
- * in its input (bounded repeats, no nested ones), because the input is whatever a program printed. A hook pays for each
- * expression that it uses for the first time, so they are made where a cheap look has found a reason.
+ * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk, in this order: what is
+ * surest comes first, because what it takes out is nothing to be judged any more. Every expression is linear in its input
+ * (bounded repeats, no nested ones), because the input is whatever a program printed. A hook pays for each expression that
+ * it uses for the first time, so they are made where a cheap look has found a reason.
  */
+const STEPS: readonly ((searched: SearchedText) => string)[] = [
+  redactKeyBlocks, // blocks that say what they are
+  redactShapes, // tokens that are recognised by themselves
+  redactPlaces, // what stands where programs take a password
+  redactNamed, // what a name in front of it gives away
+  redactUrls,
+  redactRandom, // what nothing gives away but that it looks made at random
+];
 
 /** Replaces what looks like a secret by `[REDACTED]` and leaves what surrounds it. Idempotent, never throws. */
 export function redactSecrets(text: string): string {
@@ -22,27 +39,23 @@ export function redactSecrets(text: string): string {
 
 const PASSES_MAX = 5;
 
+/** The text as it is, and where it has escapes, its plain form: kept only if that has something to hide. */
 function redactOnce(text: string): string {
   if (text.length < 6) return text;
-  const safe = redactOpen(text);
+  const safe = takeSteps(text);
   const open = unescaped(safe);
   if (open === safe) return safe;
-  // An escaped text is only given up for its plain form where that has something to hide.
-  const redacted = redactOpen(open);
+  const redacted = takeSteps(open);
   return redacted === open ? safe : redacted;
 }
 
-function redactOpen(text: string): string {
-  const step = (searched: SearchedText, redact: (searched: SearchedText) => string) => {
-    const safe = redact(searched);
-    return safe === searched.text ? searched : new SearchedText(safe);
-  };
+function takeSteps(text: string): string {
   let searched = new SearchedText(text);
-  if (searched.has('PRIVATE KEY')) searched = step(searched, redactKeyBlocks);
-  searched = step(searched, redactShapes);
-  searched = step(searched, redactPlaces);
-  const safe = redactNamed(searched);
-  return redactRandom(safe.includes('://') ? redactUrls(safe) : safe);
+  for (const step of STEPS) {
+    const safe = step(searched);
+    if (safe !== searched.text) searched = new SearchedText(safe);
+  }
+  return searched.text;
 }
 
 const ESCAPES_DEPTH_MAX = 4;
@@ -79,7 +92,9 @@ function fromHex(_all: string, code: string): string {
 }
 
 /** A block that is never closed was cut off: then all that follows belongs to it. */
-function redactKeyBlocks({ text }: SearchedText): string {
+function redactKeyBlocks(searched: SearchedText): string {
+  const { text } = searched;
+  if (!searched.has('PRIVATE KEY')) return text;
   const begin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
   const end = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
   let kept = '';
@@ -98,28 +113,112 @@ function redactShapes(searched: SearchedText): string {
   const { text } = searched;
   if (!/[^\s"']{15}/.test(text)) return text;
   let shapes = '';
-  for (let index = 0; index < TOKEN_SHAPES.length; index++) {
-    const [near, shape] = TOKEN_SHAPES[index] as (typeof TOKEN_SHAPES)[number];
-    if (searched.hasOne(near)) shapes += `|${shape}`;
-  }
+  for (const [near, shape] of TOKEN_SHAPES) if (searched.hasOne(near)) shapes += `|${shape}`;
   return shapes === '' ? text : text.replace(anyOf(shapes), REDACTED);
 }
 
 const EXPRESSIONS_MAX = 64;
 /** What was compiled for texts before: in a long text, and in an import, the same shapes come near again and again. */
-const compiled = new Map<string, RegExp>();
+const compiledShapes = new Map<string, RegExp>();
 
 function anyOf(shapes: string): RegExp {
-  const known = compiled.get(shapes);
+  const known = compiledShapes.get(shapes);
   if (known !== undefined) return known;
   const expression = new RegExp(`(?<![A-Za-z0-9])(?:${shapes.slice(1)})`, 'gm');
-  if (compiled.size >= EXPRESSIONS_MAX) compiled.clear();
-  compiled.set(shapes, expression);
+  if (compiledShapes.size >= EXPRESSIONS_MAX) compiledShapes.clear();
+  compiledShapes.set(shapes, expression);
   return expression;
 }
 
+/** Takes out what stands at the places of secrets. A place is compiled only where all of its own words occur. */
+function redactPlaces(searched: SearchedText): string {
+  let safe = searched.text;
+  for (const [near, place] of SECRET_PLACES) {
+    if (searched.hasOne(near) && mayOccur(place, searched)) safe = redactPlace(place, safe);
+  }
+  return safe;
+}
+
+/** Whether each of its own words, or one of its alternatives, occurs. */
+function mayOccur(place: string, searched: SearchedText): boolean {
+  return place
+    .split(' ')
+    .every((word) =>
+      word.split('|').some((one) => one.split(PLACEHOLDER).every((part) => searched.has(part))),
+    );
+}
+
+const PLACEHOLDER = /[…_¶~§]/;
+
+function redactPlace(place: string, text: string): string {
+  const isOnlyIfMade = place.includes('~§');
+  const expression = compiledPlaces.get(place) ?? expressionOf(place, isOnlyIfMade);
+  compiledPlaces.set(place, expression);
+  return text.replace(expression, (all: string, ...found: unknown[]) => {
+    const { before, value, name } = found.at(-1) as { before: string; value: string; name?: string };
+    const quote = /^["']/.exec(value)?.[0] ?? '';
+    const bare = quote === '' ? value : value.slice(1, -1);
+    const isNoSecret =
+      isReference(bare) ||
+      (quote === '' && isSmallWord(bare)) ||
+      (isOnlyIfMade && !isPasswordLike(bare)) ||
+      (before.endsWith(':') && isOwner(bare, before)) ||
+      (name !== undefined && nameKind(name.replace(/["']/g, '')) !== 'sure');
+    return isNoSecret ? all : `${before}${quote}${REDACTED}${quote}`;
+  });
+}
+
+/** `-u 1000:1000`, `--user node:node`, `rsync -u host:/srv`: a group or a path. */
+function isOwner(value: string, before: string): boolean {
+  return /^\d+$|^[/]/.test(value) || before.slice(0, -1).endsWith(value);
+}
+
+/** At most one for each place. */
+const compiledPlaces = new Map<string, RegExp>();
+
+const BLANKS = '[ \\t\\r\\n]{1,8}';
+/** Of the program itself, before its subcommand. */
+const FLAGS = `(?:${BLANKS}--?[\\w-]{1,40}(?:=[^\\s|;&]{1,80})?(?=[ \\t]+[^-\\s])){0,2}?`;
+const WORD = '(?:"[^"\\n]{0,256}"|\'[^\'\\n]{0,256}\'|[^\\s|;&"\']{1,256})';
+const WITH_DIGIT = '(?=[^\\s]{0,256}\\d)';
+const VALUE = '"[^"\\n]{1,512}"|\'[^\'\\n]{1,512}\'|(?!-)[^\\s"\'|;&<>()]{1,512}';
+
+function expressionOf(place: string, isOnlyIfMade: boolean): RegExp {
+  let before = '';
+  let after = '';
+  let isBehind = false;
+  for (const [index, word] of place.split(' ').entries()) {
+    const blanks = index === 0 || before.endsWith('…') ? '' : index === 1 ? FLAGS + BLANKS : BLANKS;
+    if (isBehind) after += word === '…' ? `(?:${BLANKS}${WORD}){0,12}?` : BLANKS + sourceOf(word);
+    else if (word === '…') before += `(?:[ \\t]{1,8}${WORD}){0,16}?`;
+    else if (word.includes('§')) {
+      const [own = '', rest = ''] = word.split('§');
+      const start = own.replace('~', '');
+      before += start === '' ? blanks : `${blanks}["']?${sourceOf(start)}`;
+      after += rest === '' ? '' : sourceOf(rest);
+      isBehind = true;
+    } else before += blanks + sourceOf(word);
+  }
+  return new RegExp(
+    `(?<before>(?<![\\w.-])${before})(?<value>${isOnlyIfMade ? WITH_DIGIT : ''}(?:${VALUE}))${after === '' ? '' : `(?=${after})`}`,
+    'g',
+  );
+}
+
+/** The expression of one word: `_` is any word or part of one, `|` parts alternatives. */
+function sourceOf(word: string): string {
+  if (word === '_') return WORD;
+  if (word === '¶') return '(?<name>[^\\s|;&=]{1,128})';
+  if (word === '|') return '\\|';
+  const alternatives = word
+    .split('|')
+    .map((one) => one.replace(/[.*+?^${}()[\]\\/]/g, '\\$&').replaceAll('_', '[^\\s:/|;&"\']{1,128}'));
+  return alternatives.length === 1 ? (alternatives[0] as string) : `(?:${alternatives.join('|')})`;
+}
+
 /** Passwords and tokens in addresses: before the `@`, among the parameters. */
-function redactUrls(text: string): string {
+function redactUrls({ text }: SearchedText): string {
+  if (!text.includes('://')) return text;
   const hide = (all: string, before: string, value: string) => (isReference(value) ? all : before + REDACTED);
   return text
     .replace(
@@ -141,7 +240,7 @@ const RUN_LENGTH_MIN = 32;
 const ENTROPY_BITS_MIN = 4;
 
 /** Long runs of characters without the structure of words, paths or digests. */
-function redactRandom(text: string): string {
+function redactRandom({ text }: SearchedText): string {
   if (!/[A-Za-z0-9+/_-]{32}/.test(text)) return text;
   const run = /(?<![A-Za-z0-9+/_-]|h1:)[A-Za-z0-9+/_-]{32,4096}={0,2}(?![A-Za-z0-9+/_-])/g; // h1: is a checksum of Go
   return text.replace(run, (found) => (isPath(found) ? withoutRandomSegments(found) : judged(found)));
