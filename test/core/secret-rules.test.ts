@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { redactSecrets } from '../../src/core/redact.ts';
 import { DOUBTFUL_WORDS, SECRET_PLACES, SECRET_STEMS, SECRET_WORDS } from '../../src/core/secret-rules.ts';
-import { SearchedText } from '../../src/core/secret-shape.ts';
 import { Dice, NAMED, plantedOf, tokensOf, VALUES } from '../support/secret-kinds.ts';
 
 /** Another one shows other secrets: `SECRETS_SEED=$RANDOM bun test test/core/secret-rules.test.ts`. */
@@ -53,12 +52,11 @@ function commandsOf(place: string): string[] {
 const dice = new Dice(SEED);
 const PASSWORDS = [VALUES.chosen, VALUES.mixed, VALUES.hex] as ((dice: Dice) => string)[];
 
-for (const [near, place] of SECRET_PLACES) {
+for (const place of SECRET_PLACES) {
   test(`redactSecrets() removes the secret at ${place}`, () => {
     for (const command of commandsOf(place)) {
       const secret = dice.pick(place.includes('~') ? PASSWORDS.slice(0, 1) : PASSWORDS)(dice);
       const text = command.replace('§', () => secret);
-      expect(new SearchedText(text).hasOne(near), `${near} in ${text}`).toBe(true);
       expect(redactSecrets(text)).not.toContain(secret);
     }
   });
