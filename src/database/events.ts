@@ -45,11 +45,6 @@ export function insertEvent(event: NewEvent, db: Db): number {
   ).lastInsertRowid;
 }
 
-/** A session's newest prompts among its newest `among` events: a hook does not walk through a whole long session. */
-export function recentPrompts(sessionId: string, among: number, db: Db): StoredEvent[] {
-  return queryEvents({ sessionId, limit: among }, db).filter(({ type }) => type === 'prompt');
-}
-
 export type EventFilter = {
   readonly type?: string;
   readonly sessionId?: string;

@@ -5,21 +5,25 @@ import type { Db } from './connection.ts';
 const MS_PER_DAY = 86_400_000;
 const ROWS_PER_TABLE_MAX = 2000;
 
-/** How each table forgets: its time column, and for how many times the retention of events its rows are kept. */
-const TABLES: readonly { name: string; time: string; factor: number; only?: string }[] = [
+/** How each table forgets: its time column, for how many times the retention of events its rows are kept, its key. */
+type Table = { name: string; time: string; factor: number; key?: string; only?: string };
+const TABLES: readonly Table[] = [
   { name: 'events', time: 'ts', factor: 1 },
-  { name: 'spool_taken', time: 'ts', factor: 1 },
+  { name: 'spool_taken', time: 'ts', factor: 1, key: 'name' },
   { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
   { name: 'analysis_cache', time: 'ts', factor: 4 },
   { name: 'feedback', time: 'ts', factor: 12 },
   // What the user decided is his, and undo needs it.
-  { name: 'suggestions', time: 'last_ts', factor: 12, only: "status NOT IN ('applied', 'dismissed')" },
+  {
+    name: 'suggestions',
+    time: 'last_ts',
+    factor: 12,
+    key: 'id',
+    only: "status NOT IN ('applied', 'dismissed')",
+  },
   { name: 'analysis_runs', time: 'ts', factor: 4 },
   { name: 'given_contexts', time: 'ts', factor: 1 },
 ];
-
-/** Of the tables that have no rowid. */
-const KEYS: Readonly<Record<string, string>> = { spool_taken: 'name', suggestions: 'id' };
 
 export type Pruned = { readonly removed: number; readonly isComplete: boolean };
 
@@ -37,9 +41,8 @@ export function pruneOldEvents(
   return db.sqlite.transaction(() => {
     let removed = 0;
     let isComplete = true;
-    for (const { name, time, factor, only = '1' } of TABLES) {
+    for (const { name, time, factor, key = 'rowid', only = '1' } of TABLES) {
       const before = new Date(now.getTime() - retentionDays * factor * MS_PER_DAY).toISOString();
-      const key = KEYS[name] ?? 'rowid';
       const changes = db.sqlite.run(
         `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${time} < ? AND ${only} LIMIT ?)`,
         before,

@@ -148,8 +148,7 @@ export function attempt<T>(run: HookRun, operation: () => T): T | undefined {
 
 /** Notes in the log what went wrong. `outcome`: what that means for the event. */
 export function noteFailure({ event, paths, now }: HookRun, error: unknown, outcome?: string): undefined {
-  const message = messageOf(error);
-  logHookFailure(event.name, outcome === undefined ? message : `${outcome}: ${message}`, paths, now);
+  logHookFailure(event.name, outcome === undefined ? String(error) : `${outcome}: ${error}`, paths, now);
 }
 
 /** Tells the agent. Returns false, after noting it in the log, if standard output could not be written. */
@@ -167,11 +166,6 @@ export async function writeAnswer(answer: object, run: HookRun): Promise<boolean
     noteFailure(run, error, 'Cannot answer');
     return false;
   }
-}
-
-/** An error in one line, for the log. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Db } from '../database/connection.ts';
-import { queryEvents, recentPrompts } from '../database/events.ts';
+import { queryEvents } from '../database/events.ts';
 import { type Decision, type HookContext, originOf } from './decision.ts';
 import { type HookEventOf, readName } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 
 /** A shorter session has nothing to learn from (REQ-DC-403). */
 const PROMPTS_MIN = 3;
+/** A hook does not walk through a whole long session. */
 const EVENTS_LOOKED_AT = 2000;
 
 /** The hook of SessionEnd. */
@@ -37,6 +38,7 @@ export function decideSessionEnd(event: HookEventOf<'SessionEnd'>, context: Hook
 
 /** Where lessons are wanted, a failing call is something to learn from, whatever was asked. */
 function isWorthwhile(sessionId: string, withLessons: boolean, db: Db): boolean {
-  if (recentPrompts(sessionId, EVENTS_LOOKED_AT, db).length >= PROMPTS_MIN) return true;
+  const events = queryEvents({ sessionId, limit: EVENTS_LOOKED_AT }, db);
+  if (events.filter(({ type }) => type === 'prompt').length >= PROMPTS_MIN) return true;
   return withLessons && queryEvents({ sessionId, type: 'tool_error', limit: 1 }, db).length > 0;
 }

@@ -6,7 +6,7 @@ import { openForReading } from '../database/connection.ts';
 import type { Project } from '../hooks/decision.ts';
 import type { HookEvent } from '../hooks/event.ts';
 import { parseHookEvent } from '../hooks/hooks.ts';
-import { messageOf, projectAt } from '../hooks/invocation.ts';
+import { projectAt } from '../hooks/invocation.ts';
 import { filePath, withinProject } from '../hooks/tool-call.ts';
 import { withoutPrefix } from '../lessons/command.ts';
 import { parseShell, unquoted } from '../lessons/shell.ts';
@@ -118,7 +118,7 @@ export async function appliedHookProcess(id: string, env: Environment): Promise<
     const answer = answerDeclared(hook.declaration, event, project);
     if (answer !== undefined) await writeStdout(JSON.stringify(answer));
   } catch (error) {
-    logHookFailure(`applied ${id.slice(0, 20)}`, messageOf(error), paths, new Date());
+    logHookFailure(`applied ${id.slice(0, 20)}`, String(error), paths, new Date());
   }
 }
 

@@ -11,8 +11,8 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
-  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -28,7 +28,6 @@ const PRIVATE_DIRECTORY_MODE = 0o700;
 /** As many as Linux itself follows. */
 const LINKS_MAX = 40;
 const TEMPORARY_END = /^[0-9a-f-]{36}\.tmp$/;
-const COMPARE_CHUNK_BYTES = 1024 * 1024;
 
 /**
  * Replaces a file in one step: a reader, or a crash, sees the old bytes or the new ones, never a part. Symbolic links
@@ -104,21 +103,7 @@ export function resolveLinks(path: string): string {
 
 /** Whether two files have the same content. @throws Error from the system when one cannot be read. */
 export function hasSameBytes(left: string, right: string): boolean {
-  if (statSync(left).size !== statSync(right).size) return false;
-  const first = openSync(left, 'r');
-  const second = openSync(right, 'r');
-  const [one, other] = [Buffer.alloc(COMPARE_CHUNK_BYTES), Buffer.alloc(COMPARE_CHUNK_BYTES)];
-  try {
-    for (;;) {
-      const length = readSync(first, one);
-      if (length !== readSync(second, other)) return false;
-      if (!one.subarray(0, length).equals(other.subarray(0, length))) return false;
-      if (length === 0) return true;
-    }
-  } finally {
-    closeSync(first);
-    closeSync(second);
-  }
+  return statSync(left).size === statSync(right).size && readFileSync(left).equals(readFileSync(right));
 }
 
 /** The path without symbolic links in it; the path as given when nothing is there. */
@@ -155,8 +140,7 @@ function throughTemporary(target: string, fill: (temporary: string) => void): vo
     renameSync(temporary, target);
   } catch (cause) {
     rmSync(temporary, { force: true });
-    const reason = reasonOf(cause);
-    throw new Error(`Cannot write "${target}": ${reason}`, { cause });
+    throw new Error(`Cannot write "${target}": ${reasonOf(cause)}`, { cause });
   }
   syncDirectory(directory);
 }

@@ -1,13 +1,4 @@
-import {
-  type Dirent,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../core/guards.ts';
 import { stdinChunks } from './runtime-bun.ts';
@@ -63,14 +54,10 @@ export function withTemporaryDirectory<T>(parent: string, name: string, work: (d
 }
 
 function removeStale(parent: string, name: string): void {
-  for (const entry of readdirSync(parent)) {
+  for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
     const path = join(parent, entry);
-    if (
-      !entry.startsWith(name) ||
-      Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < STALE_MS
-    )
-      continue;
-    rmSync(path, { recursive: true, force: true });
+    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
   }
 }
 
@@ -94,48 +81,35 @@ const FILES_MAX = 1_000_000;
  * files are followed, links below the directory to other directories are not. Never throws.
  */
 export function findFiles(root: string, ending: string): Found {
-  const found: Search = { files: new Map(), unreadable: [], linksNotFollowed: 0 };
-  attempt(found, root, () => {
-    if (statSync(root).isDirectory()) search(realpathSync(root), { ending, depth: 0 }, found);
-    else add(root, found);
-  });
-  const files = [...found.files.values()].sort((left, right) => (left.path < right.path ? -1 : 1));
-  return { ...found, files };
-}
-
-type Search = { files: Map<string, FoundFile>; unreadable: Unreadable[]; linksNotFollowed: number };
-
-function search(
-  directory: string,
-  { ending, depth }: { ending: string; depth: number },
-  found: Search,
-): void {
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    attempt(found, path, () => {
-      if (entry.isDirectory()) {
-        if (depth < DEPTH_MAX) search(path, { ending, depth: depth + 1 }, found);
-      } else if (leadsToDirectory(path, entry)) found.linksNotFollowed++;
-      else if (entry.name.endsWith(ending)) add(path, found);
-    });
-  }
-}
-
-function leadsToDirectory(path: string, entry: Dirent): boolean {
-  return entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function add(path: string, found: Search): void {
-  const real = realpathSync(path);
-  const stats = statSync(real);
-  if (!stats.isFile() || found.files.size >= FILES_MAX) return; // To open a pipe would wait for a writer.
-  found.files.set(real, { path: real, bytes: stats.size, modifiedMs: stats.mtimeMs });
-}
-
-function attempt(found: Search, path: string, operation: () => void): void {
-  try {
-    operation();
-  } catch (error) {
-    found.unreadable.push({ path, reason: reasonOf(error) });
-  }
+  const files = new Map<string, FoundFile>();
+  const unreadable: Unreadable[] = [];
+  let linksNotFollowed = 0;
+  const attempt = (path: string, operation: () => void) => {
+    try {
+      operation();
+    } catch (error) {
+      unreadable.push({ path, reason: reasonOf(error) });
+    }
+  };
+  const add = (path: string) => {
+    const real = realpathSync(path);
+    const stats = statSync(real);
+    if (!stats.isFile() || files.size >= FILES_MAX) return; // To open a pipe would wait for a writer.
+    files.set(real, { path: real, bytes: stats.size, modifiedMs: stats.mtimeMs });
+  };
+  const search = (directory: string, depth: number) => {
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const path = join(directory, entry.name);
+      attempt(path, () => {
+        if (entry.isDirectory()) {
+          if (depth < DEPTH_MAX) search(path, depth + 1);
+        } else if (entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false })?.isDirectory())
+          linksNotFollowed++;
+        else if (entry.name.endsWith(ending)) add(path);
+      });
+    }
+  };
+  attempt(root, () => (statSync(root).isDirectory() ? search(realpathSync(root), 0) : add(root)));
+  const found = [...files.values()].sort((left, right) => (left.path < right.path ? -1 : 1));
+  return { files: found, unreadable, linksNotFollowed };
 }

@@ -129,20 +129,11 @@ export function readFirstLine(path: string, bytesMax: number): Uint8Array | unde
   }
 }
 
-type GrowingFileOptions = {
-  /** How much is read at once. */
-  readonly chunkBytes?: number;
-  /** A longer line is shortened while it is read, as a document of JSON. */
-  readonly lineBytesMax?: number;
-};
-
-const READ_BYTES = 256 * 1024;
 const LONG_LINE_BYTES = 1024 * 1024;
 /** What has been read leaves strings behind, which a runtime collects late when nothing else asks for memory. */
 const COLLECT_BYTES = 24 * 1024 * 1024;
 /** Between two looks at everything else. */
 const ROUND_BYTES = 4 * 1024 * 1024;
-const LINE_FEED = 0x0a;
 
 /**
  * Follows the lines of a file that another process writes: split at line feeds and nothing else, UTF-8 put together
@@ -153,17 +144,15 @@ export class GrowingFile {
   readonly #file: number;
   readonly #lineBytesMax: number;
   readonly #chunk: Buffer;
-  /** The line that has begun: its bytes, or, when it is too long for that, what is kept of it. */
-  #line: Buffer = Buffer.alloc(0);
-  #lineLength = 0;
+  /** The line that has begun: its parts, or, when it is too long for that, what is kept of it. */
+  #parts: Buffer[] = [];
+  #partsBytes = 0;
   #long: LongJson | undefined;
   #readUntil = 0;
   #sinceCollected = 0;
 
-  constructor(
-    path: string,
-    { chunkBytes = READ_BYTES, lineBytesMax = LONG_LINE_BYTES }: GrowingFileOptions = {},
-  ) {
+  /** `chunkBytes`: how much is read at once. `lineBytesMax`: a longer line is shortened, as a document of JSON. */
+  constructor(path: string, { chunkBytes = CHUNK_BYTES, lineBytesMax = LONG_LINE_BYTES } = {}) {
     this.#file = openSync(path, 'r');
     this.#chunk = Buffer.allocUnsafe(chunkBytes);
     this.#lineBytesMax = lineBytesMax;
@@ -211,7 +200,7 @@ export class GrowingFile {
   #split(chunk: Buffer, onLine: (line: string) => void): void {
     let start = 0;
     for (;;) {
-      const end = chunk.indexOf(LINE_FEED, start);
+      const end = chunk.indexOf(LINE_END, start);
       if (end < 0) break;
       if (this.#isBetweenLines()) onLine(chunk.toString('utf8', start, end));
       else {
@@ -224,35 +213,24 @@ export class GrowingFile {
   }
 
   #isBetweenLines(): boolean {
-    return this.#lineLength === 0 && this.#long === undefined;
+    return this.#partsBytes === 0 && this.#long === undefined;
   }
 
   #append(bytes: Buffer): void {
-    if (this.#long === undefined && this.#lineLength + bytes.length > this.#lineBytesMax) {
+    this.#partsBytes += bytes.length;
+    if (this.#long === undefined && this.#partsBytes > this.#lineBytesMax) {
       this.#long = new LongJson();
-      this.#long.push(this.#line.subarray(0, this.#lineLength));
-      this.#line = Buffer.alloc(0);
-      this.#lineLength = 0;
+      for (const part of this.#parts.splice(0)) this.#long.push(part);
     }
     if (this.#long !== undefined) this.#long.push(bytes);
-    else this.#hold(bytes);
-  }
-
-  #hold(bytes: Buffer): void {
-    const length = this.#lineLength + bytes.length;
-    if (length > this.#line.length) {
-      const grown = Buffer.allocUnsafe(Math.min(this.#lineBytesMax, Math.max(length, this.#line.length * 2)));
-      this.#line.copy(grown, 0, 0, this.#lineLength);
-      this.#line = grown;
-    }
-    bytes.copy(this.#line, this.#lineLength);
-    this.#lineLength = length;
+    else if (bytes.length > 0) this.#parts.push(Buffer.from(bytes)); // The chunk is read into again.
   }
 
   #endLine(onLine: (line: string) => void): void {
-    const bytes = this.#long === undefined ? this.#line.subarray(0, this.#lineLength) : this.#long.take();
+    const bytes = this.#long === undefined ? Buffer.concat(this.#parts) : this.#long.take();
     this.#long = undefined;
-    this.#lineLength = 0;
+    this.#parts = [];
+    this.#partsBytes = 0;
     if (bytes !== undefined)
       onLine(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
   }
