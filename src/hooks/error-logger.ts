@@ -49,23 +49,15 @@ export function decidePostToolUseFailure(event: Failure, context: HookContext): 
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
   if (isOwnCommand(error.command)) return NOTHING;
-  const hint = MAY_BE_KNOWN.has(error.noise) ? knownFixIfReadable(error, event, context) : undefined;
-  const recording = {
-    kind: 'tool-errors',
-    at: originOf(event, context),
-    errors: [error],
-    shownKbId: hint?.kbId ?? null,
-  } as const;
-  return hint === undefined ? { recording } : { recording, reply: hint.reply };
-}
-
-/** A knowledge base that cannot be read must not cost the event (REQ-DC-304); the store's own log says why. */
-function knownFixIfReadable(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
+  let hint: Hint | undefined;
   try {
-    return knownFix(error, event, context);
+    if (MAY_BE_KNOWN.has(error.noise)) hint = knownFix(error, event, context);
   } catch {
-    return undefined; // Recording the event meets the same fault and reports it.
+    // A knowledge base that cannot be read must not cost the event (REQ-DC-304): recording it reports the same fault.
   }
+  const at = originOf(event, context);
+  const recording = { kind: 'tool-errors', at, errors: [error], shownKbId: hint?.kbId ?? null } as const;
+  return hint === undefined ? { recording } : { recording, reply: hint.reply };
 }
 
 /** The line that tells most often comes last, behind what is stored. */

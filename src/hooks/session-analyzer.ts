@@ -103,7 +103,8 @@ export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: 
   const reply = { event: 'SessionStart', context: text } as const;
   if (announced.length === 0) return { reply };
   const ids = announced.map(({ id }) => id);
-  const since = cacheSince(context);
+  const { config, now } = context;
+  const since = new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
   return { reply, recording: { kind: 'suggestions-shown', at: originOf(event, context), ids, since } };
 }
 
@@ -127,10 +128,6 @@ function newSuggestions(context: HookContext, db: Db): Announced[] {
   return [...own, ...cached.filter(({ id }) => unseen.includes(id))]
     .filter(({ summary }) => !isInstructionShaped(summary))
     .slice(0, SUGGESTIONS_MAX);
-}
-
-function cacheSince({ config, now }: HookContext): string {
-  return new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
 }
 
 function suggestionLine({ id, type, summary }: Announced): string {

@@ -58,10 +58,6 @@ export function projectKnowledge(context: HookContext, task: string): string {
   return text === '' ? '' : framed(text, recordNote);
 }
 
-function asItIs(text: string): string {
-  return text;
-}
-
 /**
  * What the agent is to know. Text that is shaped like an instruction is left out; because that is rare and looking for
  * it in each text is dear, all of it is looked through at once first.
@@ -76,7 +72,13 @@ function knowledgeSections(context: HookContext, task: string, db: Db): Section[
 
 function gather(context: HookContext, task: string, db: Db, keep: Keep): Section[] {
   const messages = messagesIn(context.config.language);
-  const reading = { project: context.project, messages, db, keep, clean: context.clean ?? asItIs };
+  const reading = {
+    project: context.project,
+    messages,
+    db,
+    keep,
+    clean: context.clean ?? ((text: string) => text),
+  };
   const lessons = toldLessons(reading, task, LESSONS_TRIED);
   const errors: string[] = [];
   for (const lesson of lessons) errors.push(lessonItem(lesson, reading));

@@ -43,18 +43,19 @@ function applyWaiting(recording: Recording, db: Db): void {
   db.sqlite.exec('RELEASE waiting');
 }
 
-const FROM_A_HOOK: Source = {};
-
 /**
  * Writes one recording inside the caller's transaction; false when all of it was known. `source` says what a transcript
  * adds to what a hook knows.
  */
-export function apply(recording: Recording, db: Db, source: Source = FROM_A_HOOK): boolean {
+export function apply(recording: Recording, db: Db, source: Source = {}): boolean {
   switch (recording.kind) {
-    case 'prompt':
+    case 'prompt': {
       if (isKnownPrompt(recording, source, db)) return false;
-      applyPrompt(recording, source, db);
+      const { text, charCount, skill } = recording;
+      append(recording, 'prompt', { text, charCount, delayMsMax: source.delayMsMax }, db);
+      if (skill) append(recording, 'skill_used', { skillName: skill }, db);
       return true;
+    }
     case 'suggestions-shown':
       // Those that another implementation left in the cache have no row before they are announced.
       registerCached(recording.since, db);
@@ -78,41 +79,26 @@ export function apply(recording: Recording, db: Db, source: Source = FROM_A_HOOK
       append(recording, 'subagent_stop', { agentId, agentType, delayMsMax: source.delayMsMax }, db);
       return true;
     }
-    case 'session-end':
-      append(
-        recording,
-        'session_summary',
-        summarizeSession(recording.at.sessionId, recording.reason, db),
-        db,
-      );
+    case 'session-end': {
+      const summary = summarizeSession(recording.at.sessionId, recording.reason, db);
+      append(recording, 'session_summary', summary, db);
       return true;
+    }
     default:
       return unreachable(recording);
   }
 }
 
-function applyPrompt(recording: Extract<Recording, { kind: 'prompt' }>, source: Source, db: Db): void {
-  const { text, charCount, skill } = recording;
-  append(recording, 'prompt', { text, charCount, delayMsMax: source.delayMsMax }, db);
-  if (skill) append(recording, 'skill_used', { skillName: skill }, db);
-}
-
 function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): boolean {
   if (isKnownCall(recording.toolUseId, db)) return false;
-  const { meta, isUnfinished } = recording;
-  const { skill } = meta;
-  if (typeof skill === 'string') append(recording, 'skill_used', { skillName: skill }, db);
-  append(
-    recording,
-    'tool_use',
-    { ...callData(recording, recording.at), meta, success: true, isUnfinished },
-    db,
-  );
+  const { at, meta, isUnfinished } = recording;
+  if (typeof meta.skill === 'string') append(recording, 'skill_used', { skillName: meta.skill }, db);
+  append(recording, 'tool_use', { ...callData(recording, at), meta, success: true, isUnfinished }, db);
   return true;
 }
 
 /** The keys under which a call stands in `events.data`. */
-function callData(call: CallRecord, { agentId }: Origin): Record<string, unknown> {
+function callData(call: CallRecord, { agentId }: Origin): Json {
   const { tool, toolUseId, command, line, directory, remark, file } = call;
   return { tool, toolUseId, agentId, command, line, directory, remark, file };
 }
@@ -125,17 +111,9 @@ function applyToolError(
   const { at } = recording;
   if (isForgotten(error.error, db)) return;
   const { error: key, said, errorRaw, noise, isHidden } = error;
-  const data = {
-    ...callData(error, at),
-    told: recording.shownKbId,
-    agentType: at.agentType,
-    error: key,
-    said,
-    errorRaw,
-    noise,
-    isHidden,
-  };
-  append(recording, 'tool_error', data, db);
+  const told = { told: recording.shownKbId, agentType: at.agentType };
+  const text = { error: key, said, errorRaw, noise, isHidden };
+  append(recording, 'tool_error', { ...callData(error, at), ...told, ...text }, db);
   if (noise === null || noise === 'unclear')
     recordSeen(key, { ts: at.ts, projectPath: at.projectPath, said, errorRaw }, db);
 }
@@ -154,15 +132,10 @@ export function isKnownCall(toolUseId: string | null, db: Db): boolean {
   return row !== undefined;
 }
 
-function append(recording: Recording, type: EventType, data: Record<string, unknown>, db: Db): number {
-  const { ts, sessionId, project, projectPath } = recording.at;
-  return insertEvent({ type, ts, sessionId, project, projectPath, data: withoutNull(data) }, db);
-}
-
-function withoutNull(data: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(data).filter(([, value]) => value !== null && value !== undefined),
-  );
+function append({ at }: Recording, type: EventType, data: Json, db: Db): void {
+  const { ts, sessionId, project, projectPath } = at;
+  const known = Object.entries(data).filter(([, value]) => value !== null && value !== undefined);
+  insertEvent({ type, ts, sessionId, project, projectPath, data: Object.fromEntries(known) }, db);
 }
 
 const EVENTS_MAX = 2000;
