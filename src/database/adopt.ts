@@ -1,3 +1,4 @@
+import { openSqlite } from '#sqlite';
 import { parseJson } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { Db } from './connection.ts';
@@ -7,76 +8,57 @@ import type { Row, Sqlite } from './sqlite.ts';
  * Takes over the tables of an earlier implementation, complete or partial: drops its triggers and indexes (some of
  * them are known to break writes), adds the columns it lacks, and copies a table that cannot be mended that way into
  * a new one. Tables that are not ours, virtual ones of unknown modules among them, stay as they are. To be called
- * inside the migration's transaction, before the schema's own statements.
+ * inside the migration's transaction, before the schema's own statements. `schema`: those.
  */
-export function adoptTables(sqlite: Sqlite): void {
-  for (const table of Object.keys(TABLES)) dropAttached(sqlite, table);
-  dropRebuilt(sqlite);
-  for (const [table, columns] of Object.entries(TABLES)) adoptTable(sqlite, table, columns);
+export function adoptTables(sqlite: Sqlite, schema: string): void {
+  const model = openSqlite(':memory:', { mode: 'write', busyTimeoutMs: 0 });
+  try {
+    model.exec(schema);
+    for (const table of TABLES) dropAttached(sqlite, table);
+    dropRebuilt(sqlite);
+    for (const table of TABLES) adoptTable(sqlite, table, columnsIn(model, table));
+  } finally {
+    model.close();
+  }
   redactAdopted(sqlite);
   dropDuplicates(sqlite);
 }
 
-type Column = { readonly definition: string; readonly missing: string };
+/** The tables that earlier implementations had. */
+const TABLES = ['events', 'error_kb', 'analysis_cache', 'feedback'];
 
-/** `missing` is the SQL value of a column that the old table did not have. */
-const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-const ID: Column = { definition: 'INTEGER PRIMARY KEY AUTOINCREMENT', missing: 'NULL' };
-const optional = (definition: string): Column => ({ definition, missing: 'NULL' });
-const required = (definition: string, missing: string): Column => ({
-  definition: `${definition} NOT NULL`,
-  missing,
-});
-
-const TABLES: Record<string, Record<string, Column>> = {
-  events: {
-    id: ID,
-    v: { definition: 'INTEGER DEFAULT 1', missing: '1' },
-    type: required('TEXT', "'unknown'"),
-    ts: required('TEXT', NOW),
-    session_id: required('TEXT', "'unknown'"),
-    project: optional('TEXT'),
-    project_path: optional('TEXT'),
-    data: required('JSON', "'{}'"),
-  },
-  error_kb: {
-    id: ID,
-    ts: required('TEXT', NOW),
-    error_normalized: required('TEXT', "''"),
-    error_raw: optional('TEXT'),
-    resolution: optional('TEXT'),
-    resolved_by: optional('TEXT'),
-    tool_sequence: optional('TEXT'),
-    use_count: { definition: 'INTEGER DEFAULT 0', missing: '0' },
-    last_used: optional('TEXT'),
-    project_path: { definition: "TEXT NOT NULL DEFAULT ''", missing: "''" },
-    seen_count: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
-    shown_count: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
-    said: optional('TEXT'),
-    state: optional('TEXT'),
-    sessions: { definition: 'INTEGER NOT NULL DEFAULT 0', missing: '0' },
-    evidence: optional('JSON'),
-    shared: optional('TEXT'),
-  },
-  analysis_cache: {
-    id: ID,
-    ts: required('TEXT', NOW),
-    project: optional('TEXT'),
-    days: optional('INTEGER'),
-    input_hash: optional('TEXT'),
-    analysis: required('JSON', "'{}'"),
-    project_path: optional('TEXT'),
-  },
-  feedback: {
-    id: ID,
-    v: { definition: 'INTEGER DEFAULT 1', missing: '1' },
-    ts: required('TEXT', NOW),
-    suggestion_id: required('TEXT', "''"),
-    action: required('TEXT', "'dismissed'"),
-    suggestion_type: optional('TEXT'),
-    summary: optional('TEXT'),
-  },
+/** The values, as SQL, of required columns that the old table did not have. */
+const MISSING: Readonly<Record<string, string>> = {
+  ts: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+  type: "'unknown'",
+  session_id: "'unknown'",
+  data: "'{}'",
+  error_normalized: "''",
+  analysis: "'{}'",
+  suggestion_id: "''",
+  action: "'dismissed'",
 };
+
+type Column = {
+  readonly definition: string;
+  readonly isRequired: boolean;
+  readonly hasDefault: boolean;
+  /** The SQL value where the old table has none. */
+  readonly missing: string;
+};
+
+function columnsIn(model: Sqlite, table: string): Record<string, Column> {
+  const columns = model.all('SELECT * FROM pragma_table_info(?)', table).map((row): [string, Column] => {
+    const name = String(row.name);
+    const isRequired = row.notnull === 1;
+    const hasDefault = row.dflt_value !== null;
+    const constraints = `${isRequired ? ' NOT NULL' : ''}${hasDefault ? ` DEFAULT ${row.dflt_value}` : ''}`;
+    const definition = row.pk === 1 ? 'INTEGER PRIMARY KEY AUTOINCREMENT' : `${row.type}${constraints}`;
+    const missing = hasDefault ? String(row.dflt_value) : isRequired ? (MISSING[name] ?? "''") : 'NULL';
+    return [name, { definition, isRequired, hasDefault, missing }];
+  });
+  return Object.fromEntries(columns);
+}
 
 function dropAttached(sqlite: Sqlite, table: string): void {
   const attached = sqlite.all(
@@ -118,16 +100,12 @@ const CONSTRAINED = /\b(?:UNIQUE|CHECK|REFERENCES|GENERATED|WITHOUT|STRICT)\b/i;
 function isMendable(found: Map<string, Row>, columns: Record<string, Column>, lacking: string[]): boolean {
   const id = found.get('id');
   if (id?.pk !== 1 || String(id.type).toUpperCase() !== 'INTEGER') return false;
-  const addable = lacking.every((name) => !/NOT NULL$/.test(columns[name]?.definition ?? ''));
+  const addable = lacking.every((name) => !columns[name]?.isRequired || columns[name].hasDefault);
   const writable = [...found].every(
     ([name, row]) => name in columns || row.notnull === 0 || row.dflt_value !== null,
   );
-  const filled = [...found].every(([name, row]) => row.notnull === 1 || !isRequired(columns[name]));
+  const filled = [...found].every(([name, row]) => row.notnull === 1 || !columns[name]?.isRequired);
   return addable && writable && filled;
-}
-
-function isRequired(column: Column | undefined): boolean {
-  return /NOT NULL/.test(column?.definition ?? '');
 }
 
 type Copied = {
@@ -142,7 +120,7 @@ function copyTable(sqlite: Sqlite, { table, columns, found, hasRowid }: Copied):
   const values = Object.entries(columns).map(([name, column]) => {
     if (name === 'id') return `${hasRowid ? 'rowid' : 'NULL'} AS id`;
     if (!found.has(name)) return `${column.missing} AS ${name}`;
-    return isRequired(column) ? `COALESCE(${name}, ${column.missing}) AS ${name}` : name;
+    return column.isRequired ? `COALESCE(${name}, ${column.missing}) AS ${name}` : name;
   });
   const names = Object.keys(columns).join(', ');
   const definitions = Object.entries(columns).map(([name, column]) => `${name} ${column.definition}`);

@@ -91,7 +91,7 @@ function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): void {
       if (isAdopted) {
         backup = backUp(paths, current);
         makePrivate(paths);
-        adoptTables(sqlite);
+        adoptTables(sqlite, schema);
       }
       sqlite.exec(schema);
       if (isAdopted) settleAdopted(sqlite);
