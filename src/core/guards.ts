@@ -31,6 +31,15 @@ export function definedOnly<T>(record: Readonly<Record<string, T | undefined>>):
   return defined;
 }
 
+/** What `look` returns, or `otherwise` when it throws: for what may be gone, or not be ours to see, at any moment. */
+export function lookOr<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Parses JSON; undefined instead of an exception. */
 export function parseJson(text: string): unknown {
   try {

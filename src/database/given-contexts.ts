@@ -3,7 +3,6 @@ import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
 import type { GivenContext } from './given-note.ts';
-import type { Row } from './sqlite.ts';
 
 /** Which sub-agent was given what: the notes that SubagentStart left, taken in by who may write. */
 
@@ -76,17 +75,11 @@ function readNote(text: string): GivenContext | undefined {
 
 /** The newest first. */
 export function listGiven(limit: number, db: Db): GivenContext[] {
-  return db.sqlite.all('SELECT * FROM given_contexts ORDER BY ts DESC, id DESC LIMIT ?', limit).map(readRow);
-}
-
-function readRow(row: Row): GivenContext {
-  return {
-    ts: String(row.ts),
-    sessionId: String(row.session_id),
-    agentId: String(row.agent_id),
-    agentType: row.agent_type === null ? null : String(row.agent_type),
-    project: String(row.project ?? ''),
-    projectPath: String(row.project_path),
-    text: String(row.text),
-  };
+  const rows = db.sqlite.all(
+    `SELECT ts, session_id AS sessionId, agent_id AS agentId, agent_type AS agentType,
+       COALESCE(project, '') AS project, project_path AS projectPath, text
+     FROM given_contexts ORDER BY ts DESC, id DESC LIMIT ?`,
+    limit,
+  );
+  return rows as GivenContext[];
 }

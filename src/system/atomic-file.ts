@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { reasonOf } from '../core/guards.ts';
+import { lookOr, reasonOf } from '../core/guards.ts';
 
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -94,7 +94,8 @@ export function ensurePrivateDirectory(path: string): DirectoryChange {
 export function resolveLinks(path: string): string {
   let at = path;
   for (let hop = 0; hop < LINKS_MAX; hop++) {
-    const link = readLink(at);
+    const current = at;
+    const link = lookOr(() => readlinkSync(current), undefined); // Not a link, or nothing there.
     if (link === undefined) return at;
     at = resolve(realPath(dirname(at)), link);
   }
@@ -108,11 +109,7 @@ export function hasSameBytes(left: string, right: string): boolean {
 
 /** The path without symbolic links in it; the path as given when nothing is there. */
 export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return lookOr(() => realpathSync(path), path);
 }
 
 /** What processes left beside a file that were ended in the middle of writing it. */
@@ -174,12 +171,4 @@ function modeOf(stats: Stats | undefined): number | undefined {
 
 function statOrUndefined(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined; // Not a link, or nothing there.
-  }
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { lookOr } from '../core/guards.ts';
 import type { ProcessIdentity } from '../runs/model/turn.ts';
 
 /** Whether a process of this id exists; one that belongs to somebody else exists too. */
@@ -95,7 +96,7 @@ let knownBoot = '';
  * system does not say.
  */
 export function currentBoot(): string {
-  knownBoot ||= seen(bootAsSystemSays, '');
+  knownBoot ||= lookOr(bootAsSystemSays, '');
   return knownBoot;
 }
 
@@ -121,21 +122,12 @@ function partsOf(boot: string): readonly [boot: string, namespace: string] {
 
 /** A system that does not say has one for all. */
 function currentNamespace(): string {
-  return seen(() => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0], undefined) ?? '';
-}
-
-/** What the system says of a process, or the other thing: the process may have just ended, or not be ours. */
-export function seen<T>(look: () => T, otherwise: T): T {
-  try {
-    return look();
-  } catch {
-    return otherwise;
-  }
+  return lookOr(() => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0], undefined) ?? '';
 }
 
 /** What Linux says of a living process; undefined when there is none. */
 export function statOf(pid: number): ProcessStat | undefined {
-  const stat = seen(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+  const stat = lookOr(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const state = fields[FIELDS.state];
   const start = fields[FIELDS.start];

@@ -11,16 +11,10 @@ import {
 } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lookOr } from '../core/guards.ts';
 import type { Terminal } from '../runs/model/run.ts';
 import type { ProcessIdentity } from '../runs/model/turn.ts';
-import {
-  identityNow,
-  identityOf,
-  isSameProcess,
-  type ProcessStat,
-  seen,
-  statOf,
-} from './process-identity.ts';
+import { identityNow, identityOf, isSameProcess, type ProcessStat, statOf } from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */
 export type Marker = { readonly name: string; readonly value: string };
@@ -62,23 +56,23 @@ function writersOf(files: readonly string[]): number[] {
 
 /** By their numbers. To look at more than the name of a file may take for ever when a network is between. */
 function openFiles(pid: number, names: ReadonlySet<string>): string[] {
-  const numbers = seen(() => readdirSync(`/proc/${pid}/fd`), []);
+  const numbers = lookOr(() => readdirSync(`/proc/${pid}/fd`), []);
   return numbers.filter((number) => names.has(openName(pid, number)));
 }
 
 function openName(pid: number, number: string): string {
-  const path = seen(() => readlinkSync(`/proc/${pid}/fd/${number}`), '');
+  const path = lookOr(() => readlinkSync(`/proc/${pid}/fd/${number}`), '');
   return basename(path).replace(/ \(deleted\)$/, '');
 }
 
 /** Which file it is, whatever its name has become. */
 function fileId(path: string): string | undefined {
-  const stats = seen(() => statSync(path), undefined);
+  const stats = lookOr(() => statSync(path), undefined);
   return stats && `${stats.dev}:${stats.ino}`;
 }
 
 function isForWriting(pid: number, number: string): boolean {
-  const info = seen(() => readFileSync(`/proc/${pid}/fdinfo/${number}`, 'utf8'), '');
+  const info = lookOr(() => readFileSync(`/proc/${pid}/fdinfo/${number}`, 'utf8'), '');
   const [, flags = '0'] = /^flags:\s*([0-7]+)$/m.exec(info) ?? [];
   return (Number.parseInt(flags, 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
 }
@@ -87,7 +81,7 @@ const NUL = Buffer.from([0]);
 
 /** As it was when the process began to run its program: each variable between two NULs. */
 function environmentOf(pid: number): Buffer {
-  return Buffer.concat([NUL, seen(() => readFileSync(`/proc/${pid}/environ`), Buffer.alloc(0)), NUL]);
+  return Buffer.concat([NUL, lookOr(() => readFileSync(`/proc/${pid}/environ`), Buffer.alloc(0)), NUL]);
 }
 
 type Entry = Pick<ProcessStat, 'parent' | 'group' | 'session'> & { readonly pid: number };
@@ -112,7 +106,7 @@ function processTable(): Entry[] {
 
 /** A system without /proc does not tell. */
 function processIds(): number[] {
-  const names = process.platform === 'linux' ? seen(() => readdirSync('/proc'), []) : [];
+  const names = process.platform === 'linux' ? lookOr(() => readdirSync('/proc'), []) : [];
   return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
@@ -261,7 +255,7 @@ const INTERPRETER = /^(?:node|bun|deno)$/;
 
 /** The names by which the process was called: `codex`, or also that of the script in `node …/bundle/gemini.js`. */
 function programsOf(pid: number): string[] {
-  const words = seen(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '').split('\0');
+  const words = lookOr(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '').split('\0');
   const program = nameOf(words[0] ?? '');
   const script = INTERPRETER.test(program) ? words.slice(1).find((word) => !word.startsWith('-')) : undefined;
   return script === undefined ? [program] : [program, nameOf(script)];
@@ -295,7 +289,7 @@ export function terminalAbove(): Terminal | null {
 /** A notification of the terminal (OSC 9, as iTerm2 has it) and its bell. Returns false if nobody could be told. */
 export function notifyTerminal({ path, owner }: Terminal, text: string): boolean {
   if (!isSameProcess(owner) || terminalOf(owner.pid) !== path) return false;
-  return seen(() => {
+  return lookOr(() => {
     const terminal = openSync(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
     try {
       return writeSync(terminal, `\x1b]9;${text}\x1b\\\x07`) > 0;
@@ -306,6 +300,6 @@ export function notifyTerminal({ path, owner }: Terminal, text: string): boolean
 }
 
 function terminalOf(pid: number): string | undefined {
-  const files = STREAMS.map((stream) => seen(() => readlinkSync(`/proc/${pid}/fd/${stream}`), ''));
+  const files = STREAMS.map((stream) => lookOr(() => readlinkSync(`/proc/${pid}/fd/${stream}`), ''));
   return files.find((file) => /^\/dev\/(?:pts\/\d+|tty\d+)$/.test(file));
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { lookOr } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import type { Exit } from '../runs/model/turn.ts';
 import { identityNow } from './process-identity.ts';
@@ -37,12 +38,10 @@ export function withAbsolutePath(env: Environment, platform: string): Environmen
 }
 
 function isExecutableFile(path: string): boolean {
-  try {
+  return lookOr(() => {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  }, false);
 }
 
 export type CommandOptions = {

@@ -10,7 +10,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { lookOr, parseJson } from '../core/guards.ts';
 import { type FileStamp, type Runtime, TEXT_FILE_BYTES_MAX } from './runtime.ts';
+
+export { parseJson as parseJson5 };
 
 export function stdinChunks(): AsyncIterable<Uint8Array> {
   return process.stdin;
@@ -22,13 +25,11 @@ export async function writeStdout(text: string): Promise<void> {
 }
 
 export function readTextFile(path: string): string | undefined {
-  try {
+  return lookOr(() => {
     const stats = statSync(path);
     if (!stats.isFile() || stats.size > TEXT_FILE_BYTES_MAX) return undefined;
     return readFileSync(path, 'utf8').replace(/^\ufeff/, '') || undefined;
-  } catch {
-    return undefined; // An unreadable file is an absent one: the contract of this function.
-  }
+  }, undefined);
 }
 
 export function readTextPart(path: string, from: number, until: number): string | undefined {
@@ -45,25 +46,14 @@ export function readTextPart(path: string, from: number, until: number): string 
   }
 }
 
-export function parseJson5(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 export function pathExists(path: string): boolean {
   return existsSync(path);
 }
 
 export function fileStamp(path: string): FileStamp {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return { bytes: stats?.size ?? 0, modifiedMs: stats?.mtimeMs ?? 0 };
-  } catch {
-    return { bytes: 0, modifiedMs: 0 }; // A path that no file can have.
-  }
+  // It throws for a path that no file can have.
+  const stats = lookOr(() => statSync(path, { throwIfNoEntry: false }), undefined);
+  return { bytes: stats?.size ?? 0, modifiedMs: stats?.mtimeMs ?? 0 };
 }
 
 export function collectGarbage(): void {
@@ -71,12 +61,10 @@ export function collectGarbage(): void {
 }
 
 export function writeMark(path: string, text: string): void {
-  try {
+  lookOr(() => {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
-  } catch {
-    // A mark that cannot be set is not worth a word.
-  }
+  }, undefined);
 }
 
 ({
@@ -84,7 +72,7 @@ export function writeMark(path: string, text: string): void {
   writeStdout,
   readTextFile,
   readTextPart,
-  parseJson5,
+  parseJson5: parseJson,
   pathExists,
   fileStamp,
   writeMark,
