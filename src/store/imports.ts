@@ -188,7 +188,8 @@ function isCall({ kind }: Recording): boolean {
   return kind === 'tool-use' || kind === 'tool-errors';
 }
 
-function newestEvent(db: Db): number {
+/** The id of the newest event; 0 where there is none. */
+export function newestEvent(db: Db): number {
   return Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
 }
 

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { type StatePaths, statePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../store/connection.ts';
 import { countFixes, loadProgress, progressByFile } from '../../store/imports.ts';
+import { unlearntProjects } from '../../store/lessons.ts';
 import { pruneOldEvents } from '../../store/retention.ts';
 import { copyDatabase, writeDatabase } from '../../store/use-database.ts';
 import { ensurePrivateDirectory } from '../../sys/atomic-file.ts';
@@ -60,9 +61,10 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
-  for (const project of transcripts.projects) {
-    learnProject(project, db);
+  // Not those of which something came in now: an import that was killed may have left others.
+  for (const project of unlearntProjects(db)) {
     lookAtRepository(project, options.env, db);
+    learnProject(project, db);
   }
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, fixes, removed: prune(options, inTurn, db) };
