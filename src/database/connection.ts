@@ -59,7 +59,7 @@ export function openForReading(paths: StatePaths, busyTimeoutMs: number): Db | u
   return openToRead(paths.database, busyTimeoutMs, describeDb);
 }
 
-/** Opens any of our databases for reading, and gives what a first look makes of it; undefined when there is none. */
+/** Opens any of our databases for reading, and returns what a first look makes of it; undefined when there is none. */
 export function openToRead<T>(
   file: string,
   busyTimeoutMs: number,
@@ -108,15 +108,15 @@ export type SnapshotRead = {
 /** Longer than a tick of any file system's clock that SQLite's WAL mode runs on. */
 const TICK_MS_MAX = 20;
 
-/** Opens the database for one quiet read; undefined when it is not quiet, not cheap here, or not there. */
+/** Opens the database for one snapshot read; undefined when somebody writes, when it is not cheap here, or not there. */
 export function openSnapshot(paths: StatePaths, nowMs: number): SnapshotRead | undefined {
   if (!IS_SNAPSHOT_CHEAP) return undefined;
   const log = `${paths.database}-wal`;
   const before = fileStamp(paths.database);
   const isSettled = before.bytes > 0 && nowMs - before.modifiedMs > TICK_MS_MAX;
   // A journal is what a writer without log has left behind when it was killed: only SQLite can undo it.
-  const isQuiet = fileStamp(log).bytes === 0 && fileStamp(`${paths.database}-journal`).bytes === 0;
-  if (!isSettled || !isQuiet) return undefined;
+  const isUnlogged = fileStamp(log).bytes === 0 && fileStamp(`${paths.database}-journal`).bytes === 0;
+  if (!isSettled || !isUnlogged) return undefined;
   const sqlite = openSqlite(paths.database, { mode: 'snapshot', busyTimeoutMs: 0 });
   const isUnchanged = () => {
     const after = fileStamp(paths.database);

@@ -157,7 +157,7 @@ type DbOptions = {
 };
 
 /**
- * Opens the knowledge database. `read` gives undefined when there is none and never creates or changes it; `write`
+ * Opens the knowledge database. `read` returns undefined when there is none and never creates or changes it; `write`
  * creates and migrates it. Throws what SQLite throws.
  */
 export function getDb(paths: StatePaths, options: DbOptions & { mode: 'write' }): Db;

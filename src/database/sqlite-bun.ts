@@ -13,7 +13,7 @@ export function openSqlite(path: string, options: OpenOptions): Sqlite {
   const database = openDatabase(path, options);
   if (options.mode !== 'snapshot') database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
   // A hook is often the only process on the database: without this each would make the log's two files anew. An empty
-  // log is the sign that the database file has everything: see quiet-read.ts.
+  // log is the sign that the database file has everything: see openSnapshot().
   if (options.mode === 'write') {
     database.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
     database.run('PRAGMA journal_size_limit = 0');

@@ -39,7 +39,7 @@ const TOOL_LENGTH_MAX = 60;
 const ANALYSIS_HOURS = 48;
 
 /**
- * SubagentStart: gives a code agent what the project has learnt, and its rules. Reads only. Plain loops on purpose: this
+ * SubagentStart: tells a code agent what the project has learnt, and its rules. Reads only. Plain loops on purpose: this
  * runs before every sub-agent, and a process pays for each array method at its first use.
  */
 export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context: HookContext): Decision {

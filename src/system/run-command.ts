@@ -148,7 +148,7 @@ async function endGroup({ pid }: ChildProcess): Promise<void> {
 }
 
 /**
- * Runs a program, without a shell, on this process' own terminal; gives its exit code, or what a shell would say of a
+ * Runs a program, without a shell, on this process' own terminal; resolves with its exit code, or what a shell would say of a
  * signal. @throws Error from the system when it cannot be started.
  */
 export function runAttached(
@@ -223,7 +223,7 @@ function spawned(file: string, args: readonly string[], options: SpawnOptions): 
   }
 }
 
-/** The system gives one code for all of these. */
+/** Why a program could not be started: the system has one code for all of these. */
 function whyNot(file: string, cwd: string): string {
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
     return `there is no directory "${cwd}"`;

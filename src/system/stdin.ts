@@ -37,7 +37,7 @@ export function readHookInput({ bytesMax, timeoutMs }: InputLimits): Promise<Hoo
 
 type Received = { readonly chunks: Uint8Array[]; bytes: number };
 
-/** Gives the document as soon as it is complete, undefined when the input ends before. */
+/** Resolves with the document as soon as it is complete, with undefined when the input ends before. */
 async function receive(received: Received, bytesMax: number): Promise<unknown> {
   // Not `for await`: leaving that loop early would close the stream, which costs more than reading it did.
   let discarded = 0;

@@ -19,7 +19,7 @@ for (const [value, expected] of records) {
   });
 }
 
-test('readString() gives the string only when it is of that type', () => {
+test('readString() returns the string only when it is of that type', () => {
   expect(readString({ a: 'x' }, 'a')).toBe('x');
   expect(readString({ a: '' }, 'a')).toBe('');
   expect(readString({ a: 5 }, 'a')).toBeUndefined();
@@ -29,7 +29,7 @@ test('readString() gives the string only when it is of that type', () => {
   expect(readString(JSON.parse('{"__proto__":"x"}'), '__proto__')).toBe('x');
 });
 
-test('readRecord() gives the object, and an empty one when there is none', () => {
+test('readRecord() returns the object, and an empty one when there is none', () => {
   expect(readRecord({ a: { b: 1 } }, 'a')).toEqual({ b: 1 });
   expect(readRecord({ a: [1] }, 'a')).toEqual({});
   expect(readRecord({ a: null }, 'a')).toEqual({});
@@ -37,13 +37,13 @@ test('readRecord() gives the object, and an empty one when there is none', () =>
   expect(readRecord({}, '__proto__')).toEqual({});
 });
 
-test('parseJson() gives undefined when the text is no JSON', () => {
+test('parseJson() returns undefined when the text is no JSON', () => {
   for (const text of ['', '{', '{"a":}', 'undefined', "{'a':1}", '{"a":1}x'])
     expect(parseJson(text)).toBeUndefined();
   expect(parseJson('null')).toBeNull();
 });
 
-test('parseJson() gives back the value when the text was made from it', () => {
+test('parseJson() returns the value when the text was made from it', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));

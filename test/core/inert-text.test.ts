@@ -221,7 +221,7 @@ describe('whatever comes in', () => {
     fc.string({ unit: 'binary' }),
   );
 
-  test('inertText() gives one bounded line without frames, and changes it no further', () => {
+  test('inertText() returns one bounded line without frames, and changes it no further', () => {
     fc.assert(
       fc.property(text, fc.nat(80), (given, lengthMax) => {
         const inert = inertText(given, lengthMax);

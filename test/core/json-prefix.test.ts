@@ -33,7 +33,7 @@ const rows: [text: string, expected: unknown][] = [
 ];
 for (const [text, expected] of rows) {
   const shown = JSON.stringify(text.slice(0, 40));
-  test(`parseJsonPrefix() gives ${JSON.stringify(expected)} when it reads ${shown}`, () => {
+  test(`parseJsonPrefix() returns ${JSON.stringify(expected)} when it reads ${shown}`, () => {
     expect(parseJsonPrefix(text)).toEqual(expected);
   });
 }
@@ -74,7 +74,7 @@ const value = fc.letrec((tie) => ({
   object: fc.dictionary(key, tie('node'), { maxKeys: 4, noNullPrototype: true }),
 })).object as fc.Arbitrary<Json>;
 
-test('parseJsonPrefix() gives nothing or a beginning of the document when it is cut anywhere', () => {
+test('parseJsonPrefix() returns nothing or a beginning of the document when it is cut anywhere', () => {
   fc.assert(
     fc.property(value, fc.boolean(), (document, isPretty) => {
       const text = JSON.stringify(document, null, isPretty ? 2 : 0);

@@ -9,12 +9,12 @@ test('messagesIn() has the same entries when the language is English', () => {
   expect(Object.keys(ENGLISH)).toEqual(KEYS);
 });
 
-test('messagesIn() gives Korean when the language is none that it knows', () => {
+test('messagesIn() returns Korean when the language is none that it knows', () => {
   expect(messagesIn('fr' as Language)).toBe(KOREAN);
 });
 
 for (const key of KEYS) {
-  test(`messagesIn() gives entries of one kind with all their arguments when the entry is ${key}`, () => {
+  test(`messagesIn() returns entries of one kind with all their arguments when the entry is ${key}`, () => {
     const [korean, english] = [KOREAN[key], ENGLISH[key]];
     expect(typeof english).toBe(typeof korean);
     for (const entry of [korean, english]) {
@@ -36,13 +36,13 @@ const literals: [key: 'recentErrors' | 'rules' | 'fix', expected: string][] = [
   ['fix', '해결:'],
 ];
 for (const [key, expected] of literals) {
-  test(`messagesIn() gives the bytes of ${expected} when the entry is ${key}`, () => {
+  test(`messagesIn() returns the bytes of ${expected} when the entry is ${key}`, () => {
     expect(Buffer.from(KOREAN[key]).equals(Buffer.from(expected))).toBe(true);
     expect(KOREAN[key]).toBe(KOREAN[key].normalize('NFC'));
   });
 }
 
-test('messagesIn() gives ASCII and signs only when the language is English', () => {
+test('messagesIn() returns ASCII and signs only when the language is English', () => {
   for (const key of KEYS) {
     const entry = ENGLISH[key] as string | ((...values: string[]) => string);
     expect(typeof entry === 'string' ? entry : entry('', '')).not.toMatch(/[\uac00-\ud7a3]/);

@@ -40,7 +40,7 @@ const names: [path: string | null | undefined, expected: string][] = [
   ['/home/나/프로젝트', '프로젝트'],
 ];
 for (const [path, expected] of names) {
-  test(`getProjectName() gives ${expected} when the path is ${path}`, () => {
+  test(`getProjectName() returns ${expected} when the path is ${path}`, () => {
     expect(getProjectName(path)).toBe(expected);
   });
 }
@@ -54,7 +54,7 @@ const paths: [cwd: string | undefined, env: Record<string, string>, expected: st
   ['', {}, null],
 ];
 for (const [cwd, env, expected] of paths) {
-  test(`getProjectPath() gives ${expected} when cwd is ${cwd} and the environment ${JSON.stringify(env)}`, () => {
+  test(`getProjectPath() returns ${expected} when cwd is ${cwd} and the environment ${JSON.stringify(env)}`, () => {
     expect(getProjectPath(cwd, env)).toBe(expected);
   });
 }
@@ -162,7 +162,7 @@ const canonical: [what: string, path: string, entries: Record<string, string | n
   ['it is in a directory of another dot name', '/repo/.git/worktrees/fix', {}, '/repo/.git/worktrees/fix'],
   ['it lies deeper than the limit', `/w/fix${'/d'.repeat(40)}`, WORKTREE, `/w/fix${'/d'.repeat(40)}`],
 ];
-test('canonicalProjectPath() gives the path itself when the repository knows nothing of the worktree', () => {
+test('canonicalProjectPath() returns the path itself when the repository knows nothing of the worktree', () => {
   const entries: Record<string, string> = { '/evil/.git': 'gitdir: /repo/.git/worktrees/fix\n' };
   const lonely = {
     pathExists: (path: string) => path in entries,
@@ -176,12 +176,12 @@ test('canonicalProjectPath() gives the path itself when the repository knows not
 });
 
 for (const [what, path, entries, expected] of canonical) {
-  test(`canonicalProjectPath() gives ${expected.slice(0, 40)} when ${what}`, () => {
+  test(`canonicalProjectPath() returns ${expected.slice(0, 40)} when ${what}`, () => {
     expect(canonicalProjectPath(path, git(entries))).toBe(expected);
   });
 }
 
-test('canonicalProjectPath() gives the same when it is applied again', () => {
+test('canonicalProjectPath() returns the same when it is applied again', () => {
   const path = fc
     .array(fc.constantFrom('/', '\\', 'a', 'b', 'c:', '.', '..', '/.worktrees/', '/.claude/worktrees/'), {
       maxLength: 10,
@@ -195,7 +195,7 @@ test('canonicalProjectPath() gives the same when it is applied again', () => {
   );
 });
 
-test('projectPathSpellings() gives each spelling once when they are different', () => {
+test('projectPathSpellings() returns each spelling once when they are different', () => {
   expect(projectPathSpellings('/repo', '/w/fix/')).toEqual(['/repo', '/w/fix', '/w/fix/', '/repo/']);
 });
 test('projectPathSpellings() does not repeat a spelling when they are equal', () => {
@@ -219,7 +219,7 @@ const relative: [file: string, project: string | null, expected: string][] = [
   ['/repo', '/repo', '/repo'],
 ];
 for (const [file, project, expected] of relative) {
-  test(`relativeFile() gives ${expected} when the file is ${file} and the project ${project}`, () => {
+  test(`relativeFile() returns ${expected} when the file is ${file} and the project ${project}`, () => {
     expect(relativeFile(file, project)).toBe(expected);
   });
 }

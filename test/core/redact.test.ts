@@ -387,7 +387,7 @@ const stripped: [text: string, expected: string][] = [
   ['', ''],
 ];
 for (const [text, expected] of stripped) {
-  test(`stripPrivateTags() gives ${expected} when it reads ${text.replaceAll('\n', '\\n').slice(0, 80)}`, () => {
+  test(`stripPrivateTags() returns ${expected} when it reads ${text.replaceAll('\n', '\\n').slice(0, 80)}`, () => {
     expect(stripPrivateTags(text)).toBe(expected);
   });
 }
@@ -486,7 +486,7 @@ const ordinary = [
   '',
 ];
 for (const path of ordinary) {
-  test(`maskSensitivePath() gives the path when it is ${path || 'empty'}`, () => {
+  test(`maskSensitivePath() returns the path when it is ${path || 'empty'}`, () => {
     expect(maskSensitivePath(path)).toBe(path);
   });
 }

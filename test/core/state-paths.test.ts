@@ -21,12 +21,12 @@ const homes: [env: Environment, platform: string, home: string | undefined][] = 
   [{ SELF_GENERATION_HOME: '\\\\server\\share\\me' }, 'win32', '\\\\server\\share\\me'],
 ];
 for (const [env, platform, home] of homes) {
-  test(`statePaths() gives ${home} when the environment is ${JSON.stringify(env)} on ${platform}`, () => {
+  test(`statePaths() returns ${home} when the environment is ${JSON.stringify(env)} on ${platform}`, () => {
     expect(statePaths(env, platform)?.home).toBe(home as string);
   });
 }
 
-test('statePaths() gives paths below home when there is a home', () => {
+test('statePaths() returns paths below home when there is a home', () => {
   const { home, ...paths } = statePaths({ HOME: '/home/me' }, 'linux') ?? {};
   for (const path of Object.values(paths)) expect(path).toStartWith(`${home}/`);
   expect(new Set(Object.values(paths)).size).toBe(Object.keys(paths).length);

@@ -15,12 +15,12 @@ const cuts: [text: string, lengthMax: number, expected: string][] = [
   ['한국어', 2, '한국'],
 ];
 for (const [text, lengthMax, expected] of cuts) {
-  test(`cutText() gives ${JSON.stringify(expected)} when ${JSON.stringify(text)} has room for ${lengthMax}`, () => {
+  test(`cutText() returns ${JSON.stringify(expected)} when ${JSON.stringify(text)} has room for ${lengthMax}`, () => {
     expect(cutText(text, lengthMax)).toBe(expected);
   });
 }
 
-test('cutText() gives a well-formed prefix of the text when the text is well-formed', () => {
+test('cutText() returns a well-formed prefix of the text when the text is well-formed', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: -2, max: 30 }), (text, lengthMax) => {
       const cut = cutText(text, lengthMax);
@@ -56,7 +56,7 @@ const cleaned: [text: string, expected: string][] = [
   ['', ''],
 ];
 for (const [text, expected] of cleaned) {
-  test(`cleanText() gives ${JSON.stringify(expected)} when it reads ${JSON.stringify(text)}`, () => {
+  test(`cleanText() returns ${JSON.stringify(expected)} when it reads ${JSON.stringify(text)}`, () => {
     expect(cleanText(text)).toBe(expected);
     // Long texts take the other way through the function.
     const rest = '\n'.repeat(2000);
@@ -64,7 +64,7 @@ for (const [text, expected] of cleaned) {
   });
 }
 
-test('cleanText() gives the same when a text is short and when it is long', () => {
+test('cleanText() returns the same when a text is short and when it is long', () => {
   const character = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
   fc.assert(
     fc.property(fc.array(character), (characters) => {
@@ -90,7 +90,7 @@ test('cleanText() leaves no control or invisible character when the text is arbi
   );
 });
 
-test('oneLine() gives one trimmed line when the text has any white space', () => {
+test('oneLine() returns one trimmed line when the text has any white space', () => {
   expect(oneLine('  a\n\n\tb\r\nc\u00a0d  ')).toBe('a b c d');
   expect(oneLine(' \n ')).toBe('');
   expect(oneLine('a \u200b b')).toBe('a b');

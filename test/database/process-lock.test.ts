@@ -5,7 +5,7 @@ import { temporaryHome } from '../support/home.ts';
 
 const MODULE = resolve(import.meta.dir, '../../src/hooks/store/use-database.ts');
 
-test('tryProcessLock() gives the lock to one at a time, until it is released', () => {
+test('tryProcessLock() grants the lock to one at a time, until it is released', () => {
   using home = temporaryHome();
   const file = `${home.path}/x.lock`;
   const release = tryProcessLock(file);
@@ -15,7 +15,7 @@ test('tryProcessLock() gives the lock to one at a time, until it is released', (
   tryProcessLock(file)?.();
 });
 
-test('tryProcessLock() gives it when the process that had it was killed', async () => {
+test('tryProcessLock() grants it when the process that had it was killed', async () => {
   using home = temporaryHome();
   const file = `${home.path}/x.lock`;
   const script = `const { tryProcessLock } = await import(${JSON.stringify(MODULE)});

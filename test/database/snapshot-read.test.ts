@@ -17,7 +17,7 @@ const log = () => `${paths.database}-wal`;
 let paths: StatePaths;
 let opened: { close(): void }[] = [];
 beforeEach(() => {
-  paths = pathsIn(mkdtempSync(`${tmpdir()}/store-quiet-`));
+  paths = pathsIn(mkdtempSync(`${tmpdir()}/store-snapshot-`));
   opened = [];
 });
 afterEach(() => {
@@ -47,9 +47,9 @@ function openAt(nowMs = NOW_MS): SnapshotRead | undefined {
   return read;
 }
 
-function quiet(): SnapshotRead {
+function snapshot(): SnapshotRead {
   const read = openAt();
-  if (read === undefined) throw new Error('The database is not quiet');
+  if (read === undefined) throw new Error('Somebody writes to the database');
   return read;
 }
 
@@ -62,7 +62,7 @@ describe('openSnapshot()', () => {
     settle(db);
     const before = readFileSync(paths.database);
     const modified = statSync(paths.database).mtimeMs;
-    const read = quiet();
+    const read = snapshot();
     expect(textsIn(read.db)).toEqual(['one']);
     expect(read.isUnchanged()).toBe(true);
     expect(read.isUnchanged()).toBe(true);
@@ -70,7 +70,7 @@ describe('openSnapshot()', () => {
     expect(statSync(paths.database).mtimeMs).toBe(modified);
   });
 
-  test('gives undefined when the log has bytes', () => {
+  test('returns undefined when the log has bytes', () => {
     const db = writer();
     settle(db);
     record([prompt('one')], paths, db);
@@ -79,7 +79,7 @@ describe('openSnapshot()', () => {
     expect(openAt()).toBeUndefined();
     settle(db);
     expect(statSync(log()).size).toBe(0);
-    expect(textsIn(quiet().db)).toEqual(['one']);
+    expect(textsIn(snapshot().db)).toEqual(['one']);
   });
 
   const ages: [ageMs: number, isQuiet: boolean][] = [
@@ -99,14 +99,14 @@ describe('openSnapshot()', () => {
     });
   }
 
-  test('gives undefined right after a write, whatever the log says', () => {
+  test('returns undefined right after a write, whatever the log says', () => {
     const db = writer();
     record([prompt('one')], paths, db);
     db.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     expect(openAt(Math.floor(statSync(paths.database).mtimeMs) + 5)).toBeUndefined();
   });
 
-  test('gives undefined when there is no database, no folder, or an empty file', async () => {
+  test('returns undefined when there is no database, no folder, or an empty file', async () => {
     expect(openAt()).toBeUndefined();
     await Bun.write(paths.database, '');
     utimesSync(paths.database, NOW_MS / 1000, NOW_MS / 1000 - 60);
@@ -116,7 +116,7 @@ describe('openSnapshot()', () => {
   test("reads a predecessor's database, and says that it is not ours", () => {
     writeOldDatabase(paths, PREDECESSOR);
     utimesSync(paths.database, NOW_MS / 1000, NOW_MS / 1000 - 60);
-    const read = quiet();
+    const read = snapshot();
     expect([read.db.isOwn, queryEvents({}, read.db).length, read.isUnchanged()]).toEqual([false, 3, true]);
   });
 });
@@ -124,7 +124,7 @@ describe('openSnapshot()', () => {
 describe('isUnchanged()', () => {
   test('is false after another process wrote and took the log in', async () => {
     settle(writer());
-    const read = quiet();
+    const read = snapshot();
     expect(textsIn(read.db)).toEqual([]);
     const { code, output } = await startWorker([
       process.execPath,
@@ -145,7 +145,7 @@ describe('isUnchanged()', () => {
     const db = writer();
     record([prompt('one')], paths, db);
     settle(db);
-    const read = quiet();
+    const read = snapshot();
     const bytes = statSync(paths.database).size;
     db.sqlite.exec('PRAGMA user_version = 1'); // Changes the first page only.
     db.sqlite.run("INSERT INTO spool_taken VALUES ('x', 'y')");
@@ -157,7 +157,7 @@ describe('isUnchanged()', () => {
   test('is false after another connection only wrote', () => {
     const db = writer();
     settle(db);
-    const read = quiet();
+    const read = snapshot();
     record([prompt('one')], paths, db);
     expect(statSync(paths.database).mtimeMs).toBe(NOW_MS - 60_000);
     expect(read.isUnchanged()).toBe(false);
@@ -166,7 +166,7 @@ describe('isUnchanged()', () => {
   test('is false after the database was replaced or has gone', () => {
     const db = writer();
     settle(db);
-    const read = quiet();
+    const read = snapshot();
     copyFileSync(paths.database, `${paths.home}/copy`);
     renameSync(`${paths.home}/copy`, paths.database);
     expect(read.isUnchanged()).toBe(false);
@@ -178,7 +178,7 @@ describe('isUnchanged()', () => {
     const db = writer();
     record([prompt('one')], paths, db);
     settle(db);
-    const read = quiet();
+    const read = snapshot();
     expect(textsIn(keep(getDb(paths, { mode: 'read', busyTimeoutMs: 0 })) as Db)).toEqual(['one']);
     db.sqlite.exec("BEGIN IMMEDIATE; INSERT INTO spool_taken VALUES ('x', 'y'); ROLLBACK");
     expect(read.isUnchanged()).toBe(true);

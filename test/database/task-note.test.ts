@@ -12,20 +12,20 @@ function installedHome(): Home {
 }
 
 describe('readTask()', () => {
-  test('gives the words that were left for this session and type, again and again', () => {
+  test('returns the words that were left for this session and type, again and again', () => {
     using home = installedHome();
     noteTask({ ...OF, words: 'mend the login test' }, home.paths);
     expect(readTask(OF, home.paths)).toBe('mend the login test');
     expect(readTask(OF, home.paths)).toBe('mend the login test');
   });
 
-  test('gives the last of several', () => {
+  test('returns the last of several', () => {
     using home = installedHome();
     for (const words of ['first', 'second']) noteTask({ ...OF, words }, home.paths);
     expect(readTask(OF, home.paths)).toBe('second');
   });
 
-  test('gives nothing for another session or type, also where they share the file', () => {
+  test('returns nothing for another session or type, also where they share the file', () => {
     using home = installedHome();
     // More than there are files, so that some share one.
     for (let index = 0; index < 3000; index++)
@@ -38,7 +38,7 @@ describe('readTask()', () => {
   });
 
   for (const content of ['', '{', '[]', 'null', '{"sessionId":"s1","agentType":"executor","words":7}']) {
-    test(`gives nothing when the file has ${JSON.stringify(content)}`, () => {
+    test(`returns nothing when the file has ${JSON.stringify(content)}`, () => {
       using home = installedHome();
       noteTask({ ...OF, words: 'x' }, home.paths);
       for (const name of readdirSync(home.paths.tasks)) writeFileSync(`${home.paths.tasks}/${name}`, content);

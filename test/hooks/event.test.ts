@@ -96,7 +96,7 @@ describe('parseHookEvent()', () => {
     ['a call of a tool that is no text', payload('post-tool-use-bash', { tool_name: {} })],
   ];
   for (const [what, value] of nothing) {
-    test(`gives undefined for ${what}`, () => expect(parseHookEvent(value)).toBeUndefined());
+    test(`returns undefined for ${what}`, () => expect(parseHookEvent(value)).toBeUndefined());
   }
 
   test('does without what it can do without', () => {
@@ -135,7 +135,7 @@ describe('parseHookEvent()', () => {
     expect(parseHookEvent(payload('stop', { transcript_path: windows }))?.transcriptPath).toBe(windows);
   });
 
-  test('gives what a command printed, on either stream, unless it is too long to be a message', () => {
+  test('returns what a command printed, on either stream, unless it is too long to be a message', () => {
     const output = (tool_response: unknown) => {
       const event = parseHookEvent(payload('post-tool-use-bash', { tool_response }));
       return event?.name === 'PostToolUse' ? event.output : undefined;
@@ -147,7 +147,7 @@ describe('parseHookEvent()', () => {
     for (const response of [undefined, 'text', [], { stdout: 7 }]) expect(output(response)).toBe('');
   });
 
-  test('gives what the agent said before a call', () => {
+  test('returns what the agent said before a call', () => {
     expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 'I try' }))).toMatchObject({
       remark: 'I try',
     });

@@ -46,7 +46,7 @@ for (const [event, name] of pairs) {
   test(`HOOKS has ${name} for the event ${event}`, () => {
     expect(HOOKS.some((hook) => hook.event === event && hook.name === name)).toBe(true);
   });
-  test(`hookByName() gives the hook of ${event} when the name is ${name}`, () => {
+  test(`hookByName() returns the hook of ${event} when the name is ${name}`, () => {
     for (const spelling of [name, `${name}.exe`, `${name}.EXE`, `${name}.mjs`, `${name}.js`]) {
       expect(hookByName(spelling)?.event as string).toBe(event);
     }
@@ -54,7 +54,7 @@ for (const [event, name] of pairs) {
 }
 
 for (const name of ['', 'self-generation', 'constructor', 'x/prompt-logger', '.exe']) {
-  test(`hookByName() gives undefined when the name is ${JSON.stringify(name)}`, () => {
+  test(`hookByName() returns undefined when the name is ${JSON.stringify(name)}`, () => {
     expect(hookByName(name)).toBeUndefined();
   });
 }

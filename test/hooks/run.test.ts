@@ -92,7 +92,7 @@ describe('runHook()', () => {
     expect(readEvents(home.paths)).toHaveLength(1);
   });
 
-  test('gives one JSON document in well-formed UTF-8, whatever was stored', async () => {
+  test('returns one JSON document in well-formed UTF-8, whatever was stored', async () => {
     using home = temporaryHome();
     seedErrors(home.paths, [{ error: 'broken \ud83d surrogate' }, { error: '한글 에러 🎉 \u0007' }]);
     const result = await runHookProcess(agentStart('executor'), { home: home.path });

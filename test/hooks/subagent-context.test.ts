@@ -394,7 +394,7 @@ describe('composeContext()', () => {
   const errors = (...items: string[]) => ({ heading: 'Errors:', items, most: 99 });
   const rules = (...items: string[]) => ({ heading: 'Rules:', items, most: 99 });
   const check = (sections: ReturnType<typeof errors>[], lengthMax: number, expected: string) =>
-    test(`gives ${JSON.stringify(expected)} within ${lengthMax}`, () => {
+    test(`returns ${JSON.stringify(expected)} within ${lengthMax}`, () => {
       expect(composeContext(sections, lengthMax)).toBe(expected);
       expect(expected.length).toBeLessThanOrEqual(lengthMax);
     });

@@ -43,7 +43,7 @@ function lint(rule: string, message: string, sessions = 2): FixSeed {
 const LINT = 'Lint rules of this project:';
 
 describe('toldLessons()', () => {
-  test('gives what happened, what helped and with which tool', () => {
+  test('returns what happened, what helped and with which tool', () => {
     using home = temporaryHome();
     const resolution = { kind: 'command', failing: 'make old', use: 'make new', tool: 'PowerShell' };
     seedFixes(home.paths, [lesson('one', 3), lesson('two', 2, { resolution })]);
@@ -65,7 +65,7 @@ describe('toldLessons()', () => {
     ]);
   });
 
-  test('gives the key where no printed line is known, and a fix in words', () => {
+  test('returns the key where no printed line is known, and a fix in words', () => {
     using home = temporaryHome();
     const resolution = { summary: 'set PORT', resolvedBy: 'user' };
     seedFixes(home.paths, [{ error: 'no port given', resolution, resolvedBy: 'user' }]);
@@ -117,7 +117,7 @@ describe('toldLessons()', () => {
     expect(said(told(home, { task: 'plant trees' }))[0]).toBe('a to of failed');
   });
 
-  test('gives all lint rules in one line, behind two lessons of several sessions', () => {
+  test('returns all lint rules in one line, behind two lessons of several sessions', () => {
     using home = temporaryHome();
     seedFixes(home.paths, [
       lint('no-console', 'No console (no-console)', 9),
@@ -134,7 +134,7 @@ describe('toldLessons()', () => {
     expect(told(home)[2]).toEqual({ key: '', said: rules, tool: '', fix: '', origin: null });
   });
 
-  test('gives lint rules before what a single session has shown', () => {
+  test('returns lint rules before what a single session has shown', () => {
     using home = temporaryHome();
     seedFixes(home.paths, [lesson('single', 1), lint('no-console', 'No console')]);
     expect(said(told(home))).toEqual([`${LINT} No console (no-console)`, 'single failed']);
@@ -156,7 +156,7 @@ describe('toldLessons()', () => {
     expect(line).toEndWith('; Short (short)');
   });
 
-  test('gives a rule that is longer than the line by itself', () => {
+  test('returns a rule that is longer than the line by itself', () => {
     using home = temporaryHome();
     seedFixes(home.paths, [lint('long', 'word '.repeat(60))]);
     expect(said(told(home))).toEqual([`${LINT} ${'word '.repeat(60)} (long)`]);
@@ -174,7 +174,7 @@ describe('toldLessons()', () => {
     expect(said(told(home))).toEqual(['many failed', 'other failed']);
   });
 
-  test('gives the commands of a model with their mark, and its words where a person stands for them', () => {
+  test('returns the commands of a model with their mark, and its words where a person stands for them', () => {
     using home = temporaryHome();
     const summary = '`make it`';
     seedFixes(home.paths, [
@@ -187,14 +187,14 @@ describe('toldLessons()', () => {
     ]);
   });
 
-  test('gives what a person wrote first, however much else there is', () => {
+  test('returns what a person wrote first, however much else there is', () => {
     using home = temporaryHome();
     const others = Array.from({ length: 40 }, (_, index) => lesson(`other-${index}`, 2));
     seedFixes(home.paths, [...others, lesson('person', 1, { resolvedBy: 'user' })]);
     expect(told(home).map(({ said }) => said)[0]).toBe('person failed');
   });
 
-  test('gives nothing of other projects, of none, without remedy, or learnt by an earlier version', () => {
+  test('returns nothing of other projects, of none, without remedy, or learnt by an earlier version', () => {
     using home = temporaryHome();
     seedFixes(home.paths, [
       lesson('elsewhere', 3, { projectPath: '/home/dev/other' }),

@@ -112,7 +112,7 @@ describe('GrowingFile', () => {
 });
 
 describe('readTail()', () => {
-  test('gives the last whole lines of a file, and nothing when there is none', () => {
+  test('returns the last whole lines of a file, and nothing when there is none', () => {
     using home = temporaryHome();
     const path = home.put('errors', '');
     expect(readTail(path, 10)).toBe('');

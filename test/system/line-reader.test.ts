@@ -55,7 +55,7 @@ describe('LineReader', () => {
     ['a last line above the limit', `a\n${'x'.repeat(500)}`, ['a', null]],
   ];
   for (const [what, text, lines] of rows) {
-    test(`next() gives ${what}, however little is read at once`, () => {
+    test(`next() returns ${what}, however little is read at once`, () => {
       using home = temporaryHome();
       const path = home.put('lines', text);
       for (const chunkBytes of [1, 2, 3, 7, 64 * 1024]) {
@@ -135,7 +135,7 @@ describe('readFirstLine()', () => {
     ['undefined for an empty file', '', 100, undefined],
   ];
   for (const [what, text, bytesMax, expected] of rows) {
-    test(`gives ${what}`, () => {
+    test(`returns ${what}`, () => {
       using home = temporaryHome();
       const line = readFirstLine(home.put('lines', text), bytesMax);
       expect(line && DECODER.decode(line)).toBe(expected);

@@ -14,7 +14,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 describe('runCommand()', () => {
-  test('gives exit code and both outputs', async () => {
+  test('returns exit code and both outputs', async () => {
     const result = await shell('echo out; echo 오류 >&2; exit 3');
     expect(result).toEqual({ kind: 'exited', code: 3, stdout: 'out\n', stderr: '오류\n' });
   });

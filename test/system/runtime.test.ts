@@ -147,7 +147,7 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
       expect(runtime.readTextFile(at('it'))).toBeUndefined();
     });
 
-    test('fileStamp() gives another time when a file was changed, and the same when it was not', () => {
+    test('fileStamp() returns another time when a file was changed, and the same when it was not', () => {
       writeFileSync(at('it'), 'text');
       utimesSync(at('it'), 1000, 1000.25);
       const first = runtime.fileStamp(at('it'));

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { withTemporaryDirectory } from '../../src/system/files.ts';
 
-test('withTemporaryDirectory() gives a directory that is only ours and removes it with its content', () => {
+test('withTemporaryDirectory() returns a directory that is only ours and removes it with its content', () => {
   const directory = withTemporaryDirectory(tmpdir(), 'self-generation-made-', (path) => {
     expect(statSync(path).mode & 0o777).toBe(0o700);
     writeFileSync(`${path}/file`, '');

@@ -45,7 +45,7 @@ export function copyDatabase(paths: StatePaths, target: string): void {
 
 /**
  * Takes a lock that ends with its process, however that ends: SQLite holds it on an empty file, and the system lets go
- * of it. Gives the function that releases it, or undefined when another process has it. @throws what SQLite throws.
+ * of it. Returns the function that releases it, or undefined when another process has it. @throws what SQLite throws.
  */
 export function tryProcessLock(file: string): (() => void) | undefined {
   const sqlite = openSqlite(file, { mode: 'write', busyTimeoutMs: 0 });

@@ -32,7 +32,7 @@ function errorCode(work: () => unknown): string | undefined {
 
 const SQLITE_CASES: readonly Case[] = [
   {
-    title: 'get() gives undefined when there is no row, all() an empty list',
+    title: 'get() returns undefined when there is no row, all() an empty list',
     run: (context) =>
       withTable(context, (sqlite) => {
         assert.equal(sqlite.get('SELECT * FROM t WHERE id = ?', 9), undefined);
@@ -225,7 +225,7 @@ const OPEN_CASES: readonly Case[] = [
     },
   },
   {
-    title: 'getDb() for reading gives undefined and creates nothing when there is no database',
+    title: 'getDb() for reading returns undefined and creates nothing when there is no database',
     run: ({ read, paths }) => {
       assert.equal(read(), undefined);
       assert.equal(existsSync(paths.data), false);

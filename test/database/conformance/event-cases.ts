@@ -61,7 +61,7 @@ const SEARCHES: readonly [search: string, expected: readonly string[]][] = [
 
 export const EVENT_CASES: readonly Case[] = [
   {
-    title: 'insertEvent() returns the id and queryEvents() gives columns and data as one flat record',
+    title: 'insertEvent() returns the id and queryEvents() returns columns and data as one flat record',
     run: ({ open }) => {
       const db = open();
       const id = add(db, {
@@ -115,7 +115,7 @@ export const EVENT_CASES: readonly Case[] = [
     },
   },
   {
-    title: 'queryEvents() gives the newest first, and of one millisecond the one written last (D20)',
+    title: 'queryEvents() returns the newest first, and of one millisecond the one written last (D20)',
     run: ({ open }) => {
       const db = open();
       for (const [text, seconds] of [

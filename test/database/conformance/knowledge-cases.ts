@@ -44,7 +44,7 @@ function summary(known: { resolution: string } | null | undefined): unknown {
 }
 
 const IN_CLONES: Case = {
-  title: 'sameInClones() gives the rows of an error in all clones of its repository, and no other',
+  title: 'sameInClones() returns the rows of an error in all clones of its repository, and no other',
   run: ({ open }) => {
     const db = open();
     for (const name of ['shop', 'shop2', 'fork', 'plain', 'plain2'])
@@ -133,7 +133,7 @@ const ERROR_KB_CASES: readonly Case[] = [
   IN_CLONES,
   {
     title:
-      'findResolution() gives the most used of the own project, and nothing of another project or of none',
+      'findResolution() returns the most used of the own project, and nothing of another project or of none',
     run: ({ open }) => {
       const db = open();
       learn(db, UNDEFINED, { project: '/home/dev/bank', uses: 5 });
@@ -189,7 +189,7 @@ const ERROR_KB_CASES: readonly Case[] = [
   },
   ...([findResolution, searchErrorKB] as const).flatMap((search): Case[] => [
     {
-      title: `${search.name}() gives what a person shares to every project, with its origin, until it changes or is taken back`,
+      title: `${search.name}() returns what a person shares to every project, with its origin, until it changes or is taken back`,
       run: ({ open }) => {
         const db = open();
         learn(db, UNDEFINED, { project: '/home/dev/bank', fix: 'shared' });
@@ -207,7 +207,7 @@ const ERROR_KB_CASES: readonly Case[] = [
       },
     },
     {
-      title: `${search.name}() gives what another clone of the repository has learnt, and nothing of another repository`,
+      title: `${search.name}() returns what another clone of the repository has learnt, and nothing of another repository`,
       run: ({ open }) => {
         const db = open();
         learn(db, UNDEFINED, { project: '/home/dev/shop2', fix: 'of a clone' });
@@ -226,7 +226,7 @@ const ERROR_KB_CASES: readonly Case[] = [
     },
   ]),
   {
-    title: 'searchErrorKB() gives nothing that another project has learnt, exact or alike',
+    title: 'searchErrorKB() returns nothing that another project has learnt, exact or alike',
     run: ({ open }) => {
       const db = open();
       learn(db, UNDEFINED, { project: '/home/dev/bank' });
@@ -415,7 +415,7 @@ function cached(db: Db, projectPath: string | null = '/home/dev/shop', seconds =
 
 const ANALYSIS_CASES: readonly Case[] = [
   {
-    title: "getCachedAnalysis() gives the project's newest row, and the global one when there is none",
+    title: "getCachedAnalysis() returns the project's newest row, and the global one when there is none",
     run: ({ open }) => {
       const db = open();
       assert.equal(cached(db), null);
@@ -430,7 +430,7 @@ const ANALYSIS_CASES: readonly Case[] = [
     },
   },
   {
-    title: 'getCachedAnalysis() gives nothing older than the hours',
+    title: 'getCachedAnalysis() returns nothing older than the hours',
     run: ({ open }) => {
       const db = open();
       cache(db, 'rule');

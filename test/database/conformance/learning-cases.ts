@@ -386,7 +386,7 @@ const SAVE_CASES: readonly Case[] = [
 
 const LOG_CASES: readonly Case[] = [
   {
-    title: 'readLog() gives the calls and prompts of a project in order of time',
+    title: 'readLog() returns the calls and prompts of a project in order of time',
     run: (context) => {
       const db = context.open();
       const said = 'error: no port given';
@@ -428,7 +428,8 @@ const LOG_CASES: readonly Case[] = [
     },
   },
   {
-    title: 'readLog() gives one session, the newest rows of it, and of equal times those written later last',
+    title:
+      'readLog() returns one session, the newest rows of it, and of equal times those written later last',
     run: (context) => {
       const db = context.open();
       for (const [session, id] of [
