@@ -6,7 +6,7 @@ import type { TurnFiles } from '../runs/model/run.ts';
 import { type Exit, type ProcessIdentity, RUN_VARIABLE, type Turn } from '../runs/model/turn.ts';
 import { readTail } from '../system/lines.ts';
 import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../system/process-identity.ts';
-import { type Ending, endProcesses, type Marker, withMarker } from '../system/processes.ts';
+import { type EndRequest, endProcesses, type Marker, withMarker } from '../system/processes.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
 import type { TurnCommand } from './client.ts';
@@ -122,7 +122,7 @@ function markedLeader(files: TurnFiles): ProcessIdentity | undefined {
 export function endClient(
   client: Pick<LiveClient, 'identity'> | null,
   files: TurnFiles,
-  polite: Ending['polite'],
+  polite: EndRequest['polite'],
 ): ReturnType<typeof endProcesses> {
   const leader = client?.identity ?? null;
   const written = [files.output, files.errors];
@@ -137,7 +137,7 @@ export async function endLeftClient(left: Left, files: TurnFiles): Promise<void>
 }
 
 export type Waiting = {
-  readonly polite: Ending['polite'];
+  readonly polite: EndRequest['polite'];
   readonly timeoutMs: number;
   /** Ends the client early, as the time limit does. */
   readonly signal?: AbortSignal;

@@ -52,13 +52,13 @@ const WORDS_OF_A_MNEMONIC = '(?:[a-z]{3,8}[ ,]{1,2}){8,23}[a-z]{3,8}';
 let value: RegExp | undefined;
 
 /** `separator`: what stands between name and value, without blanks; empty between an option and its value. */
-type Place = { readonly name: string; readonly separator: string; readonly isAfterBlank: boolean };
+type NamedPlace = { readonly name: string; readonly separator: string; readonly isAfterBlank: boolean };
 
 /** Goes from name to name and replaces the values that are secrets. */
 function redactBehind(
   text: string,
   names: RegExp,
-  placeOf: (found: RegExpExecArray) => Place | undefined,
+  placeOf: (found: RegExpExecArray) => NamedPlace | undefined,
 ): string {
   let kept = '';
   let at = 0;
@@ -132,7 +132,7 @@ function isSaid(all: string, name: string): boolean {
   return all.replace('`', '').trim() !== name || /[은는이가을를도]$/.test(name);
 }
 
-type Named = Place & { readonly kind: 'sure' | 'doubtful'; readonly next: string };
+type Named = NamedPlace & { readonly kind: 'sure' | 'doubtful'; readonly next: string };
 
 /** What is to stand there instead of the value; undefined when it is none. */
 function hiddenValue(typed: string, { kind, ...place }: Named): string | undefined {
@@ -152,7 +152,7 @@ function hiddenValue(typed: string, { kind, ...place }: Named): string | undefin
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Of a setting of the environment, and of what can be nothing else, also a UUID or a password as people make them. */
-function isKey(bare: string, { name, separator }: Place): boolean {
+function isKey(bare: string, { name, separator }: NamedPlace): boolean {
   const isSetting =
     separator === '' || (separator === '=' && /^[A-Z0-9_]+$/.test(name) && !/_ID$/.test(name));
   return (
@@ -163,7 +163,7 @@ function isKey(bare: string, { name, separator }: Place): boolean {
   );
 }
 
-type Surroundings = Place & { readonly isQuoted: boolean; readonly next: string };
+type Surroundings = NamedPlace & { readonly isQuoted: boolean; readonly next: string };
 
 /** Whether the value of a name that surely names a secret is one: not in code, in a comparison or in prose. */
 function isSecretHere(

@@ -1,6 +1,6 @@
 import type { Json } from '../core/guards.ts';
 import type { Db } from '../database/connection.ts';
-import type { Task } from '../database/given-note.ts';
+import type { SubagentTask } from '../database/given-note.ts';
 import type { searchErrorKB } from '../lessons/store/error-search.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import type { Skill } from '../suggestions/skill-files.ts';
@@ -92,7 +92,7 @@ export type Decision = {
   readonly reply?: Reply;
   readonly recording?: Recording;
   /** Left for the sub-agent that starts next. */
-  readonly task?: Task;
+  readonly task?: SubagentTask;
   /** The notes of what sub-agents were given are taken into the database. */
   readonly takesNotes?: true;
   /** Old rows are removed after the recording. */

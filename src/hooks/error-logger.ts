@@ -26,10 +26,10 @@ const MAY_BE_KNOWN: ReadonlySet<string | null> = new Set([null, 'finding', 'uncl
 /** So much of an error's end is looked at to recognise it. */
 const TAIL_SEARCHED_MAX = 2000;
 
-type Failure = HookEventOf<'PostToolUseFailure'>;
+type FailureEvent = HookEventOf<'PostToolUseFailure'>;
 
 /** The hook of PostToolUseFailure. */
-export const errorLogger: Handler<Failure> = {
+export const errorLogger: Handler<FailureEvent> = {
   read: (value) => {
     const call = readToolCall(value);
     const error = readString(value, 'error') ?? '';
@@ -45,7 +45,7 @@ export const errorLogger: Handler<Failure> = {
  * PostToolUseFailure: records the error and, when it has been solved before, says how. A call that the user
  * interrupted is no error.
  */
-export function decidePostToolUseFailure(event: Failure, context: HookContext): Decision {
+export function decidePostToolUseFailure(event: FailureEvent, context: HookContext): Decision {
   if (event.isInterrupt) return NOTHING;
   const error = toolError(event, event.error, context.project);
   if (isOwnCommand(error.command)) return NOTHING;
@@ -75,7 +75,7 @@ function isLintRule(resolution: string): boolean {
 }
 
 /** The lesson for this very error; once in a session. */
-function knownFix(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
+function knownFix(error: ToolError, event: FailureEvent, context: HookContext): Hint | undefined {
   const db = context.knowledge();
   const known =
     db && context.searchErrors?.(error.error, context.project.path, db, searchedText(error, event.error));

@@ -110,7 +110,7 @@ function processIds(): number[] {
   return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-export type Ending = {
+export type EndRequest = {
   /** The process that the others come from, which has a group and a session of its own; null when it is not known. */
   readonly leader: ProcessIdentity | null;
   /** What the leader is asked with first; the others are not asked then, so that it can end them itself. */
@@ -136,17 +136,17 @@ const KILL_ROUNDS_MAX = 40;
  * looked at again before each signal, so that a later one with the same id is never signalled. Resolves at once when
  * nothing is there. `survivors`: what lives on. Never throws.
  */
-export async function endProcesses(ending: Ending): Promise<{ readonly survivors: readonly number[] }> {
-  const known = new Known(ending);
+export async function endProcesses(request: EndRequest): Promise<{ readonly survivors: readonly number[] }> {
+  const known = new KnownProcesses(request);
   if (known.look().length === 0) return { survivors: [] };
-  const leader = ending.leader;
-  if (leader !== null && ending.polite !== 'SIGTERM' && isSameProcess(leader)) {
-    signal(leader, ending.polite);
+  const leader = request.leader;
+  if (leader !== null && request.polite !== 'SIGTERM' && isSameProcess(leader)) {
+    signal(leader, request.polite);
     await goneWithin(leader, POLITE_MS);
     if (known.look().length === 0) return { survivors: [] };
   }
   for (const one of known.look()) signal(one, 'SIGTERM');
-  if (await known.areGoneWithin(ending.graceMs)) return { survivors: [] };
+  if (await known.areGoneWithin(request.graceMs)) return { survivors: [] };
   for (let round = 0; round < KILL_ROUNDS_MAX; round++) {
     for (const one of known.look()) signal(one, 'SIGKILL');
     if (await known.areGoneWithin(KILLED_MS / KILL_ROUNDS_MAX)) return { survivors: [] };
@@ -155,18 +155,18 @@ export async function endProcesses(ending: Ending): Promise<{ readonly survivors
 }
 
 /** All processes that have ever been seen to belong to the one that is ended. */
-class Known {
-  readonly #ending: Ending;
+class KnownProcesses {
+  readonly #request: EndRequest;
   readonly #seen = new Map<number, ProcessIdentity>();
 
-  constructor(ending: Ending) {
-    this.#ending = ending;
-    if (ending.leader !== null && isSameProcess(ending.leader)) this.#add(ending.leader);
+  constructor(request: EndRequest) {
+    this.#request = request;
+    if (request.leader !== null && isSameProcess(request.leader)) this.#add(request.leader);
   }
 
   /** Those that live, with what has come to them since. */
   look(): ProcessIdentity[] {
-    const { marker, files = [] } = this.#ending;
+    const { marker, files = [] } = this.#request;
     const group = this.#group();
     const living = this.#living();
     const found = [
@@ -192,7 +192,7 @@ class Known {
 
   /** The group's id is free again when all of it are gone; then it may be that of a process which is none of ours. */
   #group(): number | null {
-    const { leader } = this.#ending;
+    const { leader } = this.#request;
     const holder = leader === null ? undefined : identityOf(leader.pid);
     return leader === null || (holder !== undefined && holder.start !== leader.start) ? null : leader.pid;
   }
@@ -211,12 +211,8 @@ async function goneWithin(one: ProcessIdentity, ms: number): Promise<void> {
 }
 
 function signal(target: ProcessIdentity, name: NodeJS.Signals): void {
-  if (!isSameProcess(target)) return;
-  try {
-    process.kill(target.pid, name);
-  } catch {
-    // It has just ended, which is what was wanted, or it is not ours to end: then it is a survivor.
-  }
+  // It throws when the process has just ended, which is what was wanted, or is not ours to end: then it is a survivor.
+  if (isSameProcess(target)) lookOr(() => process.kill(target.pid, name), false);
 }
 
 /** A chain of processes that is longer runs in a circle. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { lookOr } from '../core/guards.ts';
+import { lookOr, reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import type { Exit } from '../runs/model/turn.ts';
 import { identityNow } from './process-identity.ts';
@@ -72,17 +72,20 @@ const KILL_DELAY_MS = 1000;
 const DRAIN_MS = 250;
 
 /** Runs a program without a shell and collects its output. At the time limit its whole group is ended. Never throws. */
-export function runCommand(
+export async function runCommand(
   file: string,
   args: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
+  try {
+    return await resultOf(start(file, args, options), options);
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  }
+}
+
+function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const child = start(file, args, options);
-    if (child instanceof Error) {
-      resolve({ kind: 'failed', reason: child.message });
-      return;
-    }
     const stdout = collect(child.stdout);
     const stderr = collect(child.stderr);
     let drained: NodeJS.Timeout | undefined;
@@ -99,7 +102,7 @@ export function runCommand(
       isEnding = true;
       await endGroup(child);
       settle({ kind: 'timed-out' });
-    }, options.timeoutMs);
+    }, timeoutMs);
     child.once('error', (error) => settle({ kind: 'failed', reason: error.message }));
     child.once('exit', () => {
       clearTimeout(limit); // Its id may be somebody else's from now on.
@@ -107,22 +110,13 @@ export function runCommand(
     });
     child.once('close', finish);
     child.stdin?.on('error', () => {}); // A program need not read its input.
-    child.stdin?.end(options.stdin ?? '');
+    child.stdin?.end(stdin);
   });
 }
 
-function start(file: string, args: readonly string[], options: CommandOptions): ChildProcess | Error {
-  try {
-    return spawn(file, args, {
-      env: options.env,
-      cwd: options.cwd,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32', // Its own group, so that the group can be ended.
-      windowsHide: true,
-    });
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
+function start(file: string, args: readonly string[], { env, cwd }: CommandOptions): ChildProcess {
+  const detached = process.platform !== 'win32'; // Its own group, so that the group can be ended.
+  return spawn(file, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'], detached, windowsHide: true });
 }
 
 function collect(stream: NodeJS.ReadableStream | null): () => string {

@@ -47,7 +47,7 @@ function applyWaiting(recording: Recording, db: Db): void {
  * Writes one recording inside the caller's transaction; false when all of it was known. `source` says what a transcript
  * adds to what a hook knows.
  */
-export function apply(recording: Recording, db: Db, source: Source = {}): boolean {
+export function apply(recording: Recording, db: Db, source: TranscriptSource = {}): boolean {
   switch (recording.kind) {
     case 'prompt': {
       if (isKnownPrompt(recording, source, db)) return false;
@@ -197,7 +197,7 @@ type Prompt = Extract<Recording, { kind: 'prompt' }>;
 type Stop = Extract<Recording, { kind: 'subagent-stop' }>;
 
 /** What the transcript's records have beside those of a hook: until when that may still come in. */
-type Source = { readonly delayMsMax?: number | undefined };
+type TranscriptSource = { readonly delayMsMax?: number | undefined };
 
 /** A hook's clock and the transcript's differ by what the client does between. */
 const CLOCK_MS_MAX = 2000;
@@ -211,7 +211,7 @@ const SAME_PROMPT_MS = 250;
 const COPIED_PROMPT_MS = 1000;
 
 /** Whether the prompt is recorded already. */
-function isKnownPrompt(prompt: Prompt, { delayMsMax }: Source, db: Db): boolean {
+function isKnownPrompt(prompt: Prompt, { delayMsMax }: TranscriptSource, db: Db): boolean {
   const { ts, sessionId, projectPath } = prompt.at;
   const ms = Date.parse(ts);
   const span =
@@ -225,7 +225,7 @@ function isKnownPrompt(prompt: Prompt, { delayMsMax }: Source, db: Db): boolean 
 }
 
 /** Whether the end of this sub-agent is recorded already. */
-function isKnownStop({ at }: Stop, { delayMsMax }: Source, db: Db): boolean {
+function isKnownStop({ at }: Stop, { delayMsMax }: TranscriptSource, db: Db): boolean {
   const { ts, sessionId, agentId } = at;
   const ms = Date.parse(ts);
   const near = around(ts, HOOK_DELAY_MS_MAX, HOOK_DELAY_MS_MAX);

@@ -2,7 +2,7 @@ import type { Db } from '../../database/connection.ts';
 import type { Project } from '../decision.ts';
 
 /** A database and the project about which it is asked. */
-type Known = { readonly project: Project; readonly db: Db };
+type ProjectDb = { readonly project: Project; readonly db: Db };
 
 /** Whether a project still meets an error: it is open, or came back in another session. */
 export function isOfInterest(error: string, project: Project, db: Db): boolean {
@@ -21,7 +21,7 @@ export function isOfInterest(error: string, project: Project, db: Db): boolean {
 }
 
 /** The rules that the user applied, of this project and of all, the newest first; at most `limit` rows are looked at. */
-export function appliedRules({ project, db }: Known, limit: number): string[] {
+export function appliedRules({ project, db }: ProjectDb, limit: number): string[] {
   const rules: string[] = [];
   if (!db.shape.has('suggestions', 'status')) return rules;
   const rows = db.sqlite.all(
@@ -39,7 +39,7 @@ export function appliedRules({ project, db }: Known, limit: number): string[] {
  * Whether the user has not agreed to this rule. What our own analysis proposed has to be applied first; a rule that
  * somebody else put into the cache is taken as RA-403 says until it is dismissed.
  */
-export function isWithheld(id: unknown, rule: string, { project, db }: Known): boolean {
+export function isWithheld(id: unknown, rule: string, { project, db }: ProjectDb): boolean {
   if (!db.shape.has('suggestions', 'status')) return false;
   const row = db.sqlite.get(
     `SELECT 1 FROM suggestions WHERE project_path IN (?, '') AND status <> 'applied'
