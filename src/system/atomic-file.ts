@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
@@ -9,7 +8,6 @@ import {
   fchownSync,
   fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -22,6 +20,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { lookOr, reasonOf } from '../core/guards.ts';
+import { withOpenFile } from './files.ts';
 
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -45,15 +44,12 @@ export function writeFileAtomic(
   if (existing !== undefined && !existing.isFile())
     throw new Error(`Cannot write "${path}": what stands there is no file`);
   throughTemporary(target, (temporary) => {
-    const file = openSync(temporary, 'wx', PRIVATE_FILE_MODE);
-    try {
+    withOpenFile(temporary, 'wx', (file) => {
       writeFileSync(file, bytes);
       if (existing !== undefined) keepOwner(file, existing);
       fchmodSync(file, options.mode ?? modeOf(existing) ?? PRIVATE_FILE_MODE);
       fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    });
   });
 }
 
@@ -66,12 +62,7 @@ export function copyFileAtomic(source: string, target: string, options: { readon
   throughTemporary(target, (temporary) => {
     copyFileSync(source, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     chmodSync(temporary, options.mode); // The source's mode came with it, which may not let its owner write.
-    const file = openSync(temporary, 'r+');
-    try {
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    withOpenFile(temporary, 'r+', fsyncSync);
   });
 }
 
@@ -144,25 +135,13 @@ function throughTemporary(target: string, fill: (temporary: string) => void): vo
 
 /** Makes the rename itself durable. Not every system can; the file is whole either way. */
 function syncDirectory(directory: string): void {
-  try {
-    const handle = openSync(directory, 'r');
-    try {
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-  } catch {
-    // Windows cannot open a directory for this.
-  }
+  lookOr(() => withOpenFile(directory, 'r', fsyncSync), undefined); // Windows cannot open a directory for this.
 }
 
 /** With `sudo` the new file would otherwise belong to root, and its owner could no longer read it. */
 function keepOwner(file: number, existing: Stats): void {
-  try {
-    fchownSync(file, existing.uid, existing.gid);
-  } catch {
-    // Only root may give a file away; for everybody else the owner is already right, or cannot be.
-  }
+  // Only root may give a file away; for everybody else the owner is already right, or cannot be.
+  lookOr(() => fchownSync(file, existing.uid, existing.gid), undefined);
 }
 
 function modeOf(stats: Stats | undefined): number | undefined {

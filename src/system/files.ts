@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../core/guards.ts';
 import { stdinChunks } from './runtime-bun.ts';
@@ -21,6 +31,16 @@ export function readRegularFile(path: string): string | undefined {
   // Anything else, a pipe for one, might never come to an end.
   if (!stats.isFile()) throw new Error(`Cannot read "${path}": it is no file`);
   return readFileSync(path, 'utf8');
+}
+
+/** Works with an open file, and closes it; a new one is for this user alone. @throws Error from the system. */
+export function withOpenFile<T>(path: string, flags: string | number, work: (file: number) => T): T {
+  const file = openSync(path, flags, 0o600);
+  try {
+    return work(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Standard input as text, or its beginning of `bytesMax`. */

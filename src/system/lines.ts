@@ -1,6 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { collectGarbage } from '#runtime';
+import { lookOr } from '../core/guards.ts';
 import { LongJson } from '../core/long-json.ts';
+import { withOpenFile } from './files.ts';
 
 /** A line of a file and where it lies; `end` is behind its line end. `bytes` are valid until the next line is asked for. */
 type Line =
@@ -118,15 +120,12 @@ export class LineReader {
  * The beginning of a file's first line, at most this long; undefined when the file has no line yet. @throws as above.
  */
 export function readFirstLine(path: string, bytesMax: number): Uint8Array | undefined {
-  const file = openSync(path, 'r');
-  try {
+  return withOpenFile(path, 'r', (file) => {
     const bytes = Buffer.allocUnsafe(bytesMax);
     const read = bytes.subarray(0, readSync(file, bytes, 0, bytesMax, 0));
     const end = read.indexOf(LINE_END);
     return end < 0 && read.length === 0 ? undefined : read.subarray(0, end < 0 ? read.length : end);
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 const LONG_LINE_BYTES = 1024 * 1024;
@@ -245,18 +244,13 @@ export class GrowingFile {
 
 /** The last bytes of a file as text, at most so many; empty when there is none. Never throws. */
 export function readTail(path: string, bytesMax: number): string {
-  let file: number | undefined;
-  try {
-    file = openSync(path, 'r');
-    const from = Math.max(0, fstatSync(file).size - bytesMax);
-    const bytes = Buffer.alloc(bytesMax);
-    const length = readSync(file, bytes, 0, bytesMax, from);
-    // The cut may go through a character, and does go through a line.
-    const tail = bytes.toString('utf8', 0, length);
-    return from === 0 ? tail : tail.slice(tail.indexOf('\n') + 1);
-  } catch {
-    return '';
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+  const read = () =>
+    withOpenFile(path, 'r', (file) => {
+      const from = Math.max(0, fstatSync(file).size - bytesMax);
+      const bytes = Buffer.alloc(bytesMax);
+      const tail = bytes.toString('utf8', 0, readSync(file, bytes, 0, bytesMax, from));
+      // The cut may go through a character, and does go through a line.
+      return from === 0 ? tail : tail.slice(tail.indexOf('\n') + 1);
+    });
+  return lookOr(read, '');
 }

@@ -1,19 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { constants, readdirSync, readFileSync, readlinkSync, statSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lookOr } from '../core/guards.ts';
 import type { Terminal } from '../runs/model/run.ts';
 import type { ProcessIdentity } from '../runs/model/turn.ts';
+import { withOpenFile } from './files.ts';
 import { identityNow, identityOf, isSameProcess, type ProcessStat, statOf } from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */
@@ -285,14 +277,9 @@ export function terminalAbove(): Terminal | null {
 /** A notification of the terminal (OSC 9, as iTerm2 has it) and its bell. Returns false if nobody could be told. */
 export function notifyTerminal({ path, owner }: Terminal, text: string): boolean {
   if (!isSameProcess(owner) || terminalOf(owner.pid) !== path) return false;
-  return lookOr(() => {
-    const terminal = openSync(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
-    try {
-      return writeSync(terminal, `\x1b]9;${text}\x1b\\\x07`) > 0;
-    } finally {
-      closeSync(terminal);
-    }
-  }, false);
+  const flags = constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK;
+  const write = (terminal: number) => writeSync(terminal, `\x1b]9;${text}\x1b\\\x07`) > 0;
+  return lookOr(() => withOpenFile(path, flags, write), false);
 }
 
 function terminalOf(pid: number): string | undefined {
