@@ -1,4 +1,4 @@
-import { isRecord, type Json, readTexts } from '../core/guards.ts';
+import { isRecord, readTexts } from '../core/guards.ts';
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Language, messagesIn } from '../core/messages.ts';
@@ -85,16 +85,18 @@ export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: 
   const db = context.knowledge();
   if (db === undefined) return NOTHING;
   const messages = sessionMessagesIn(context.config.language);
-  // The same conversation goes on after it was made shorter: its user has read on.
-  const announced = event.source === 'compact' ? [] : newSuggestions(context, db);
-  // And what the project has learnt it has been told already.
-  const knowledge = event.source === 'compact' ? '' : projectKnowledge(context, '');
+  // The same conversation goes on after it was made shorter: it has been told, and its user has read on.
+  const isSame = event.source === 'compact';
+  const announced = isSame ? [] : newSuggestions(context, db);
+  const knowledge = isSame ? '' : projectKnowledge(context, '');
   const { recordNote } = messagesIn(context.config.language);
   const record = (lines: readonly string[]) =>
     lines.length === 0 ? '' : framed(withinLength(lines, RECORD_LENGTH_MAX), recordNote);
+  const { analysisHeading, analysisAdvice, applyAdvice, dismissAdvice } = messages;
+  const suggestions = record(announced.map(suggestionLine));
   const text = [
-    suggestionText(record(announced.map(suggestionLine)), messages),
-    record(previousSessionLines(event.source, context, messages, db)),
+    suggestions && [analysisHeading, suggestions, analysisAdvice, applyAdvice, dismissAdvice].join('\n'),
+    record(previousSessionLines(event.source, context, db)),
     knowledge,
   ]
     .filter((part) => part !== '')
@@ -121,10 +123,8 @@ function newSuggestions(context: HookContext, db: Db): Announced[] {
     return proposal ? [{ ...proposal, id: suggestionId(proposal, analysis?.projectPath ?? '') }] : [];
   });
   const known = new Set(own.map(({ id }) => id));
-  const unseen = unseenIds(
-    cached.map(({ id }) => id).filter((id) => !known.has(id)),
-    db,
-  );
+  const ids = cached.map(({ id }) => id).filter((id) => !known.has(id));
+  const unseen = unseenIds(ids, db);
   return [...own, ...cached.filter(({ id }) => unseen.includes(id))]
     .filter(({ summary }) => !isInstructionShaped(summary))
     .slice(0, SUGGESTIONS_MAX);
@@ -134,50 +134,31 @@ function suggestionLine({ id, type, summary }: Announced): string {
   return `- [${item(type)}] ${inertText(summary, SUMMARY_LENGTH_MAX)} [id: ${item(id)}]`;
 }
 
-function suggestionText(record: string, messages: SessionMessages): string {
-  const { analysisHeading, analysisAdvice, applyAdvice, dismissAdvice } = messages;
-  return record === ''
-    ? ''
-    : [analysisHeading, record, analysisAdvice, applyAdvice, dismissAdvice].join('\n');
-}
-
-function previousSessionLines(
-  source: string,
-  { project }: HookContext,
-  messages: SessionMessages,
-  db: Db,
-): string[] {
-  const [summary] = project.spellings.flatMap((projectPath) =>
+function previousSessionLines(source: string, context: HookContext, db: Db): string[] {
+  const messages = sessionMessagesIn(context.config.language);
+  const [summary] = context.project.spellings.flatMap((projectPath) =>
     queryEvents({ type: 'session_summary', projectPath, limit: 1 }, db),
   );
   if (summary === undefined) return [];
   const counts = toolCounts(summary.toolCounts);
   const uses = counts.reduce((sum, [, count]) => sum + count, 0);
-  const lines = [
+  const prompts = texts(summary.lastPrompts).slice(0, PROMPTS_MAX);
+  // Sessions of earlier versions counted every error; then this is the best that is known.
+  const open = Number(summary.unresolvedErrorCount ?? summary.errorCount ?? 0);
+  const errors = open === 0 ? [] : texts(summary.uniqueErrors).slice(0, RESUME_ERRORS_MAX).map(item);
+  const tools = counts.slice(0, TOOLS_MAX);
+  const parts: [items: string[], line: (items: string) => string][] = [
+    [prompts.map((prompt) => `"${item(prompt)}"`), messages.previousPrompts],
+    [texts(summary.lastEditedFiles).map(item), messages.previousFiles],
+    [errors.slice(0, ERRORS_MAX), (items) => messages.previousErrors(open, items)],
+    [source === 'resume' ? errors : [], messages.resumeErrors],
+    [tools.map(([tool, count]) => `${item(tool)}(${count})`), messages.previousTools],
+  ];
+  return [
     messages.previousSession(item(summary.ts)),
     messages.previousCounts(Number(summary.promptCount ?? 0), uses),
+    ...parts.flatMap(([items, line]) => (items.length > 0 ? [line(items.join(', '))] : [])),
   ];
-  const prompts = texts(summary.lastPrompts).slice(0, PROMPTS_MAX);
-  if (prompts.length > 0)
-    lines.push(messages.previousPrompts(prompts.map((prompt) => `"${item(prompt)}"`).join(', ')));
-  const files = texts(summary.lastEditedFiles);
-  if (files.length > 0) lines.push(messages.previousFiles(files.map(item).join(', ')));
-  lines.push(...unresolvedLines(summary, source, messages));
-  const tools = counts.slice(0, TOOLS_MAX).map(([tool, count]) => `${item(tool)}(${count})`);
-  if (tools.length > 0) lines.push(messages.previousTools(tools.join(', ')));
-  return lines;
-}
-
-function unresolvedLines(summary: Json, source: string, messages: SessionMessages): string[] {
-  const errors = texts(summary.uniqueErrors);
-  // Sessions of earlier versions counted every error; then this is the best that is known.
-  const count = Number(summary.unresolvedErrorCount ?? summary.errorCount ?? 0);
-  if (count === 0 || errors.length === 0) return [];
-  const lines = [messages.previousErrors(count, errors.slice(0, ERRORS_MAX).map(item).join(', '))];
-  if (source === 'resume') {
-    lines.push(messages.resumeErrors(errors.slice(0, RESUME_ERRORS_MAX).map(item).join(', ')));
-  }
-  return lines;
 }
 
 function toolCounts(value: unknown): [string, number][] {

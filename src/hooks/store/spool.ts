@@ -1,5 +1,5 @@
 import { pathExists } from '#runtime';
-import { isRecord, parseJson } from '../../core/guards.ts';
+import { isRecord, lookOr, parseJson } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Db } from '../../database/connection.ts';
 import type { Recording } from '../decision.ts';
@@ -50,15 +50,15 @@ export type TakenSpool = {
   readonly discard: () => void;
 };
 
-const NOTHING: TakenSpool = { recordings: [], discard: () => {} };
-
 /**
  * Reads the waiting recordings, oldest first, inside the caller's transaction. Their names are stored with them: a
  * crash before the files are removed must not count them twice.
  */
 export function takeSpool(paths: StatePaths, db: Db): TakenSpool {
-  if (!isSpoolWaiting(paths)) return NOTHING;
-  const names = spoolNames(paths);
+  if (!isSpoolWaiting(paths)) return { recordings: [], discard: () => {} };
+  const fs = process.getBuiltinModule('node:fs');
+  // The writer before us may have just taken the last file and removed the folder.
+  const names = lookOr(() => fs.readdirSync(paths.spool), []);
   const done: string[] = [];
   const recordings: Recording[] = [];
   let takenCount = 0;
@@ -75,15 +75,7 @@ export function takeSpool(paths: StatePaths, db: Db): TakenSpool {
   return { recordings, discard: () => discard(paths, [...done, ...drafts]) };
 }
 
-function spoolNames(paths: StatePaths): string[] {
-  try {
-    return process.getBuiltinModule('node:fs').readdirSync(paths.spool);
-  } catch {
-    return []; // The writer before us has just taken the last file and removed the folder.
-  }
-}
-
-/** False when the file was taken before and could not be removed. */
+/** Returns false if the file was taken before and could not be removed. */
 function markTaken(name: string, db: Db): boolean {
   const sql = 'INSERT OR IGNORE INTO spool_taken(name, ts) VALUES (?, ?)';
   return db.sqlite.run(sql, name, new Date().toISOString()).changes > 0;
@@ -110,16 +102,8 @@ function isStale(file: string): boolean {
 
 function discard(paths: StatePaths, names: readonly string[]): void {
   const fs = process.getBuiltinModule('node:fs');
-  for (const name of names) {
-    try {
-      fs.unlinkSync(`${paths.spool}/${name}`);
-    } catch {
-      // Gone already, or it cannot be removed: then its name is in spool_taken.
-    }
-  }
-  try {
-    fs.rmdirSync(paths.spool);
-  } catch {
-    // Something new came in meanwhile, or the folder is gone.
-  }
+  // One may be gone already, or cannot be removed: then its name is in spool_taken.
+  for (const name of names) lookOr(() => fs.unlinkSync(`${paths.spool}/${name}`), undefined);
+  // It fails when something new came in meanwhile, or the folder is gone.
+  lookOr(() => fs.rmdirSync(paths.spool), undefined);
 }
