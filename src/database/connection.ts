@@ -9,26 +9,15 @@ export const SCHEMA_VERSION = 5;
 /** Which columns a database has. Databases of other implementations are read as they are. */
 export type Shape = { has(table: string, column: string): boolean };
 
-/** Everything that this version makes. */
-const OWN_SHAPE: Shape = { has: () => true };
-
-const READ_TABLES = ['events', 'error_kb', 'analysis_cache'];
-
 /** Looks at the columns only of a database that somebody else made. */
 function readShape(sqlite: Sqlite): Shape {
-  const list = READ_TABLES.map((table) => `'${table}'`).join(', ');
   const rows = sqlite.all(
     `SELECT m.name AS tableName, p.name AS columnName
      FROM sqlite_schema AS m JOIN pragma_table_info(m.name) AS p
-     WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name IN (${list})`,
+     WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name IN ('events', 'error_kb', 'analysis_cache')`,
   );
   const columns = new Set(rows.map((row) => `${row.tableName}.${row.columnName}`));
   return { has: (table, column) => columns.has(`${table}.${column}`) };
-}
-
-/** Whether this version made or migrated the database. */
-function isOwnSchema(sqlite: Sqlite): boolean {
-  return schemaVersion(sqlite) === SCHEMA_VERSION;
 }
 
 /** `PRAGMA user_version`: 0 in an empty database and in those of earlier implementations. */
@@ -46,12 +35,14 @@ export type Db = {
 
 /** What is known of a database that has just been opened. */
 function describeDb(sqlite: Sqlite): Db {
-  return isOwnSchema(sqlite) ? ownDb(sqlite) : { sqlite, shape: readShape(sqlite), isOwn: false };
+  return schemaVersion(sqlite) === SCHEMA_VERSION
+    ? ownDb(sqlite)
+    : { sqlite, shape: readShape(sqlite), isOwn: false };
 }
 
 /** A database that is known to have this version's schema. */
 export function ownDb(sqlite: Sqlite): Db {
-  return { sqlite, shape: OWN_SHAPE, isOwn: true };
+  return { sqlite, shape: { has: () => true }, isOwn: true };
 }
 
 /** Opens the knowledge database for reading; undefined when there is none. Never creates or changes it. */

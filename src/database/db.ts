@@ -68,16 +68,13 @@ export class MigrationDeferred extends Error {}
 function migrate(sqlite: Sqlite, paths: StatePaths, bytesMax: number): void {
   const found = schemaVersion(sqlite);
   if (found === SCHEMA_VERSION) return;
+  const refusal = `Cannot write to "${paths.database}"`;
   if (found > SCHEMA_VERSION) {
-    throw new MigrationDeferred(
-      `Cannot write to "${paths.database}": its schema version is ${found}, this program knows ${SCHEMA_VERSION}. Update self-generation`,
-    );
+    const versions = `its schema version is ${found}, this program knows ${SCHEMA_VERSION}`;
+    throw new MigrationDeferred(`${refusal}: ${versions}. Update self-generation`);
   }
-  if (hasContent(sqlite) && databaseBytes(sqlite) > bytesMax) {
-    throw new MigrationDeferred(
-      `Cannot write to "${paths.database}" yet: an earlier version made it and it is large. Run "self-generation doctor" once`,
-    );
-  }
+  if (hasContent(sqlite) && databaseBytes(sqlite) > bytesMax)
+    throw new MigrationDeferred(`${refusal} yet: an earlier version made it and it is large. ${DOCTOR} once`);
   // What is redacted or dropped on the way must not stay behind in free pages.
   sqlite.exec('PRAGMA secure_delete = FAST');
   switchToWal(sqlite);
@@ -119,10 +116,8 @@ function hasContent(sqlite: Sqlite): boolean {
 }
 
 function databaseBytes(sqlite: Sqlite): number {
-  const row = sqlite.get(
-    'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
-  );
-  return Number(row?.bytes ?? 0);
+  const sql = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()';
+  return Number(sqlite.get(sql)?.bytes ?? 0);
 }
 
 /**
@@ -139,11 +134,7 @@ function backUp(paths: StatePaths, version: number): string {
   const draft = `${paths.backups}/self-gen.incomplete`;
   fs.rmSync(draft, { force: true });
   const reader = openSqlite(paths.database, { mode: 'read', busyTimeoutMs: BACKUP_TIMEOUT_MS });
-  try {
-    reader.run('VACUUM INTO ?', draft);
-  } finally {
-    reader.close();
-  }
+  closing(reader, () => reader.run('VACUUM INTO ?', draft));
   fs.chmodSync(draft, 0o600);
   fs.renameSync(draft, file);
   return file;

@@ -40,9 +40,7 @@ export function callRecord(call: Call, project: Project): CallRecord {
     command: isShell && line !== null ? commandFamily(line) : null,
     line,
     directory: isShell && call.cwd !== undefined ? directoryOf(call.cwd, project) : null,
-    remark: call.remark
-      ? cutText(redactSecrets(oneLine(cutText(call.remark, TEXT_LENGTH_MAX))), REMARK_LENGTH_MAX)
-      : null,
+    remark: call.remark ? bounded(oneLine(cutText(call.remark, TEXT_LENGTH_MAX)), REMARK_LENGTH_MAX) : null,
     file: toolFile(call, project),
   };
 }
@@ -69,15 +67,13 @@ export function toolMeta({ tool, input }: Pick<Call, 'tool' | 'input'>, { comman
     const file = filePath(input);
     return file === undefined ? {} : { file: maskSensitivePath(bounded(file)) };
   }
-  if (tool === 'Grep' || tool === 'Glob') return definedOnly({ pattern: boundedField(input, 'pattern') });
-  if (tool === 'Skill')
-    return definedOnly({ skill: boundedField(input, 'skill') ?? boundedField(input, 'command') });
-  if (isAgentTool(tool)) {
-    return definedOnly({
-      agentType: boundedField(input, 'subagent_type'),
-      model: boundedField(input, 'model'),
-    });
-  }
+  const field = (key: string) => {
+    const value = readString(input, key);
+    return value === undefined ? undefined : bounded(value);
+  };
+  if (tool === 'Grep' || tool === 'Glob') return definedOnly({ pattern: field('pattern') });
+  if (tool === 'Skill') return definedOnly({ skill: field('skill') ?? field('command') });
+  if (isAgentTool(tool)) return definedOnly({ agentType: field('subagent_type'), model: field('model') });
   return {};
 }
 
@@ -158,11 +154,6 @@ function withoutEchoes(text: string, { input }: Call, { line }: CallRecord): str
 /** The file that a tool is called on. */
 export function filePath(input: Json): string | undefined {
   return readString(input, 'file_path') ?? readString(input, 'notebook_path');
-}
-
-function boundedField(input: Json, key: string): string | undefined {
-  const value = readString(input, key);
-  return value === undefined ? undefined : bounded(value);
 }
 
 function bounded(text: string, lengthMax = TEXT_LENGTH_MAX): string {

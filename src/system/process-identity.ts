@@ -42,7 +42,7 @@ export type ProcessStat = {
 };
 
 /** Counted from the first field after the name, which may hold anything. */
-const FIELDS = { state: 0, parent: 1, group: 2, session: 3, start: 19 };
+const FIELDS = { state: 0, parent: 1, session: 3, start: 19 };
 const ASK_TIMEOUT_MS = 2000;
 
 /** The process that has this id now; undefined when there is none, or only one that has ended and is not yet reaped. */
@@ -104,8 +104,9 @@ function bootAsSystemSays(): string {
   if (process.platform === 'darwin') return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
   if (process.platform !== 'linux') return '';
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  const namespace = currentNamespace();
-  return namespace === '' ? boot : `${boot}/${namespace}`;
+  // A system that does not say has one for all.
+  const namespace = lookOr(() => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0], undefined);
+  return namespace === undefined ? boot : `${boot}/${namespace}`;
 }
 
 /** Whether the process was seen before the system was last started: then nothing of it lives. */
@@ -116,29 +117,18 @@ export function isOtherBoot({ boot }: ProcessIdentity): boolean {
 }
 
 function partsOf(boot: string): readonly [boot: string, namespace: string] {
-  const at = boot.indexOf('/');
-  return at < 0 ? [boot, ''] : [boot.slice(0, at), boot.slice(at + 1)];
-}
-
-/** A system that does not say has one for all. */
-function currentNamespace(): string {
-  return lookOr(() => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0], undefined) ?? '';
+  const [start = '', namespace = ''] = boot.split('/');
+  return [start, namespace];
 }
 
 /** What Linux says of a living process; undefined when there is none. */
 export function statOf(pid: number): ProcessStat | undefined {
   const stat = lookOr(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const state = fields[FIELDS.state];
-  const start = fields[FIELDS.start];
+  const { [FIELDS.state]: state, [FIELDS.start]: start } = fields;
   if (state === 'Z' || state === 'X' || start === undefined) return undefined;
-  const number = (at: number) => Number(fields[at]);
-  return {
-    parent: number(FIELDS.parent),
-    group: number(FIELDS.group),
-    session: number(FIELDS.session),
-    start,
-  };
+  const [parent = 0, group = 0, session = 0] = fields.slice(FIELDS.parent, FIELDS.session + 1).map(Number);
+  return { parent, group, session, start };
 }
 
 /**
