@@ -16,7 +16,8 @@ const EVENTS = {
 } as const;
 
 test('HOOKS has each hook once, with its event and a time limit', () => {
-  expect(HOOKS.map(({ name, event }) => [name, event])).toEqual(Object.entries(EVENTS));
+  const found: string[][] = HOOKS.map(({ name, event }) => [name, event]);
+  expect(found).toEqual(Object.entries(EVENTS));
   for (const hook of HOOKS) expect(hook.timeoutSeconds).toBeGreaterThan(0);
 });
 
