@@ -4,7 +4,7 @@ import { locate, type Place } from '../../src/setup/manifest.ts';
 import type * as Settings from '../../src/setup/settings-file.ts';
 import { ChangedSource } from './changed-source.ts';
 
-const HANDLER = `import type { Handler } from './handler.ts';
+const HANDLER = `import type { Handler } from './invocation.ts';
 
 export const noticeReader: Handler = {
   read: () => ({}),
@@ -19,7 +19,7 @@ test('a hook is one file and one row', async () => {
     rows: [
       {
         file: 'hooks/hooks.ts',
-        behind: "import { type Handler, NEWEST_CATCH_UP } from './handler.ts';",
+        behind: "import { preToolGuide } from './pre-tool-guide.ts';",
         line: "import { noticeReader } from './notice-reader.ts';",
       },
       { file: 'hooks/hooks.ts', behind: 'const TABLE = [', line: ROW },
