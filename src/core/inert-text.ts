@@ -32,18 +32,8 @@ type Frame = {
 /** Who speaks, at the beginning of a line, or written as at one. */
 const SPEAKERS: Frame = {
   signs: [
-    ...[
-      'human:',
-      'assistant:',
-      'system:',
-      'user:',
-      'developer:',
-      '시스템:',
-      '사용자:',
-      '어시스턴트:',
-      '인간:',
-    ],
-    ...['*:', '_:', ' :'],
+    ...'human: assistant: system: user: developer: 시스템: 사용자: 어시스턴트: 인간: *: _:'.split(' '),
+    ' :',
   ],
   shape: () =>
     /(?:^[^\p{L}\p{N}\n]{0,16}(?:human|assistant|system|user|developer|시스템|사용자|어시스턴트|인간|[\uff21-\uff5a\u{1d400}-\u{1d7ff}]{4,12})|(?<![\p{L}\p{N}_-])(?:human|assistant|system|user|developer)(?=[*_\s]{0,4}[:\u02d0\u2236\ua789\ufe30\ufe55\uff1a][*_]{0,3}(?:\s|$)))[*_\s]{0,4}[:\u02d0\u2236\ua789\ufe30\ufe55\uff1a](?!:)/gimu,

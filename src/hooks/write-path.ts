@@ -82,6 +82,7 @@ async function handle(hook: Hook, context: UnopenedContext, run: HookRun): Promi
       });
     if (search === undefined)
       return decideOnData((open) => decide(safely(() => forWriting.opened ?? open())), run);
+    // It records in any case, so it reads through the connection that it writes with.
     return decide(() => (pathExists(run.paths.database) ? attempt(run, forWriting) : undefined));
   });
   perform(decision ?? {}, context, run, forWriting);
