@@ -6,7 +6,7 @@ export type Edge = { readonly from: string; readonly to: string; readonly isDyna
 /** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
-  system: ['system', 'core', 'runs/model', 'node:', '#runtime'],
+  system: ['system', 'core', 'node:', '#runtime'],
   'system/runtime-bun.ts': ['system/runtime.ts'],
   database: ['database', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
@@ -68,7 +68,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   runs: ['runs', 'clients', 'hooks', 'settings', 'database', 'system', 'core', 'node:', 'zod'],
-  'runs/model': ['runs/model', 'settings', 'core'],
+  'runs/model': ['runs/model', 'settings', 'system/process-identity.ts', 'system/terminal.ts', 'core'],
   setup: [
     'setup',
     'analysis',

@@ -3,9 +3,18 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../core/state-paths.ts';
 import type { TurnFiles } from '../runs/model/run.ts';
-import { type Exit, type ProcessIdentity, RUN_VARIABLE, type Turn } from '../runs/model/turn.ts';
+import type { Turn } from '../runs/model/turn.ts';
 import { readTail } from '../system/growing-file.ts';
-import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../system/process-identity.ts';
+import type { Exit } from '../system/process-identity.ts';
+import {
+  identityNow,
+  identityOf,
+  isOtherBoot,
+  isSameProcess,
+  type ProcessIdentity,
+  RUN_VARIABLE,
+  statOf,
+} from '../system/process-identity.ts';
 import { type Ending, endProcesses, type Marker, withMarker } from '../system/processes.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';

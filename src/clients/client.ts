@@ -3,7 +3,8 @@ import type { Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
 import type { SaidOrDone } from '../runs/model/run-log.ts';
 import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
-import type { Exit, Usage } from '../runs/model/turn.ts';
+import type { Usage } from '../runs/model/turn.ts';
+import type { Exit } from '../system/process-identity.ts';
 import type { ClientUser, Route, Routed } from './route.ts';
 
 /** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */

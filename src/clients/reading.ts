@@ -1,7 +1,8 @@
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { type Exit, NO_USAGE, type Usage } from '../runs/model/turn.ts';
+import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
+import type { Exit } from '../system/process-identity.ts';
 import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './client.ts';
 
 /** What all clients have in common when their output is read. Output is untrusted: anything may be in it. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { AgentEvent, Conclusion, RunClient, TurnSession } from '../../src/clients/client.ts';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
-import type { Exit } from '../../src/runs/model/turn.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
+import type { Exit } from '../../src/system/process-identity.ts';
 
 /** A turn of a real client as it was recorded; paths and ports are not those of the machine. */
 export type RecordedTurn = {

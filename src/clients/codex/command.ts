@@ -1,7 +1,7 @@
 import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../runs/model/permissions.ts';
 import type { Thinking } from '../../runs/model/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
-import { RUN_VARIABLE } from '../../runs/model/turn.ts';
+import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
