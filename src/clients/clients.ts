@@ -1,9 +1,9 @@
 import type { ClientName } from '../core/client-name.ts';
-import { claudeRun } from './claude/command.ts';
+import { claudeRun } from './claude/client.ts';
 import type { RunClient } from './client.ts';
-import { codexRun } from './codex/command.ts';
-import { geminiRun } from './gemini/command.ts';
-import { opencodeRun } from './opencode/command.ts';
+import { codexRun } from './codex/client.ts';
+import { geminiRun } from './gemini/client.ts';
+import { opencodeRun } from './opencode/client.ts';
 
 /** Every client as a sub-agent. */
 export const RUN_CLIENTS: Readonly<Record<ClientName, RunClient>> = {

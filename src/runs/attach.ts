@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { bringConfiguration, userOf } from '../clients/agent-login.ts';
 import { runClient } from '../clients/clients.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
@@ -7,7 +8,6 @@ import { turnFiles } from './model/run.ts';
 import { activeTurn } from './requester.ts';
 import { postponeArchive } from './store/archive.ts';
 import { withRuns } from './store/runs-db.ts';
-import { bringConfiguration, userOf } from './workspace/agent-login.ts';
 import type { RunsWorld } from './world.ts';
 
 /** The client itself, on a terminal, in the session of a run. */

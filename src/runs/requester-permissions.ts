@@ -1,9 +1,10 @@
+import { userOf } from '../clients/agent-login.ts';
+import { callersMode } from '../clients/callers-session.ts';
 import { runClient } from '../clients/clients.ts';
 import { type ClientUser, RouteRefusal } from '../clients/route.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { callersMode } from './callers-session.ts';
 import {
   ASKS_FIRST,
   granted,
@@ -15,7 +16,6 @@ import {
 } from './model/permissions.ts';
 import type { Requester } from './model/run.ts';
 import { agentMark } from './requester.ts';
-import { userOf } from './workspace/agent-login.ts';
 import type { RunsWorld } from './world.ts';
 
 /** What the one who asks has to say of it besides who it is. */

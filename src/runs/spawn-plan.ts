@@ -1,3 +1,4 @@
+import type { AgentOfClient, LoginOf } from '../clients/agent-login.ts';
 import type { RunClient } from '../clients/client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { redactSecrets } from '../core/redact.ts';
@@ -11,7 +12,6 @@ import { labelProblem } from './model/run-target.ts';
 import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
 import type { Grants } from './requester-permissions.ts';
 import type { NewRun } from './store/runs.ts';
-import type { AgentOfClient, LoginOf } from './workspace/agent-login.ts';
 import type { Refusal, SpawnRequest } from './world.ts';
 
 /** What a spawn looks at besides the request. */

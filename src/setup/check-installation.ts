@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type ClientVersion,
+  COMMANDS,
   clientFeatures,
+  commandText,
   findClientVersion,
+  isCommand,
   unknownEvents,
-} from '../clients/claude/version.ts';
+} from '../clients/claude/setup.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
@@ -28,7 +31,6 @@ import {
   registrationFor,
   unregisterHooks,
 } from './settings-file.ts';
-import { COMMANDS, commandText, isCommand } from './slash-command.ts';
 
 const NAME = 'applied hooks';
 

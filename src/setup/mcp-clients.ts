@@ -1,14 +1,20 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import {
+  COMMANDS,
+  type CommandClient,
+  commandEdits,
+  commandText,
+  isCommand,
+} from '../clients/claude/setup.ts';
 import { codexVariables, opencodeVariables } from '../clients/environment.ts';
+import { nameOf, type ServerEntry } from '../clients/server-entry.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json, readRecord } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { readText, type TextEdit, type TextRemoval } from './file-plan.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
 import { ownerOf, type Place } from './manifest.ts';
-import { nameOf, type ServerEntry } from './server-entry.ts';
-import { COMMANDS, type CommandClient, commandEdits, commandText, isCommand } from './slash-command.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** Where each client has its MCP servers, and what has to stand there for ours. */

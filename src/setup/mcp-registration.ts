@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { COMMAND_CLIENTS, isCommand } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { reasonOf } from '../core/guards.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
@@ -14,7 +15,6 @@ import {
 import type { SetupStep, Work } from './manifest.ts';
 import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
 import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
-import { COMMAND_CLIENTS, isCommand } from './slash-command.ts';
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { claudeRun } from '../../src/clients/claude/command.ts';
+import { claudeRun } from '../../src/clients/claude/client.ts';
 import type { TurnRequest } from '../../src/clients/client.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { geminiRun } from '../../src/clients/gemini/command.ts';
-import { GEMINI_LOGIN } from '../../src/clients/gemini/login.ts';
+import { geminiRun } from '../../src/clients/gemini/client.ts';
+import { GEMINI_LOGIN } from '../../src/clients/gemini/configuration.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';

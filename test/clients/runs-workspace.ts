@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { bringLogin, userOf } from '../../src/clients/agent-login.ts';
 import type {
   AgentEvent,
   Conclusion,
@@ -13,7 +14,6 @@ import type { Environment } from '../../src/core/state-paths.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
-import { bringLogin, userOf } from '../../src/runs/workspace/agent-login.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { bringLogin, userOf } from '../../clients/agent-login.ts';
 import type { TurnSession } from '../../clients/client.ts';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { runClient } from '../../clients/clients.ts';
@@ -11,7 +12,6 @@ import type { Turn } from '../model/turn.ts';
 import { NO_USAGE, type Usage } from '../model/turn.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
-import { bringLogin, userOf } from '../workspace/agent-login.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
 import { checkpoint } from '../world.ts';

@@ -1,11 +1,10 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
-import { claudeMode } from '../clients/claude/permissions.ts';
-import { codexDirectory } from '../clients/codex/login.ts';
-import { codexMode } from '../clients/codex/permissions.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { type Environment, isAbsolutePath } from '../core/state-paths.ts';
-import type { PermissionMode } from './model/permissions.ts';
-import type { Requester } from './model/run.ts';
+import type { PermissionMode } from '../runs/model/permissions.ts';
+import type { Requester } from '../runs/model/run.ts';
+import { claudeMode } from './claude/configuration.ts';
+import { codexDirectory, codexMode } from './codex/configuration.ts';
 
 /**
  * What the client's own record says of the session that asks. A field counts in its own place of a line that is whole: what

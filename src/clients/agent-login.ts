@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { isNamed } from '../../clients/environment.ts';
-import { GEMINI_LOGIN, geminiDirectory } from '../../clients/gemini/login.ts';
-import type { ClientUser } from '../../clients/route.ts';
-import type { ClientName } from '../../core/client-name.ts';
-import { isRecord, parseJson, readRecord } from '../../core/guards.ts';
-import type { Environment, StatePaths } from '../../core/state-paths.ts';
-import type { RunSettings } from '../../settings/run-settings.ts';
-import { readRegularFile } from '../../system/files.ts';
+import type { ClientName } from '../core/client-name.ts';
+import { isRecord, parseJson, readRecord } from '../core/guards.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
+import { readRegularFile } from '../system/files.ts';
+import { isNamed } from './environment.ts';
+import { GEMINI_LOGIN, geminiDirectory } from './gemini/configuration.ts';
+import type { ClientUser } from './route.ts';
 
 /**
  * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the

@@ -1,4 +1,5 @@
-import { readRecord } from '../../core/guards.ts';
+import { type Json, readRecord, readString } from '../../core/guards.ts';
+import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
 import {
   type ClientUser,
   configIn,
@@ -32,7 +33,7 @@ const CLOUDS: Readonly<Record<string, readonly string[]>> = {
   CLAUDE_CODE_USE_FOUNDRY: ['AZURE_*'],
 };
 /** Of the one system or the other; read by the client itself as well. */
-export const OF_ADMINISTRATOR: readonly string[] = [
+const OF_ADMINISTRATOR: readonly string[] = [
   '/etc/claude-code/managed-settings.json',
   '/Library/Application Support/ClaudeCode/managed-settings.json',
 ];
@@ -40,7 +41,7 @@ export const OF_ADMINISTRATOR: readonly string[] = [
 const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_\w+)$/;
 
 /** The directory that the client takes for its own. */
-export function claudeDirectory(user: ClientUser): string {
+function claudeDirectory(user: ClientUser): string {
   return user.agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
 }
 
@@ -55,7 +56,7 @@ function routeOf(user: ClientUser): Route {
 }
 
 /** Whether the client has been told that it may believe the project. */
-export function isTrusted(user: ClientUser): boolean {
+function isTrusted(user: ClientUser): boolean {
   const { agentDir, cwd } = user;
   if (cwd === null) return false;
   const directory = agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? homeOf(user);
@@ -64,7 +65,7 @@ export function isTrusted(user: ClientUser): boolean {
 }
 
 /** The directory itself, and each above it. */
-export function directoriesAbove(path: string | null): string[] {
+function directoriesAbove(path: string | null): string[] {
   const names = path === null ? [] : path.split('/');
   return names.map((_name, index) => names.slice(0, names.length - index).join('/') || '/');
 }
@@ -85,4 +86,45 @@ function refuseProject(user: ClientUser): void {
         'settings do, and only those are given to it',
     );
   }
+}
+
+const MODES: Readonly<Record<string, PermissionMode>> = {
+  ...{ plan: 'plan', default: 'default', dontAsk: 'default', acceptEdits: 'edit', auto: 'auto' },
+  bypassPermissions: 'all',
+};
+
+/** What the client knows by exactly this name; a rule of its for any other one allows nothing. */
+const TOOLS = /^\s*(?:Bash|Edit|Glob|Grep|Read|WebFetch|WebSearch|Write)\s*(?:\(|$)/;
+
+/** The mode by the client's own name for it. */
+export function claudeMode(name: string | undefined): PermissionMode | undefined {
+  return name === undefined ? undefined : MODES[name];
+}
+
+/**
+ * What Claude Code's settings let a session do, measured with 2.1.328. What a project's settings forbid counts always, and
+ * in all that is below; what they allow counts where the user has told the client that the project may be believed. What
+ * would be asked about counts as forbidden: nobody can be asked.
+ */
+export function claudePermissions(user: ClientUser): Permissions {
+  const own = configIn(`${claudeDirectory(user)}/settings.json`, user);
+  const [project = [], ...above] = directoriesAbove(user.cwd).map((directory) =>
+    ['settings.json', 'settings.local.json'].map((name) => configIn(`${directory}/.claude/${name}`, user)),
+  );
+  const ofAdministrator = OF_ADMINISTRATOR.map((path) => configIn(path, user));
+  const believed = [own, ...(isTrusted(user) ? project : []), ...ofAdministrator];
+  const modes = believed.flatMap(
+    (one) => claudeMode(readString(readRecord(one, 'permissions'), 'defaultMode')) ?? [],
+  );
+  const all = [own, ...project, ...above.flat(), ...ofAdministrator];
+  return {
+    mode: modes.at(-1) ?? 'default',
+    allow: believed.flatMap((one) => rulesIn(one, 'allow')).filter((rule) => TOOLS.test(rule)),
+    deny: [...new Set(all.flatMap((one) => [...rulesIn(one, 'deny'), ...rulesIn(one, 'ask')]))],
+  };
+}
+
+function rulesIn(settings: Json, name: 'allow' | 'deny' | 'ask'): string[] {
+  const rules = readRecord(settings, 'permissions')[name];
+  return Array.isArray(rules) ? rules.filter((rule) => typeof rule === 'string') : [];
 }

@@ -3,8 +3,7 @@ import { mayUse, type Permissions, parseRule } from '../../runs/model/permission
 import type { RunClient, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { claudeRoute } from './login.ts';
-import { claudePermissions } from './permissions.ts';
+import { claudePermissions, claudeRoute } from './configuration.ts';
 import { claudeReader } from './stream.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
+import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
 import { codexVariables } from '../environment.ts';
 import {
   type ClientUser,
@@ -43,7 +44,7 @@ export function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): stri
 }
 
 /** The whole configuration. */
-export function codexConfig(user: ClientUser): Json {
+function codexConfig(user: ClientUser): Json {
   const [system, own] = [SYSTEM_FILE, `${codexDirectory(user)}/config.toml`].map((path) =>
     configIn(path, user, Bun.TOML.parse),
   );
@@ -149,4 +150,30 @@ export function toml(value: unknown): string {
   if (!isRecord(value)) return JSON.stringify(value).replaceAll('\x7f', '\\u007f');
   const entries = Object.entries(value).map(([key, one]) => `${toml(key)}=${toml(one)}`);
   return `{${entries.join(',')}}`;
+}
+
+const MODES: Readonly<Record<string, PermissionMode>> = {
+  ...{ 'read-only': 'default', 'workspace-write': 'edit', 'danger-full-access': 'all' },
+};
+
+/** The mode that a sandbox comes to, and when the client asks: `untrusted` asks about whatever is more than looking. */
+export function codexMode(sandbox: string | undefined, approval: unknown): PermissionMode | undefined {
+  const mode = sandbox === undefined ? undefined : MODES[sandbox];
+  return approval === 'untrusted' && mode !== undefined ? 'default' : mode;
+}
+
+/** What Codex' `config.toml` lets it do, measured with 0.169.0: a project that is trusted may be written in. */
+export function codexPermissions(user: ClientUser): Permissions {
+  const config = codexConfig(user);
+  const project = readRecord(readRecord(config, 'projects'), user.cwd ?? '');
+  const standard = project.trust_level === 'trusted' ? 'workspace-write' : 'read-only';
+  const hasNetwork = readRecord(config, 'sandbox_workspace_write').network_access === true;
+  return {
+    mode: codexMode(readString(config, 'sandbox_mode') ?? standard, config.approval_policy) ?? 'default',
+    allow: [
+      ...(config.web_search === 'disabled' ? [] : ['web_search']), // Which the client never asks about.
+      ...(hasNetwork ? [NETWORK] : []),
+    ],
+    deny: [],
+  };
 }

@@ -5,8 +5,7 @@ import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { CODEX_PLACES, codexRoute, routeArgs, toml } from './login.ts';
-import { codexPermissions } from './permissions.ts';
+import { CODEX_PLACES, codexPermissions, codexRoute, routeArgs, toml } from './configuration.ts';
 import { codexReader } from './stream.ts';
 
 /**

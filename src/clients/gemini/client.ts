@@ -12,8 +12,7 @@ import { policyName } from '../../runs/model/tool-policy.ts';
 import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { GEMINI_LOGIN, geminiRoute } from './login.ts';
-import { geminiPermissions } from './permissions.ts';
+import { GEMINI_LOGIN, geminiPermissions, geminiRoute } from './configuration.ts';
 import { geminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /**

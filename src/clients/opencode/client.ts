@@ -11,8 +11,7 @@ import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts'
 import type { RunClient, TurnCommand, TurnRequest } from '../client.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { OPENCODE_PLACES, opencodeRoute } from './login.ts';
-import { opencodePermissions } from './permissions.ts';
+import { OPENCODE_PLACES, opencodePermissions, opencodeRoute } from './configuration.ts';
 import { opencodeReader } from './stream.ts';
 
 /**
