@@ -6,6 +6,7 @@ export type Edge = { readonly from: string; readonly to: string; readonly isDyna
 /** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
+  'core/client-folders.ts': ['node:'],
   system: ['system', 'core', 'node:', '#runtime'],
   'system/runtime-bun.ts': ['system/runtime.ts'],
   database: ['database', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
@@ -88,7 +89,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'jsonc-parser',
     'zod',
   ],
-  mcp: ['mcp', 'runs', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
+  mcp: ['mcp', 'runs', 'clients', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
   cli: [
     'cli',
     'setup',

@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
-import { isRecord, parseJson, readRecord } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
 import { readRegularFile } from '../system/files.ts';
+import { clientNamed } from './clients.ts';
 import { isNamed } from './environment.ts';
-import { GEMINI_LOGIN, geminiDirectory } from './gemini/configuration.ts';
 import type { ClientUser } from './route.ts';
 
 /**
@@ -16,45 +14,6 @@ import type { ClientUser } from './route.ts';
 
 const MAIN_AGENT = 'main';
 
-type Place = {
-  /** Below the agent's directory, which may be laid out as a home directory is. */
-  readonly directories: readonly string[];
-  /** Whether a login stands in such a directory. */
-  readonly holdsLogin: (directory: string) => boolean;
-  /** Logins of the caller's environment, which the client would take instead of the agent's. */
-  readonly variables: readonly string[];
-};
-
-const PLACES: Readonly<Record<ClientName, Place>> = {
-  claude: {
-    directories: ['.claude', 'claude', '.'],
-    holdsLogin: (directory) =>
-      has(directory, '.credentials.json') ||
-      hasField(directory, '.claude.json', ['oauthAccount', 'primaryApiKey']) ||
-      hasField(directory, 'settings.json', ['apiKeyHelper']),
-    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
-  },
-  codex: {
-    directories: ['.codex', 'codex', '.'],
-    holdsLogin: (directory) => has(directory, 'auth.json'),
-    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
-  },
-  gemini: {
-    directories: ['.gemini', 'gemini', '.'],
-    holdsLogin: (directory) =>
-      has(directory, 'oauth_creds.json') ||
-      has(directory, 'gemini-credentials.json') ||
-      /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(textOf(join(directory, GEMINI_LOGIN.dotenv))),
-    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
-  },
-  opencode: {
-    // As its `XDG_DATA_HOME`.
-    directories: ['.local/share', '.'],
-    holdsLogin: (directory) => has(directory, 'opencode/auth.json'),
-    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
-  },
-};
-
 export type AgentOfClient = { readonly agentId: string; readonly client: ClientName };
 
 /**
@@ -63,12 +22,17 @@ export type AgentOfClient = { readonly agentId: string; readonly client: ClientN
  */
 export function agentDirFor(
   { agentId, client }: AgentOfClient,
-  settings: RunSettings,
+  { agents }: { readonly agents: readonly { readonly id: string; readonly agentDir: string | null }[] },
   paths: StatePaths,
 ): string | null {
-  const { directories, holdsLogin } = PLACES[client];
+  const { directories, files } = clientNamed(client).login;
+  const holdsLogin = (directory: string) =>
+    Object.entries(files).some(([name, holds]) => {
+      const file = join(directory, name);
+      return holds === 'is a login' ? existsSync(file) : holds(textOf(file));
+    });
   for (const id of new Set([agentId, MAIN_AGENT])) {
-    const own = settings.agents.find((agent) => agent.id === id)?.agentDir ?? join(paths.home, 'agents', id);
+    const own = agents.find((agent) => agent.id === id)?.agentDir ?? join(paths.home, 'agents', id);
     for (const directory of directories) {
       const place = join(own, directory);
       if (holdsLogin(place)) return place;
@@ -86,7 +50,7 @@ export type LoginOf = {
 /** The environment to start the client with: without the caller's logins when the agent has one of its own. */
 export function loginEnvironment({ client, agentDir }: LoginOf, env: Environment): Environment {
   if (agentDir === null) return env;
-  const { variables } = PLACES[client];
+  const { variables } = clientNamed(client).login;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isNamed(name, variables)));
 }
 
@@ -98,56 +62,40 @@ export function userOf(
   return { env: loginEnvironment({ client, agentDir }, env), agentDir, cwd, read: readRegularFile };
 }
 
-/** Brings the login to the private directory of a turn, for the client that looks for it there. @throws Error from the system. */
+/** Brings the login to the private directory of a turn, for a client that looks for it there. @throws Error from the system. */
 export function bringLogin(
   client: ClientName,
   user: Pick<ClientUser, 'env' | 'agentDir'>,
   directory: string,
 ): void {
-  if (client !== 'gemini') return;
-  linkFiles(geminiDirectory(user), join(directory, GEMINI_LOGIN.directory), GEMINI_LOGIN.files);
+  const { linked } = clientNamed(client).login;
+  if (linked !== undefined) linkFiles(linked.source(user), join(directory, linked.directory), linked.files);
 }
 
-/** What a session is found by, or grows with it: it stays the run's own. */
-const OF_SESSION = ['tmp', 'history', 'projects.json'];
-
 /**
- * Brings all that the user has configured to the directory with a run's session, where the one client that has its
- * sessions and its configuration in one place is to be the user's own. @throws Error from the system.
+ * Brings all that the user has configured to the directory with a run's session, where a client that has its sessions
+ * and its configuration in one place is to be the user's own. @throws Error from the system.
  */
 export function bringConfiguration(
   client: ClientName,
   user: Pick<ClientUser, 'env' | 'agentDir'>,
   directory: string,
 ): void {
-  if (client !== 'gemini') return;
-  const source = geminiDirectory(user);
+  const { linked } = clientNamed(client).login;
+  if (linked === undefined) return;
+  const source = linked.source(user);
   const names = existsSync(source) ? readdirSync(source) : [];
-  const brought = names.filter((name) => !OF_SESSION.includes(name));
-  linkFiles(source, join(directory, GEMINI_LOGIN.directory), brought);
+  const brought = names.filter((name) => !linked.ofSession.includes(name));
+  linkFiles(source, join(directory, linked.directory), brought);
 }
 
 /** As links: a copy would grow old, because each renewal of a login voids the one before. */
 function linkFiles(source: string, target: string, names: readonly string[]): void {
   mkdirSync(target, { recursive: true, mode: 0o700 });
   for (const name of names) {
-    if (!has(source, name) || has(target, name)) continue;
-    symlinkSync(join(source, name), join(target, name));
+    if (existsSync(join(source, name)) && !existsSync(join(target, name)))
+      symlinkSync(join(source, name), join(target, name));
   }
-}
-
-function has(directory: string, file: string): boolean {
-  return existsSync(join(directory, file));
-}
-
-function hasField(directory: string, file: string, names: readonly string[]): boolean {
-  const value = parseJson(textOf(join(directory, file)));
-  if (!isRecord(value)) return false;
-  const env = Object.keys(readRecord(value, 'env'));
-  return (
-    names.some((name) => Object.hasOwn(value, name)) ||
-    env.some((name) => /^ANTHROPIC_(?:API_KEY|AUTH_TOKEN)$/.test(name))
-  );
 }
 
 /** The text of a file; empty when there is none. */

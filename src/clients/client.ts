@@ -1,11 +1,14 @@
 import type { ClientName } from '../core/client-name.ts';
-import type { Permissions } from '../runs/model/permissions.ts';
+import type { Environment } from '../core/state-paths.ts';
+import type { PermissionMode, Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
 import type { SaidOrDone } from '../runs/model/run-log.ts';
 import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
 import type { Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
-import type { ClientUser, Route, Routed } from './route.ts';
+import type { ClientUser, Route } from './route.ts';
+import type { McpRegistration } from './server-entry.ts';
+import type { HookCall } from './tool-calls.ts';
 
 /** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */
 export const MCP_SERVER_NAME = 'self-generation';
@@ -64,40 +67,93 @@ function mayMeanOurs(pattern: string): boolean {
 }
 
 /**
- * A client as a sub-agent: what to start for a turn, and what its output says. Pure: files are described, not written,
- * and lines come in from outside. What a client cannot switch off stands in its own file.
+ * A coding CLI: what to start for a turn, what its output says, and where its user's files are. Pure but for what reads
+ * files: those to be written are described, and lines come in from outside. What a client cannot switch off stands in its
+ * own file.
  */
-export type RunClient = {
-  /** Also that of its program. */
+export type Client = {
+  /** That of its folder and of its program. */
   readonly name: ClientName;
-  readonly capabilities: Capabilities;
+  /** As its users call it. */
+  readonly title: string;
+  readonly npmPackage: string;
+  /** The client itself keeps to a budget in USD. */
+  readonly keepsBudget: boolean;
+  /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
+  readonly politeSignal: 'SIGINT' | 'SIGTERM';
+  readonly thinking: readonly Thinking[];
   readonly version: {
     /** What it prints when it is asked for it. */
     readonly read: (stdout: string) => string | undefined;
     /** Releases that this adapter was measured with; others work with a warning. */
     readonly measured: readonly string[];
   };
+
+  /** What is wrong with the name of a model, if anything. */
+  readonly modelProblem?: (model: string) => string | undefined;
   /** Which denied tools the client cannot be kept from, in the words of the policy; empty: the policy holds. */
   readonly gaps: (policy: ToolPolicy) => readonly string[];
-  /** Where the user's own client sends questions to; `model`: the one that is asked for. */
-  readonly route: (user: ClientUser, model: string | null) => Routed;
-  /** What the user's own client may do without asking. @throws RouteRefusal when its configuration cannot be read. */
-  readonly permissions: (user: ClientUser) => Permissions;
   /** Which of these rules the client cannot keep to, word for word; nobody's run may do what they forbid. */
   readonly ruleGaps: (permissions: Permissions) => readonly string[];
+  /** It asks before it reads, so that reading has to be permitted. */
+  readonly asksToRead?: boolean;
+  /** It does not tell which calls its sandbox refused. */
+  readonly hidesRefusals?: boolean;
+
   readonly command: (request: TurnRequest) => TurnCommand;
   /** The client as a person's own, going on with a run's session on a terminal. */
   readonly attach: (session: RunSession) => Pick<TurnCommand, 'args' | 'env'>;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
+  /** A call of one of its tools, as hooks are told of it. */
+  readonly hookCalls: (call: HookCall) => readonly HookCall[];
+  /** Exit codes of commands by the ids of their calls, where its output does not have them. Never throws. */
+  readonly exitCodes?: (runDirectory: string) => ExitCodes;
+
+  /** Where the user's own client sends questions to; `model`: the one that is asked for. @throws RouteRefusal */
+  readonly route: (user: ClientUser, model: string | null) => Route;
+  /** What the user's own client may do without asking. @throws RouteRefusal when its configuration cannot be read. */
+  readonly permissions: (user: ClientUser) => Permissions;
+  readonly login: ClientLogin;
+  readonly caller: ClientCaller;
+  readonly server: McpRegistration;
 };
 
-type Capabilities = {
-  /** The client itself keeps to a budget in USD. */
-  readonly keepsBudget: boolean;
-  /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
-  readonly politeSignal: 'SIGINT' | 'SIGTERM';
-  readonly thinking: readonly Thinking[];
+/** The exit code of a call; undefined when nothing is said of it. */
+export type ExitCodes = (callId: string) => number | undefined;
+
+/** Where an agent may have a login of its own for the client. */
+export type ClientLogin = {
+  /** Below the agent's directory, which may be laid out as a home directory is. */
+  readonly directories: readonly string[];
+  /** Files in such a directory that are, or hold, a login. */
+  readonly files: Readonly<Record<string, 'is a login' | ((text: string) => boolean)>>;
+  /** Logins of the caller's environment, which the client would take instead of the agent's. */
+  readonly variables: readonly string[];
+  /** For a client whose home is the turn's own directory: what of the user's is linked there. */
+  readonly linked?: {
+    /** The client's directory below a home. */
+    readonly directory: string;
+    readonly source: (user: Pick<ClientUser, 'env' | 'agentDir'>) => string;
+    /** What belongs to the login. */
+    readonly files: readonly string[];
+    /** What a session is found by, or grows with it: it stays the run's own. */
+    readonly ofSession: readonly string[];
+  };
+};
+
+/** How a session of the client is recognised when one of its tools, or the client itself, asks for something. */
+export type ClientCaller = {
+  /** What it sets for whatever its tools start: any value, or this one. */
+  readonly marks: Readonly<Record<string, '1' | 'any'>>;
+  /** The variable with the session's id, where hooks of ours can reach that session. */
+  readonly sessionVariable?: string;
+  /** As it calls itself when it connects to an MCP server; measured. */
+  readonly mcpName: string;
+  /** The model that the session works with, by its record or the environment; null: nobody says. */
+  readonly model?: (session: string | null, env: Environment) => string | null;
+  /** The mode in which the session was last seen, by its record; undefined: nobody says. */
+  readonly mode?: (session: string | null, env: Environment) => PermissionMode | undefined;
 };
 
 export type TurnSession =

@@ -1,7 +1,7 @@
 import { ASKS_FIRST } from '../runs/model/permissions.ts';
 import { NO_TOOLS } from '../runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
-import type { RunClient, TurnCommand, TurnRequest, TurnSession } from './client.ts';
+import type { Client, TurnCommand, TurnRequest, TurnSession } from './client.ts';
 
 /** Stands at the beginning of every prompt of our own analysis, so that its sessions are never taken for the user's. */
 export const ANALYSIS_MARK = 'self-generation-analysis';
@@ -28,14 +28,14 @@ const ONCE: TurnSession = {
 };
 
 /** What is to be run for a question. */
-export function oneShotCommand(client: RunClient, request: OneShotRequest): TurnCommand {
+export function oneShotCommand(client: Client, request: OneShotRequest): TurnCommand {
   return client.command({
     ...request,
     session: ONCE,
     thinking: null,
     policy: NO_TOOLS,
     permissions: ASKS_FIRST,
-    budgetUsd: client.capabilities.keepsBudget ? request.budgetUsd : null,
+    budgetUsd: client.keepsBudget ? request.budgetUsd : null,
     cwd: request.directory,
     mcp: null,
     agentDir: null,
@@ -43,7 +43,7 @@ export function oneShotCommand(client: RunClient, request: OneShotRequest): Turn
 }
 
 /** What came of a question; an answer only when the client itself says that it came to a good end. Never throws. */
-export function readAnswer(client: RunClient, { code, stdout, stderr }: ClientEnd): OneShotAnswer {
+export function readAnswer(client: Client, { code, stdout, stderr }: ClientEnd): OneShotAnswer {
   const reader = client.reader({ session: ONCE, before: NO_USAGE });
   // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.
   for (const line of stdout.split('\n')) reader.read(line);

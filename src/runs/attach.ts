@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { bringConfiguration, userOf } from '../clients/agent-login.ts';
-import { runClient } from '../clients/clients.ts';
+import { clientNamed } from '../clients/clients.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
 import type { Run } from './model/run.ts';
@@ -36,7 +36,7 @@ const KEPT_MS = 86_400_000;
  */
 export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
   const { env, platform, paths, now } = world;
-  const client = runClient(run.client);
+  const client = clientNamed(run.client);
   const path = findProgram(client.name, env, platform);
   const reason = refusalOf(run, purpose, world);
   if (reason !== undefined || run.sessionId === null || path === undefined)

@@ -1,6 +1,5 @@
 import { userOf } from '../clients/agent-login.ts';
-import { callersMode } from '../clients/callers-session.ts';
-import { runClient } from '../clients/clients.ts';
+import { callersMode, clientNamed } from '../clients/clients.ts';
 import { type ClientUser, RouteRefusal } from '../clients/route.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
@@ -76,7 +75,7 @@ function agentPermissions(requester: Requester, world: RunsWorld): Permissions {
 function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld): Permissions {
   const user: ClientUser = userOf({ client, agentDir: null, cwd: getProjectPath(cwd, env) ?? cwd }, env);
   try {
-    return runClient(client).permissions(user);
+    return clientNamed(client).permissions(user);
   } catch (error) {
     if (error instanceof RouteRefusal) return ASKS_FIRST; // What cannot be read allows nothing.
     throw error;

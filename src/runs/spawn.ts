@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { agentDirFor, userOf } from '../clients/agent-login.ts';
-import { callersModel } from '../clients/callers-session.ts';
-import { RUN_CLIENTS } from '../clients/clients.ts';
+import { CLIENTS, callersModel, clientNamed } from '../clients/clients.ts';
+import { refusalOf } from '../clients/route.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/load-run-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
@@ -148,14 +148,12 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   return {
     requester,
     settings,
-    clients: RUN_CLIENTS,
+    clients: CLIENTS,
     isOnPath: (program) => findProgram(program, world.env, world.platform) !== undefined,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
     agentDirOf: (agent) => agentDirFor(agent, settings, world.paths),
-    routeProblemOf: (login, model) => {
-      const routed = RUN_CLIENTS[login.client].route(userOf(login, world.env), model);
-      return routed.kind === 'refused' ? routed.reason : null;
-    },
+    routeProblemOf: (login, model) =>
+      refusalOf(() => clientNamed(login.client).route(userOf(login, world.env), model)),
     permissionsOf: (client, grants) => requesterPermissions(requester, client, grants, world),
     releaseWarningOf: (client) => releaseWarning(client, world),
     ungivenRules,

@@ -10,6 +10,7 @@ import {
   isCommand,
   unknownEvents,
 } from '../clients/claude/setup.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
@@ -21,7 +22,7 @@ import type { CommandResult } from '../system/run-command.ts';
 import { type Check, type CheckWorld, counted, failed, ok, warning } from './check.ts';
 import { readText } from './file-plan.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, ownerOf, type Place } from './manifest.ts';
-import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
@@ -209,7 +210,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
       : [warning(MCP_NAME, detail, `Run: ${install} --mcp claude`)];
   }
   const remedy = `Run: ${install} --mcp ${client}`;
-  const title = CLIENT_TITLES[client];
+  const title = clientNamed(client).title;
   const file = mcpFile(client, owner, path);
   const entry = text === undefined ? undefined : file.read(text);
   if (entry === undefined)

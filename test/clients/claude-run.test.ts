@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { claudeRun } from '../../src/clients/claude/client.ts';
+import { claude } from '../../src/clients/claude/client.ts';
 import type { TurnRequest } from '../../src/clients/client.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
@@ -26,7 +26,7 @@ const REQUEST: TurnRequest = {
 const NO_RULES = { allow: [], ask: [], deny: [] };
 const SERVER = { command: 'self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
 
-const command = (changes: Partial<TurnRequest>) => claudeRun.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => claude.command({ ...REQUEST, ...changes });
 const settingsOf = (changes: Partial<TurnRequest>) =>
   JSON.parse(command(changes).files['settings.json'] ?? '');
 
@@ -38,7 +38,7 @@ function flagValue(flag: string, changes: Partial<TurnRequest> = {}): string | u
 
 const offered = (policy: Partial<ToolPolicy>) =>
   flagValue('--tools', { policy: { ...NO_POLICY, ...policy } });
-const read = (name: string) => readTurn(claudeRun, recordedTurn(name));
+const read = (name: string) => readTurn(claude, recordedTurn(name));
 const RECORDINGS = [
   ...['work', 'resumed', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
   ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
@@ -224,20 +224,20 @@ describe('the policy', () => {
   });
 
   test('holds: there is no gap', () => {
-    expect(claudeRun.gaps({ deny: ['*'], allow: [] })).toEqual([]);
-    expect(claudeRun.gaps({ deny: [...SUBAGENT_DENY, 'group:fs', 'unheard-of'], allow: null })).toEqual([]);
+    expect(claude.gaps({ deny: ['*'], allow: [] })).toEqual([]);
+    expect(claude.gaps({ deny: [...SUBAGENT_DENY, 'group:fs', 'unheard-of'], allow: null })).toEqual([]);
   });
 });
 
 describe('version', () => {
   test('is read from what the client prints, and only from that', () => {
-    expect(claudeRun.version.read('2.1.328 (Claude Code)\n')).toBe('2.1.328');
-    expect(claudeRun.version.read('opencode 1.18.33')).toBeUndefined();
+    expect(claude.version.read('2.1.328 (Claude Code)\n')).toBe('2.1.328');
+    expect(claude.version.read('opencode 1.18.33')).toBeUndefined();
   });
 });
 
 describe('reader()', () => {
-  testReader(claudeRun, RECORDINGS, 'claude-work');
+  testReader(claude, RECORDINGS, 'claude-work');
 
   test('tells of a whole turn in its order', () => {
     const { events, conclusion } = read('claude-work');
@@ -286,7 +286,7 @@ describe('reader()', () => {
     const before = { ...NO_USAGE, costUsd: 0.0001 };
     for (const name of ['claude-resumed', 'claude-announce']) {
       const turn = recordedTurn(name);
-      expect(readTurn(claudeRun, turn, before).conclusion.usage).toMatchObject({
+      expect(readTurn(claude, turn, before).conclusion.usage).toMatchObject({
         inputTokens: 100,
         costUsd: 0.00002,
       });
@@ -299,7 +299,7 @@ describe('reader()', () => {
       ({ model_usage_since_last_result: _, ...line }) => line,
     );
     const turn = saidTurn(older, { session: recordedTurn('claude-resumed').session });
-    const { usage } = readTurn(claudeRun, turn, { ...NO_USAGE, costUsd: 0.0001 }).conclusion;
+    const { usage } = readTurn(claude, turn, { ...NO_USAGE, costUsd: 0.0001 }).conclusion;
     expect(usage).toMatchObject({
       inputTokens: 100,
       outputTokens: 20,
@@ -322,7 +322,7 @@ describe('reader()', () => {
         ? { ...line, model_usage_since_last_result: { small: count(1, 2, 0.01), large: count(30, 40, 0.5) } }
         : line,
     );
-    const { usage } = readTurn(claudeRun, saidTurn(lines)).conclusion;
+    const { usage } = readTurn(claude, saidTurn(lines)).conclusion;
     expect(usage).toEqual({
       inputTokens: 2431,
       outputTokens: 42,
@@ -337,7 +337,7 @@ describe('reader()', () => {
   test('adds up the results of a turn that went on after one', () => {
     const lines = linesOf(recordedTurn('claude-resumed'));
     const more = lines.slice(1).map((line) => ({ ...line, uuid: `again-${line.uuid}` }));
-    const { conclusion } = readTurn(claudeRun, saidTurn([...lines, ...more]));
+    const { conclusion } = readTurn(claude, saidTurn([...lines, ...more]));
     expect(conclusion.usage).toMatchObject({ inputTokens: 200, outputTokens: 40, costUsd: 0.00004 });
   });
 
@@ -414,9 +414,9 @@ describe('reader()', () => {
 
   test('tells of a call that was not permitted, and warns of a service asked again, and of another model', () => {
     const warnings = (turn: RecordedTurn) =>
-      readTurn(claudeRun, turn).events.flatMap((event) => (event.kind === 'warning' ? [event.text] : []));
+      readTurn(claude, turn).events.flatMap((event) => (event.kind === 'warning' ? [event.text] : []));
     const refused = (turn: RecordedTurn) =>
-      readTurn(claudeRun, turn).events.filter((event) => event.kind === 'refused');
+      readTurn(claude, turn).events.filter((event) => event.kind === 'refused');
     expect(warnings(recordedTurn('claude-retried'))).toEqual([expect.stringContaining('asked again')]);
     const system = { type: 'system', session_id: SESSION };
     const said = saidTurn([
@@ -429,7 +429,7 @@ describe('reader()', () => {
 
   test('is not taken in by another session than the one that was asked for', () => {
     const resumed = recordedTurn('claude-resumed');
-    const other = readTurn(claudeRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
+    const other = readTurn(claude, { ...resumed, session: { kind: 'resume', id: 'another' } });
     expect(other.conclusion).toMatchObject({
       outcome: 'error',
       error: expect.stringContaining('did not resume'),
@@ -452,7 +452,7 @@ describe('reader()', () => {
     test(`is no success when the result ${title}`, () => {
       const { session } = recordedTurn('claude-resumed');
       const conclude = (line: object, more: object) =>
-        readTurn(claudeRun, saidTurn([line], { session, ...more })).conclusion;
+        readTurn(claude, saidTurn([line], { session, ...more })).conclusion;
       expect(conclude(RESULT, {}).outcome).toBe('success');
       const conclusion = conclude({ ...RESULT, ...change }, rest);
       expect(conclusion.outcome).toBe('error');
@@ -464,7 +464,7 @@ describe('reader()', () => {
     const lines = linesOf(recordedTurn('claude-killed')).map((line) =>
       line.type === 'assistant' ? { ...line, parent_tool_use_id: 'toolu_1' } : line,
     );
-    const { events, conclusion } = readTurn(claudeRun, saidTurn(lines));
+    const { events, conclusion } = readTurn(claude, saidTurn(lines));
     expect(conclusion.text).toBeNull();
     expect(events.some(({ kind }) => kind === 'text')).toBe(false);
   });
@@ -472,7 +472,7 @@ describe('reader()', () => {
   test('says nothing of lines and blocks of types that it does not know, and of thoughts', () => {
     const message = { id: 'm', content: [{ type: 'hologram' }, { type: 'thinking', thinking: 'hm' }] };
     const { events } = readTurn(
-      claudeRun,
+      claude,
       saidTurn([{ type: 'news' }, { type: 'assistant', message }, { type: 'system', subtype: 'new' }]),
     );
     expect(events.map(({ kind }) => kind)).toEqual(['usage']);
@@ -482,19 +482,19 @@ describe('reader()', () => {
     const work = recordedTurn('claude-work');
     const count = linesOf(work).length;
     for (let kept = 0; kept < count; kept++) {
-      const { conclusion } = readTurn(claudeRun, cutTurn(work, kept));
+      const { conclusion } = readTurn(claude, cutTurn(work, kept));
       expect(conclusion.outcome).toBe('error');
       expect(conclusion.text === null).toBe(kept < 3);
     }
     const unseen = { ...cutTurn(work, count - 1), exit: null };
-    const reader = claudeRun.reader({ session: work.session, before: NO_USAGE });
+    const reader = claude.reader({ session: work.session, before: NO_USAGE });
     for (const line of unseen.stdout.split('\n')) reader.read(line);
     expect(reader.conclude(null, '').outcome).toBe('unknown');
   });
 
   test('keeps the last plain words of a client that fails without any other, without secrets', () => {
     const said = (lines: readonly string[], stderr = '') => {
-      const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+      const reader = claude.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
       for (const line of lines) reader.read(line);
       return reader.conclude({ code: 7, signal: null }, stderr).error;
     };
@@ -514,7 +514,7 @@ describe('reader()', () => {
       type: 'assistant',
       message: { id, content: [{ type: 'text', text }] },
     });
-    const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    const reader = claude.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
     for (let index = 0; index < 20; index++)
       reader.read(JSON.stringify(message(index < 10 ? 'one' : `m${index}`)));
     expect(reader.conclude(null, '').text?.length).toBe(64 * 1024);

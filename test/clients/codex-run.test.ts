@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { codexRun } from '../../src/clients/codex/client.ts';
+import { codex } from '../../src/clients/codex/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
@@ -25,7 +25,7 @@ const REQUEST: TurnRequest = {
 };
 const SERVER = { command: '/opt/self-generation', args: ['mcp', 'a "b" \\'], env: { TOKEN: 'secret' } };
 
-const command = (changes: Partial<TurnRequest>) => codexRun.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => codex.command({ ...REQUEST, ...changes });
 const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
 
 /** The settings among the arguments. */
@@ -47,7 +47,7 @@ function sandbox(changes: Partial<TurnRequest>): string | undefined {
   return args[args.indexOf('--sandbox') + 1];
 }
 
-const read = (name: string) => readTurn(codexRun, recordedTurn(`codex-${name}`));
+const read = (name: string) => readTurn(codex, recordedTurn(`codex-${name}`));
 const RECORDINGS = [
   ...['work', 'resumed', 'announce', 'denied', 'code-mode', 'other-model', 'model-unknown'],
   ...['model-refused', 'refused', 'refused-later', 'unknown-session', 'other-session', 'empty', 'killed'],
@@ -201,19 +201,19 @@ describe('the policy', () => {
   });
 
   test('has a gap where commands are allowed and going on with them is not', () => {
-    expect(codexRun.gaps(NO_POLICY)).toEqual([]);
-    expect(codexRun.gaps({ deny: SUBAGENT_DENY, allow: null })).toEqual([]);
-    expect(codexRun.gaps({ deny: ['process'], allow: null })).toEqual(['process']);
-    expect(codexRun.gaps({ deny: [], allow: ['exec'] })).toEqual(['process']);
-    expect(codexRun.gaps({ deny: ['group:runtime'], allow: null })).toEqual([]);
-    expect(codexRun.gaps({ deny: ['*'], allow: [] })).toEqual([]);
+    expect(codex.gaps(NO_POLICY)).toEqual([]);
+    expect(codex.gaps({ deny: SUBAGENT_DENY, allow: null })).toEqual([]);
+    expect(codex.gaps({ deny: ['process'], allow: null })).toEqual(['process']);
+    expect(codex.gaps({ deny: [], allow: ['exec'] })).toEqual(['process']);
+    expect(codex.gaps({ deny: ['group:runtime'], allow: null })).toEqual([]);
+    expect(codex.gaps({ deny: ['*'], allow: [] })).toEqual([]);
   });
 });
 
 describe('version', () => {
   test('is read from what the client prints, and only from that', () => {
-    expect(codexRun.version.read('WARNING: no aliases\ncodex-cli 0.169.0\n')).toBe('0.169.0');
-    expect(codexRun.version.read('2.1.328 (Claude Code)')).toBeUndefined();
+    expect(codex.version.read('WARNING: no aliases\ncodex-cli 0.169.0\n')).toBe('0.169.0');
+    expect(codex.version.read('2.1.328 (Claude Code)')).toBeUndefined();
   });
 });
 
@@ -250,7 +250,7 @@ describe('reader()', () => {
   test('takes off what the session had used before', () => {
     const before = { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0 };
     const after = (name: string, used = before) =>
-      readTurn(codexRun, recordedTurn(`codex-${name}`), used).conclusion.usage;
+      readTurn(codex, recordedTurn(`codex-${name}`), used).conclusion.usage;
     expect(after('resumed')).toMatchObject({ inputTokens: 100, outputTokens: 20, cacheReadTokens: 0 });
     // A session that has begun to count anew.
     expect(after('resumed', { ...before, inputTokens: 10_000 })).toMatchObject({ inputTokens: 700 });
@@ -259,10 +259,7 @@ describe('reader()', () => {
   test('warns of errors after which the client went on', () => {
     const again = { type: 'error', message: 'Reconnecting... 1/5 (stream disconnected)' };
     const work = linesOf(recordedTurn('codex-work'));
-    const { events, conclusion } = readTurn(
-      codexRun,
-      saidTurn([...work.slice(0, 2), again, ...work.slice(2)]),
-    );
+    const { events, conclusion } = readTurn(codex, saidTurn([...work.slice(0, 2), again, ...work.slice(2)]));
     expect(events).toContainEqual({ kind: 'warning', text: again.message });
     expect(conclusion).toMatchObject({ outcome: 'success', error: null });
     expect(read('other-model').events[1]).toMatchObject({
@@ -274,7 +271,7 @@ describe('reader()', () => {
   test('tells of plans, searches, agents and refused calls', () => {
     const item = (more: object, type = 'item.completed') => ({ type, item: { id: 'item_9', ...more } });
     const { events } = readTurn(
-      codexRun,
+      codex,
       saidTurn([
         item({ type: 'reasoning', text: 'hm' }),
         item({ type: 'todo_list', items: [{ text: 'one', completed: false }] }, 'item.started'),
@@ -365,5 +362,5 @@ describe('reader()', () => {
     });
   }
 
-  testReader(codexRun, RECORDINGS, 'codex-work');
+  testReader(codex, RECORDINGS, 'codex-work');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { geminiRun } from '../../src/clients/gemini/client.ts';
+import { gemini } from '../../src/clients/gemini/client.ts';
 import { GEMINI_LOGIN } from '../../src/clients/gemini/configuration.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
@@ -26,7 +26,7 @@ const REQUEST: TurnRequest = {
 };
 const SERVER = { command: '/opt/self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
 
-const command = (changes: Partial<TurnRequest>) => geminiRun.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => gemini.command({ ...REQUEST, ...changes });
 const settings = (changes: Partial<TurnRequest> = {}) =>
   JSON.parse(command(changes).files['.gemini/settings.json'] ?? '');
 const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
@@ -72,7 +72,7 @@ describe('the permissions', () => {
   });
 });
 
-const read = (name: string) => readTurn(geminiRun, recordedTurn(`gemini-${name}`));
+const read = (name: string) => readTurn(gemini, recordedTurn(`gemini-${name}`));
 const RECORDINGS = [
   ...['work', 'resumed', 'announce', 'denied', 'routed', 'model-unknown', 'refused', 'refused-later'],
   ...['unknown-session', 'session-in-use', 'empty', 'killed', 'terminated', 'unknown-flag', 'not-logged-in'],
@@ -220,16 +220,14 @@ describe('the policy', () => {
   });
 
   test('holds: there is no gap', () => {
-    expect(geminiRun.gaps({ deny: ['process', 'write', 'mcp__self-generation__a*'], allow: null })).toEqual(
-      [],
-    );
+    expect(gemini.gaps({ deny: ['process', 'write', 'mcp__self-generation__a*'], allow: null })).toEqual([]);
   });
 });
 
 describe('version', () => {
   test('is read from what the client prints, and only from that', () => {
-    expect(geminiRun.version.read('0.61.0\n')).toBe('0.61.0');
-    expect(geminiRun.version.read('codex-cli 0.169.0')).toBeUndefined();
+    expect(gemini.version.read('0.61.0\n')).toBe('0.61.0');
+    expect(gemini.version.read('codex-cli 0.169.0')).toBeUndefined();
   });
 });
 
@@ -264,7 +262,7 @@ describe('reader()', () => {
   test('joins the pieces of a message, and begins another after anything else', () => {
     const piece = (content: string) => ({ type: 'message', role: 'assistant', content, delta: true });
     const call = { type: 'tool_use', tool_id: 't', tool_name: 'glob', parameters: {} };
-    const textOf = (...lines: object[]) => readTurn(geminiRun, saidTurn(lines)).conclusion.text;
+    const textOf = (...lines: object[]) => readTurn(gemini, saidTurn(lines)).conclusion.text;
     expect(textOf(piece('a'), piece('b'))).toBe('ab');
     expect(textOf(piece('a'), call, piece('b'), piece('c'))).toBe('bc');
     expect(textOf(piece('a'), { ...piece('whole'), delta: false }, piece('b'))).toBe('b');
@@ -273,7 +271,7 @@ describe('reader()', () => {
   test('does not tell of the prompt, which is known, but of what else is said to the model', () => {
     const user = (content: string) => ({ type: 'message', role: 'user', content });
     expect(recordedTurn('gemini-work').stdout).toContain('Do what is to be done.');
-    const { events } = readTurn(geminiRun, saidTurn([user('/self-generation-message\nx'), user('Go on.')]));
+    const { events } = readTurn(gemini, saidTurn([user('/self-generation-message\nx'), user('Go on.')]));
     expect(events).toEqual([{ kind: 'user', text: 'Go on.' }]);
   });
 
@@ -285,7 +283,7 @@ describe('reader()', () => {
     };
     const before = { ...NO_USAGE, inputTokens: 1000, outputTokens: 1000 };
     const turn = saidTurn([{ type: 'result', status: 'success', stats }]);
-    expect(readTurn(geminiRun, turn, before).conclusion.usage).toEqual({
+    expect(readTurn(gemini, turn, before).conclusion.usage).toEqual({
       ...NO_USAGE,
       inputTokens: 300,
       outputTokens: 50,
@@ -373,7 +371,7 @@ describe('reader()', () => {
 
   test('is not taken in by another session than the one that was asked for', () => {
     const resumed = recordedTurn('gemini-resumed');
-    const other = readTurn(geminiRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
+    const other = readTurn(gemini, { ...resumed, session: { kind: 'resume', id: 'another' } });
     expect(other.conclusion).toMatchObject({
       outcome: 'error',
       error: expect.stringContaining('did not resume'),
@@ -384,9 +382,9 @@ describe('reader()', () => {
     const { stderr } = recordedTurn('gemini-work');
     expect(stderr).toContain('Ripgrep is not available');
     const turn = { ...recordedTurn('gemini-killed'), stderr };
-    expect(readTurn(geminiRun, turn).conclusion.error).toBe('ended by SIGKILL, without a result');
+    expect(readTurn(gemini, turn).conclusion.error).toBe('ended by SIGKILL, without a result');
     expect(linesOf(turn).length).toBeGreaterThan(0);
   });
 
-  testReader(geminiRun, RECORDINGS, 'gemini-work');
+  testReader(gemini, RECORDINGS, 'gemini-work');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { opencodeRun } from '../../src/clients/opencode/client.ts';
+import { opencode } from '../../src/clients/opencode/client.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
@@ -25,7 +25,7 @@ const REQUEST: TurnRequest = {
 };
 const SERVER = { command: 'self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
 
-const command = (changes: Partial<TurnRequest>) => opencodeRun.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => opencode.command({ ...REQUEST, ...changes });
 const configuration = (changes: Partial<TurnRequest>) =>
   JSON.parse(command(changes).env.OPENCODE_CONFIG_CONTENT ?? '');
 const permissions = (changes: Partial<TurnRequest>): Record<string, string> =>
@@ -40,7 +40,7 @@ function allowed(policy: Partial<ToolPolicy>, changes: Partial<TurnRequest> = {}
   );
 }
 
-const read = (name: string) => readTurn(opencodeRun, recordedTurn(`opencode-${name}`));
+const read = (name: string) => readTurn(opencode, recordedTurn(`opencode-${name}`));
 const RECORDINGS = [
   ...['work', 'resumed', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
   ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
@@ -174,7 +174,7 @@ describe('the policy', () => {
   for (const [title, policy, names] of rows) {
     test(`allows what is let through when ${title}`, () => {
       expect(allowed(policy)).toEqual(names);
-      expect(opencodeRun.gaps({ ...NO_POLICY, ...policy })).toEqual([]);
+      expect(opencode.gaps({ ...NO_POLICY, ...policy })).toEqual([]);
     });
   }
 
@@ -210,13 +210,13 @@ describe('the policy', () => {
 
 describe('version', () => {
   test('is read from what the client prints, and only from that', () => {
-    expect(opencodeRun.version.read('1.18.33\n')).toBe('1.18.33');
-    expect(opencodeRun.version.read('2.1.328 (Claude Code)')).toBeUndefined();
+    expect(opencode.version.read('1.18.33\n')).toBe('1.18.33');
+    expect(opencode.version.read('2.1.328 (Claude Code)')).toBeUndefined();
   });
 });
 
 describe('reader()', () => {
-  testReader(opencodeRun, RECORDINGS, 'opencode-work');
+  testReader(opencode, RECORDINGS, 'opencode-work');
 
   test('tells of a whole turn in its order', () => {
     const { events, conclusion } = read('work');
@@ -325,7 +325,7 @@ describe('reader()', () => {
 
   test('is not taken in by another session than the one that was asked for', () => {
     const resumed = recordedTurn('opencode-resumed');
-    const other = readTurn(opencodeRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
+    const other = readTurn(opencode, { ...resumed, session: { kind: 'resume', id: 'another' } });
     expect(other.conclusion).toMatchObject({ error: expect.stringContaining('did not resume') });
   });
 
@@ -346,7 +346,7 @@ describe('reader()', () => {
     part: part({ messageID, text: words }),
   });
   const conclude = (lines: readonly object[], rest: Partial<RecordedTurn> = {}) =>
-    readTurn(opencodeRun, saidTurn(lines, rest)).conclusion;
+    readTurn(opencode, saidTurn(lines, rest)).conclusion;
 
   test('counts what came from a cache as input, what was thought as output, and the cost of all steps', () => {
     const lines = [finish('tool-calls', { id: 'prt_0' }), text('done'), finish('stop')];
@@ -375,7 +375,7 @@ describe('reader()', () => {
 
   test('names the model that was asked for as long as it does not know better', () => {
     const { session, stdout, stderr } = recordedTurn('opencode-work');
-    const reader = opencodeRun.reader({ session, before: NO_USAGE, model: 'p/asked' });
+    const reader = opencode.reader({ session, before: NO_USAGE, model: 'p/asked' });
     const events = stdout.split('\n').flatMap((line) => [...reader.read(line)]);
     const usages = events.flatMap((event) => (event.kind === 'usage' ? [event.usage.model] : []));
     expect(usages).toEqual(usages.map(() => 'p/asked'));
@@ -437,12 +437,12 @@ describe('reader()', () => {
       { type: 'news', sessionID: SESSION },
       { type: 'reasoning', sessionID: SESSION, part: part({ text: 'hm' }) },
     ];
-    expect(readTurn(opencodeRun, saidTurn(lines)).events.slice(1)).toEqual([]);
+    expect(readTurn(opencode, saidTurn(lines)).events.slice(1)).toEqual([]);
   });
 
   test('keeps of a text of megabytes no more than its beginning', () => {
     const long = '긴 답 👍 '.repeat(100_000);
-    const reader = opencodeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    const reader = opencode.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
     for (let index = 0; index < 20; index++) reader.read(JSON.stringify(text(long, `msg_${index % 2}`)));
     expect(reader.conclude(null, '').text?.length).toBe(64 * 1024);
   });

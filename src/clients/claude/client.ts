@@ -1,9 +1,10 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
-import type { RunClient, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
+import type { Client, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { claudePermissions, claudeRoute } from './configuration.ts';
+import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
+import { claudeServer } from './setup.ts';
 import { claudeReader } from './stream.ts';
 
 /**
@@ -22,27 +23,47 @@ import { claudeReader } from './stream.ts';
  * `model` and rules that forbid; plugins of language servers where there is a server of ours. Sessions are saved where the
  * user's are.
  */
-export const claudeRun: RunClient = {
+export const claude: Client = {
   name: 'claude',
-  capabilities: {
-    keepsBudget: true,
-    politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
-    thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-  },
+  title: 'Claude Code',
+  npmPackage: '@anthropic-ai/claude-code',
+  keepsBudget: true,
+  politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
+  thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   version: {
     read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
   gaps: () => [], // All that is offered is on a list.
-  route: claudeRoute,
-  permissions: claudePermissions,
   ruleGaps: () => [], // They are its own.
+  asksToRead: true,
   command,
   attach: ({ id, agentDir }) => ({
     args: ['--resume', id],
     env: agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir },
   }),
   reader: claudeReader,
+  hookCalls: (call) => [call],
+  route: claudeRoute,
+  permissions: claudePermissions,
+  login: {
+    directories: ['.claude', 'claude', '.'],
+    files: {
+      '.credentials.json': 'is a login',
+      '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
+      'settings.json': (text) => hasField(text, ['apiKeyHelper']),
+    },
+    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
+  },
+  caller: {
+    marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
+    // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
+    sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+    mcpName: 'claude-code',
+    model: sessionModel,
+    mode: sessionMode,
+  },
+  server: claudeServer,
 };
 
 /** All that a child may be offered. */
@@ -81,7 +102,7 @@ function command(request: TurnRequest): TurnCommand {
     permissions: permissionSettings(request.permissions, tools),
   };
   return {
-    program: claudeRun.name,
+    program: 'claude',
     args: [
       '--print',
       ...['--output-format', 'stream-json', '--verbose'],

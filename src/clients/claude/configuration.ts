@@ -1,4 +1,6 @@
-import { type Json, readRecord, readString } from '../../core/guards.ts';
+import { statSync } from 'node:fs';
+import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
+import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
 import {
   type ClientUser,
@@ -9,14 +11,8 @@ import {
   pathIn,
   type Route,
   RouteRefusal,
-  routed,
 } from '../route.ts';
-
-/**
- * Claude Code reads the user's settings itself. What is looked up here is which cloud they switch on, because of its
- * login, and whether the project's settings, which a child is not given, would have sent questions elsewhere.
- */
-export const claudeRoute = routed(routeOf);
+import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../session-record.ts';
 
 /** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
 const OWN: readonly string[] = [
@@ -45,7 +41,11 @@ function claudeDirectory(user: ClientUser): string {
   return user.agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
 }
 
-function routeOf(user: ClientUser): Route {
+/**
+ * Claude Code reads the user's settings itself. What is looked up here is which cloud they switch on, because of its
+ * login, and whether the project's settings, which a child is not given, would have sent questions elsewhere.
+ */
+export function claudeRoute(user: ClientUser): Route {
   const { env } = user;
   const directory = claudeDirectory(user);
   const files = [`${directory}/settings.json`, ...OF_ADMINISTRATOR];
@@ -97,7 +97,7 @@ const MODES: Readonly<Record<string, PermissionMode>> = {
 const TOOLS = /^\s*(?:Bash|Edit|Glob|Grep|Read|WebFetch|WebSearch|Write)\s*(?:\(|$)/;
 
 /** The mode by the client's own name for it. */
-export function claudeMode(name: string | undefined): PermissionMode | undefined {
+function modeNamed(name: string | undefined): PermissionMode | undefined {
   return name === undefined ? undefined : MODES[name];
 }
 
@@ -114,7 +114,7 @@ export function claudePermissions(user: ClientUser): Permissions {
   const ofAdministrator = OF_ADMINISTRATOR.map((path) => configIn(path, user));
   const believed = [own, ...(isTrusted(user) ? project : []), ...ofAdministrator];
   const modes = believed.flatMap(
-    (one) => claudeMode(readString(readRecord(one, 'permissions'), 'defaultMode')) ?? [],
+    (one) => modeNamed(readString(readRecord(one, 'permissions'), 'defaultMode')) ?? [],
   );
   const all = [own, ...project, ...above.flat(), ...ofAdministrator];
   return {
@@ -127,4 +127,52 @@ export function claudePermissions(user: ClientUser): Permissions {
 function rulesIn(settings: Json, name: 'allow' | 'deny' | 'ask'): string[] {
   const rules = readRecord(settings, 'permissions')[name];
   return Array.isArray(rules) ? rules.filter((rule) => typeof rule === 'string') : [];
+}
+
+const MODEL = /^claude-[\w.@:/[\]-]{1,150}$/;
+/** Of the end of a transcript; a model stands at each message of the assistant. */
+const MODEL_BYTES_MAX = 1024 * 1024;
+
+/** The model of a session: by the end of its transcript, else as the environment sets it. Null when nobody says. */
+export function sessionModel(session: string | null, env: Environment): string | null {
+  const model = lastSaid(transcriptPath(session, env), '"model":"claude-', MODEL_BYTES_MAX, (line) => {
+    const said = line.type === 'assistant' ? readString(readRecord(line, 'message'), 'model') : undefined;
+    return said !== undefined && MODEL.test(said) ? said : undefined;
+  });
+  return model ?? (env.ANTHROPIC_MODEL || null);
+}
+
+/** The mode in which a session was last seen, by its transcript; undefined: nobody says. */
+export function sessionMode(session: string | null, env: Environment): PermissionMode | undefined {
+  const said = lastSaid(transcriptPath(session, env), '"permissionMode":', MODE_BYTES_MAX, (line) =>
+    readString(line, 'permissionMode'),
+  );
+  return modeNamed(said);
+}
+
+/** By its id alone: the shell of the session may have gone elsewhere, and the client may know the directory by another name. */
+function transcriptPath(session: string | null, env: Environment): string | undefined {
+  const configuration = env.CLAUDE_CONFIG_DIR || (env.HOME && `${env.HOME}/.claude`);
+  if (session === null || !SESSION_ID.test(session)) return undefined;
+  if (!configuration || !isAbsolutePath(configuration)) return undefined;
+  try {
+    const paths = below(`${configuration}/projects`).map((project) => `${project}/${session}.jsonl`);
+    const times = paths.flatMap((path) => {
+      const file = statSync(path, { throwIfNoEntry: false });
+      return file === undefined ? [] : [{ path, timeMs: file.mtimeMs }];
+    });
+    return times.sort((one, other) => other.timeMs - one.timeMs)[0]?.path;
+  } catch {
+    return undefined; // The client keeps none, or elsewhere.
+  }
+}
+
+/** Whether one of the client's files has one of these fields, or a key among the variables that it sets. */
+export function hasField(text: string, names: readonly string[]): boolean {
+  const value = parseJson(text);
+  if (!isRecord(value)) return false;
+  const isKey = (name: string) => /^ANTHROPIC_(?:API_KEY|AUTH_TOKEN)$/.test(name);
+  return (
+    names.some((name) => Object.hasOwn(value, name)) || Object.keys(readRecord(value, 'env')).some(isKey)
+  );
 }

@@ -1,8 +1,19 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Environment } from '../../core/state-paths.ts';
 import { HOOKS, type HookEventName, type HookMode, hooksIn } from '../../hooks/hook-names.ts';
-import type { TextEdit, TextRemoval } from '../../setup/file-plan.ts';
 import { findProgram, type RunCommand } from '../../system/run-command.ts';
+import type { McpRegistration } from '../server-entry.ts';
+
+/** Beside ~/.claude, not in it; in a directory of one's own it is inside. */
+export const claudeServer: McpRegistration = {
+  place: ({ env, home, claudeDirectory: directory }) => ({
+    directory,
+    path: join(env.CLAUDE_CONFIG_DIR ? directory : home, '.claude.json'),
+  }),
+  format: 'json',
+  holder: 'mcpServers',
+  entry: ({ command, variables = {} }) => ({ type: 'stdio', command, args: ['mcp'], env: variables }),
+};
 
 export type ClientVersion =
   | { readonly kind: 'known'; readonly version: string; readonly path: string }
@@ -157,19 +168,4 @@ export function isCommand(client: string): client is CommandClient {
 /** The command's file as it has to be. */
 export function commandText(name: CommandName): string {
   return TEXTS[name];
-}
-
-/** How the file comes to be and goes; somebody else's is left alone, and one that the user has changed is the user's. */
-export function commandEdits(wanted: string) {
-  return {
-    isOurs: (text: unknown) => text === wanted,
-    /** `isKnown`: install wrote that text. */
-    set(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {
-      if (text === wanted) return { kind: 'unchanged' };
-      if (text === undefined || isKnown(text)) return { kind: 'edited', text: wanted };
-      return { kind: 'refused', reason: 'a command of yours has that name; rename it and run again' };
-    },
-    remove: (text: string): TextRemoval =>
-      text === wanted ? { kind: 'emptied', text: '' } : { kind: 'unchanged' },
-  };
 }

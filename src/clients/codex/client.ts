@@ -2,10 +2,19 @@ import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../r
 import type { Thinking } from '../../runs/model/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
+import type { Client, McpServer, TurnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { CODEX_PLACES, codexPermissions, codexRoute, routeArgs, toml } from './configuration.ts';
+import { hookCalls } from '../tool-calls.ts';
+import {
+  CODEX_PLACES,
+  codexPermissions,
+  codexRoute,
+  codexServer,
+  routeArgs,
+  sessionMode,
+  toml,
+} from './configuration.ts';
 import { codexReader } from './stream.ts';
 
 /**
@@ -23,24 +32,37 @@ import { codexReader } from './stream.ts';
  * `web_fetch`. What the sandbox refuses a command, nobody else is told. Where the system lets the client have
  * no sandbox, no command runs.
  */
-export const codexRun: RunClient = {
+export const codex: Client = {
   name: 'codex',
-  capabilities: {
-    keepsBudget: false,
-    politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
-    thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
-  },
+  title: 'Codex',
+  npmPackage: '@openai/codex',
+  keepsBudget: false,
+  politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
+  thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   version: { read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1], measured: ['0.169.0'] },
   gaps,
-  route: codexRoute,
-  permissions: codexPermissions,
   ruleGaps,
+  hidesRefusals: true,
   command,
   attach: ({ id, agentDir }) => ({
     args: ['resume', id],
     env: agentDir === null ? {} : { CODEX_HOME: agentDir },
   }),
   reader: codexReader,
+  hookCalls,
+  route: codexRoute,
+  permissions: codexPermissions,
+  login: {
+    directories: ['.codex', 'codex', '.'],
+    files: { 'auth.json': 'is a login' },
+    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
+  },
+  caller: {
+    marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
+    mcpName: 'codex-mcp-client',
+    mode: sessionMode,
+  },
+  server: codexServer,
 };
 
 /** What the policy may take away one by one. */
@@ -101,7 +123,7 @@ function command(request: TurnRequest): TurnCommand {
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
   ];
   return {
-    program: codexRun.name,
+    program: 'codex',
     args: [
       'exec',
       ...['--sandbox', writes ? 'workspace-write' : 'read-only'],

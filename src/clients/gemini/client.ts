@@ -9,10 +9,18 @@ import {
 } from '../../runs/model/permissions.ts';
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
+import type { Client, McpServer, TurnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { GEMINI_LOGIN, geminiPermissions, geminiRoute } from './configuration.ts';
+import { hookCalls } from '../tool-calls.ts';
+import {
+  GEMINI_LOGIN,
+  geminiDirectory,
+  geminiPermissions,
+  geminiRoute,
+  geminiServer,
+} from './configuration.ts';
+import { geminiExits } from './exit-codes.ts';
 import { geminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /**
@@ -29,17 +37,40 @@ import { geminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
  * What remains: settings of an administrator; a list of the project's files in the first message. With a server of ours
  * the project has to be trusted once the settings have been read: then its `GEMINI.md` and `.gemini/.env` are read too.
  */
-export const geminiRun: RunClient = {
+export const gemini: Client = {
   name: 'gemini',
-  capabilities: { keepsBudget: false, politeSignal: 'SIGTERM', thinking: ['low', 'medium', 'high'] },
+  title: 'Gemini CLI',
+  npmPackage: '@google/gemini-cli',
+  keepsBudget: false,
+  politeSignal: 'SIGTERM',
+  thinking: ['low', 'medium', 'high'],
   version: { read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['0.61.0'] },
   gaps: () => [], // All that is offered is on a list.
-  route: geminiRoute,
-  permissions: geminiPermissions,
   ruleGaps: pathRules,
   command,
   attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [GEMINI_LOGIN.variable]: kept } }),
   reader: geminiReader,
+  hookCalls,
+  exitCodes: geminiExits,
+  route: geminiRoute,
+  permissions: geminiPermissions,
+  login: {
+    directories: ['.gemini', 'gemini', '.'],
+    files: {
+      'oauth_creds.json': 'is a login',
+      'gemini-credentials.json': 'is a login',
+      '.env': (text) => /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(text),
+    },
+    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
+    linked: {
+      directory: GEMINI_LOGIN.directory,
+      source: geminiDirectory,
+      files: GEMINI_LOGIN.files,
+      ofSession: ['tmp', 'history', 'projects.json'],
+    },
+  },
+  caller: { marks: { GEMINI_CLI: '1' }, mcpName: 'gemini-cli-mcp-client' },
+  server: geminiServer,
 };
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
@@ -76,7 +107,7 @@ function command(request: TurnRequest): TurnCommand {
   const server = shown.only?.length === 0 ? null : request.mcp;
   const tools = offeredTools(policy, TOOLS);
   return {
-    program: geminiRun.name,
+    program: 'gemini',
     args: [
       ...FLAGS,
       // Without trust no server is started. It comes once the settings have been read, which leaves the project's out.
@@ -111,7 +142,7 @@ function command(request: TurnRequest): TurnCommand {
 function question(request: TurnRequest, instructions: string): TurnCommand {
   const { prompt, route, directory } = request;
   return {
-    program: geminiRun.name,
+    program: 'gemini',
     args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
     // A slash in the very first place would be a command of the user's own.
     stdin: `\n${withJoiners(prompt)}`,

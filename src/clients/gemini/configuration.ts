@@ -1,12 +1,8 @@
+import { join } from 'node:path';
 import { readRecord, readString } from '../../core/guards.ts';
 import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
-import { type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal, routed } from '../route.ts';
-
-/**
- * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
- * has a home of its own, each of `files` is also to be linked there, see `agent-login.ts`.
- */
-export const geminiRoute = routed(routeOf);
+import { absoluteIn, type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal } from '../route.ts';
+import { HANDED_ON, type McpRegistration } from '../server-entry.ts';
 
 export const GEMINI_LOGIN = {
   /** Names the home; without it, that is the user's. */
@@ -44,7 +40,11 @@ export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): str
   return user.agentDir ?? `${pathIn(GEMINI_LOGIN.variable, user) ?? homeOf(user)}/${GEMINI_LOGIN.directory}`;
 }
 
-function routeOf(user: ClientUser): Route {
+/**
+ * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
+ * has a home of its own, each of `files` is also to be linked there, see `agent-login.ts`.
+ */
+export function geminiRoute(user: ClientUser): Route {
   const directory = geminiDirectory(user);
   const settings = configIn(`${directory}/settings.json`, user);
   if (isTrusted(directory, user)) refuseProject(user);
@@ -168,3 +168,19 @@ function rulesOf(names: unknown): string[] {
   const texts = Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
   return texts.map((text) => text.replace(/^(\w+)\((.+)\)$/s, '$1($2:*)'));
 }
+
+export const geminiServer: McpRegistration = {
+  place: ({ env, home }) => {
+    const directory = join(absoluteIn(GEMINI_LOGIN.variable, env) ?? home, GEMINI_LOGIN.directory);
+    return { directory, path: join(directory, 'settings.json') };
+  },
+  format: 'json',
+  holder: 'mcpServers',
+  // Filled in by the client from its own environment; empty when it has none. No key is written into the file.
+  entry: ({ command, variables, handedOn }) => {
+    const keys = handedOn.filter((name) => !HANDED_ON.includes(name) || /KEY|TOKEN/.test(name));
+    const filledIn = Object.fromEntries(keys.map((name) => [name, `\${${name}:-}`]));
+    return { command, args: ['mcp'], env: { ...filledIn, ...variables } };
+  },
+  holdsBack: true,
+};

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/growing-file.ts';
+import type { ExitCodes } from '../client.ts';
 
 /** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
-
-/** Undefined: the conversation says nothing of the call. */
-export type GeminiExits = (callId: string) => number | undefined;
 
 /** Of the end of each conversation. */
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -15,7 +13,7 @@ const CONVERSATIONS_MAX = 4;
 const HOME = /(?:^|\.)home$/;
 
 /** Reads the newest conversations of a run. Never throws: what cannot be read says nothing. */
-export function geminiExits(runDirectory: string): GeminiExits {
+export function geminiExits(runDirectory: string): ExitCodes {
   const codes = new Map<string, number>();
   for (const file of conversations(runDirectory)) {
     for (const line of readTail(file, READ_BYTES_MAX).split('\n')) {

@@ -8,10 +8,11 @@ import {
   pathRules,
 } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
-import type { RunClient, TurnCommand, TurnRequest } from '../client.ts';
+import type { Client, TurnCommand, TurnRequest } from '../client.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { OPENCODE_PLACES, opencodePermissions, opencodeRoute } from './configuration.ts';
+import { hookCalls } from '../tool-calls.ts';
+import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
 import { opencodeReader } from './stream.ts';
 
 /**
@@ -29,24 +30,33 @@ import { opencodeReader } from './stream.ts';
  * Each run has a database of its own for its sessions: of several clients that find none, or an older one, all but the
  * first fail. A login of `opencode console` is in the user's database, and so not for a child.
  */
-export const opencodeRun: RunClient = {
+export const opencode: Client = {
   name: 'opencode',
-  capabilities: {
-    keepsBudget: false,
-    politeSignal: 'SIGTERM',
-    thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-  },
+  title: 'OpenCode',
+  npmPackage: 'opencode-ai',
+  keepsBudget: false,
+  politeSignal: 'SIGTERM',
+  thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   version: { read: (stdout) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['1.18.33'] },
   gaps: () => [],
-  route: opencodeRoute,
-  permissions: opencodePermissions,
   ruleGaps: pathRules,
+  modelProblem: (model) => (/^[^/]+\/.+/.test(model) ? undefined : 'opencode names models as provider/model'),
   command,
   attach: ({ id, kept, agentDir }) => ({
     args: ['--session', id],
     env: { OPENCODE_DB: databaseIn(kept), ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }) },
   }),
   reader: opencodeReader,
+  hookCalls,
+  route: opencodeRoute,
+  permissions: opencodePermissions,
+  login: {
+    directories: ['.local/share', '.'], // As its `XDG_DATA_HOME`.
+    files: { 'opencode/auth.json': 'is a login' },
+    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
+  },
+  caller: { marks: { OPENCODE: '1' }, mcpName: 'opencode' },
+  server: opencodeServer,
 };
 
 /** All that a child may be offered, by the names of the client's permissions. */
@@ -68,7 +78,7 @@ function command(request: TurnRequest): TurnCommand {
   const { session, route, thinking, directory, agentDir } = request;
   const model = request.model ?? route.model;
   return {
-    program: opencodeRun.name,
+    program: 'opencode',
     args: [
       'run',
       ...['--format', 'json', '--thinking'],

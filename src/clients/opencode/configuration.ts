@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { Permissions } from '../../runs/model/permissions.ts';
-import { opencodeVariables } from '../environment.ts';
 import {
+  absoluteIn,
   type ClientUser,
   configIn,
   homeOf,
@@ -10,14 +12,8 @@ import {
   pathIn,
   type Route,
   RouteRefusal,
-  routed,
 } from '../route.ts';
-
-/**
- * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
- * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
- */
-export const opencodeRoute = routed(routeOf);
+import type { McpRegistration } from '../server-entry.ts';
 
 /** Of a configuration, what says where questions go. */
 const CARRIED: readonly string[] = ['provider', 'disabled_providers', 'enabled_providers'];
@@ -51,7 +47,11 @@ const FOUND_BY: Readonly<Record<string, string>> = {
   ...{ OPENCODE_API_KEY: 'opencode', OPENROUTER_API_KEY: 'openrouter', XAI_API_KEY: 'xai' },
 };
 
-function routeOf(user: ClientUser, asked: string | null): Route {
+/**
+ * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
+ * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
+ */
+export function opencodeRoute(user: ClientUser, asked: string | null): Route {
   const config = opencodeConfig(user);
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
@@ -66,7 +66,7 @@ function routeOf(user: ClientUser, asked: string | null): Route {
     env: model !== null && isDescribed(model, providers) ? { OPENCODE_DISABLE_MODELS_FETCH: '1' } : {},
     passedOn: [
       ...ids.flatMap((id) => variablesOf(id, readRecord(providers, id))),
-      ...opencodeVariables(JSON.stringify(settings)),
+      ...variablesIn(JSON.stringify(settings)),
     ],
   };
 }
@@ -203,3 +203,26 @@ function rulesOf(tool: string, value: unknown) {
     return { text: isBare ? tool : `${tool}(${pattern})`, action, isBare };
   });
 }
+
+/** The variables that the client is to put into its configuration, whose text this is; none of our own. */
+function variablesIn(text: string): string[] {
+  const names = [...text.matchAll(/\{env:(\w+)\}/g)].map(([, name = '']) => name);
+  return [...new Set(names)].filter((name) => !name.startsWith('SELF_GENERATION_'));
+}
+
+export const opencodeServer: McpRegistration = {
+  place: ({ env, home }) => {
+    const directory = join(absoluteIn('XDG_CONFIG_HOME', env) ?? join(home, '.config'), 'opencode');
+    const withComments = join(directory, 'opencode.jsonc');
+    return { directory, path: existsSync(withComments) ? withComments : join(directory, 'opencode.json') };
+  },
+  format: 'json',
+  holder: 'mcp',
+  fresh: { $schema: 'https://opencode.ai/config.json' },
+  entry: ({ command, variables }) => ({
+    type: 'local',
+    command: [command, 'mcp'],
+    ...(variables && { environment: variables }),
+  }),
+  keys: { namedIn: variablesIn },
+};

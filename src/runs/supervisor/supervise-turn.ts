@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
-import { runClient } from '../../clients/clients.ts';
+import { clientNamed } from '../../clients/clients.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
@@ -206,7 +206,7 @@ class TurnSupervisor {
   #openOutput() {
     const { turn } = this.#row;
     const session = sessionOf(turn, this.#effects.run) ?? { kind: 'new' as const, id: '' };
-    const reader: TurnReader = runClient(this.#effects.run.client).reader({
+    const reader: TurnReader = clientNamed(this.#effects.run.client).reader({
       session,
       before: usageBefore(turn, this.#supervision),
       model: this.#effects.run.model.resolved,
@@ -217,7 +217,7 @@ class TurnSupervisor {
 
   async #sweep(client: LiveClient | null): Promise<void> {
     const { turn } = this.#row;
-    const { politeSignal } = runClient(this.#effects.run.client).capabilities;
+    const { politeSignal } = clientNamed(this.#effects.run.client);
     const { survivors } = await endClient(client, this.#files, politeSignal);
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
