@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { CLIENTS, type ClientName } from '../support/clients.ts';
-import type { Json } from '../../src/core/guards.ts';
 import { type HookCall, hookCalls, isRefused } from '../../src/clients/tool-calls.ts';
+import type { Json } from '../../src/core/guards.ts';
+import { CLIENTS, type ClientName } from '../support/clients.ts';
 
 const PATCH = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-x\n+y\n*** Add File: b.md\n+z\n*** End Patch';
 

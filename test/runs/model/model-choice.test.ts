@@ -28,7 +28,10 @@ describe('chooseModel()', () => {
   ];
   for (const [what, requested, others, client, expected] of rows) {
     test(`takes ${what}`, () => {
-      expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({ resolved: expected, warnings: [] });
+      expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({
+        resolved: expected,
+        warnings: [],
+      });
     });
   }
 
