@@ -2,11 +2,20 @@ import { expect, test } from 'bun:test';
 import { ChangedSource } from './changed-source.ts';
 
 /** A client that prints what it was asked, with a word before it. */
-const DUMMY = `import { ASKS_NEVER } from '../../runs/model/permissions.ts';
+const DUMMY = `import type { Json } from '../../core/guards.ts';
+import { ASKS_NEVER } from '../../runs/model/permissions.ts';
 import type { Client } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
-import { NO_PROGRESS, turnReader } from '../reading.ts';
+import { StreamReader } from '../reading.ts';
 import { hookCalls } from '../tool-calls.ts';
+
+class DummyReader extends StreamReader {
+  protected step({ said }: Json) {
+    this.sessionId = 's';
+    this.text = String(said);
+    return [this.end(null)];
+  }
+}
 
 export const dummy: Client = {
   name: 'dummy',
@@ -27,14 +36,7 @@ export const dummy: Client = {
     passedOn: PASSED_ON,
   }),
   attach: () => ({ args: [], env: {} }),
-  reader: (start) =>
-    turnReader(start, {
-      initial: NO_PROGRESS,
-      step: (_start, state, { said }) => ({
-        state: { ...state, sessionId: 's', text: String(said), verdict: 'success' },
-        events: [{ kind: 'result', isError: false, text: String(said) }],
-      }),
-    }),
+  reader: (start) => new DummyReader(start),
   hookCalls,
   route: () => ({ model: null, settings: {}, env: {}, passedOn: [] }),
   permissions: () => ASKS_NEVER,

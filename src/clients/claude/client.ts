@@ -5,7 +5,7 @@ import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, server
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
 import { claudeServer } from './setup.ts';
-import { claudeReader } from './stream.ts';
+import { ClaudeReader } from './stream.ts';
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
@@ -42,7 +42,7 @@ export const claude: Client = {
     args: ['--resume', id],
     env: agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir },
   }),
-  reader: claudeReader,
+  reader: (start) => new ClaudeReader(start),
   hookCalls: (call) => [call],
   route: claudeRoute,
   permissions: claudePermissions,

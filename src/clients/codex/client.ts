@@ -15,7 +15,7 @@ import {
   sessionMode,
   toml,
 } from './configuration.ts';
-import { codexReader } from './stream.ts';
+import { CodexReader } from './stream.ts';
 
 /**
  * Codex as a sub-agent, measured with 0.169.0.
@@ -48,7 +48,7 @@ export const codex: Client = {
     args: ['resume', id],
     env: agentDir === null ? {} : { CODEX_HOME: agentDir },
   }),
-  reader: codexReader,
+  reader: (start) => new CodexReader(start),
   hookCalls,
   route: codexRoute,
   permissions: codexPermissions,

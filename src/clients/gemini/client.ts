@@ -21,7 +21,7 @@ import {
   geminiServer,
 } from './configuration.ts';
 import { geminiExits } from './exit-codes.ts';
-import { geminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
+import { GeminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
@@ -49,7 +49,7 @@ export const gemini: Client = {
   ruleGaps: pathRules,
   command,
   attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [GEMINI_LOGIN.variable]: kept } }),
-  reader: geminiReader,
+  reader: (start) => new GeminiReader(start),
   hookCalls,
   exitCodes: geminiExits,
   route: geminiRoute,

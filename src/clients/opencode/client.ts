@@ -13,7 +13,7 @@ import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, server
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
-import { opencodeReader } from './stream.ts';
+import { OpencodeReader } from './stream.ts';
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.
@@ -46,7 +46,7 @@ export const opencode: Client = {
     args: ['--session', id],
     env: { OPENCODE_DB: databaseIn(kept), ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }) },
   }),
-  reader: opencodeReader,
+  reader: (start) => new OpencodeReader(start),
   hookCalls,
   route: opencodeRoute,
   permissions: opencodePermissions,
