@@ -1,32 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
 import { codex } from '../../src/clients/codex/client.ts';
-import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { NO_ROUTE } from './route-of.ts';
-import { testReader } from './runs-properties.ts';
+import { policed, REQUEST, SERVER } from './adapter.ts';
 import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
-const SESSION = '11111111-1111-4111-8111-111111111111';
-const REQUEST: TurnRequest = {
-  prompt: '/help -x @secret.txt',
-  session: { kind: 'new', id: SESSION },
-  model: null,
-  route: NO_ROUTE,
-  thinking: null,
-  policy: NO_POLICY,
-  permissions: ASKS_NEVER,
-  budgetUsd: null,
-  cwd: '/home/dev/project',
-  directory: '/home/dev/turn',
-  mcp: null,
-  agentDir: null,
-};
-const SERVER = { command: '/opt/self-generation', args: ['mcp', 'a "b" \\'], env: { TOKEN: 'secret' } };
-
 const command = (changes: Partial<TurnRequest>) => codex.command({ ...REQUEST, ...changes });
-const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
 
 /** The settings among the arguments. */
 function settings(changes: Partial<TurnRequest> = {}): string[] {
@@ -35,40 +15,21 @@ function settings(changes: Partial<TurnRequest> = {}): string[] {
 }
 
 /** What is switched off beyond what always is. */
-function switchedOff(policy: Partial<ToolPolicy>): string[] {
+function _switchedOff(policy: Partial<ToolPolicy>): string[] {
   const always = settings();
   return settings(policed(policy))
     .filter((setting) => !always.includes(setting))
     .map((setting) => setting.replace(/=(?:false|"disabled")$/, ''));
 }
 
-function sandbox(changes: Partial<TurnRequest>): string | undefined {
+function _sandbox(changes: Partial<TurnRequest>): string | undefined {
   const { args } = command(changes);
   return args[args.indexOf('--sandbox') + 1];
 }
 
 const read = (name: string) => readTurn(codex, recordedTurn(`codex-${name}`));
-const RECORDINGS = [
-  ...['work', 'resumed', 'announce', 'denied', 'code-mode', 'other-model', 'model-unknown'],
-  ...['model-refused', 'refused', 'refused-later', 'unknown-session', 'other-session', 'empty', 'killed'],
-  ...['interrupted', 'terminated', 'unknown-flag', 'bad-server', 'not-logged-in'],
-].map((name) => `codex-${name}`);
 
 describe('command()', () => {
-  test('puts the prompt into stdin alone', () => {
-    const { stdin, args, env, files } = command({});
-    expect(stdin).toBe(REQUEST.prompt);
-    expect(args.at(-1)).toBe('-');
-    expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
-  });
-
-  test('names the session to resume, and lets the client name a new one', () => {
-    const args = (kind: 'new' | 'resume') => command({ session: { kind, id: SESSION } }).args;
-    expect(args('new')).not.toContain(SESSION);
-    expect(args('resume').slice(-3)).toEqual(['--', SESSION, '-']);
-    expect(args('resume').indexOf('--sandbox')).toBeLessThan(args('resume').indexOf('resume')); // Not an option of it.
-  });
-
   test('passes on model and effort where they are given, the effort as the models know it', () => {
     expect(command({ model: '--evil' }).args).toContain('--model=--evil');
     expect(settings({ thinking: 'off' })).toContain('model_reasoning_effort="low"');
@@ -118,14 +79,8 @@ describe('command()', () => {
     expect(shown({ allow: ['read'] })).toEqual([]);
   });
 
-  test("finds an agent's own login by the client's own variable, which is otherwise the user's", () => {
-    expect(command({}).env.CODEX_HOME).toBeUndefined();
-    expect(command({}).passedOn).toContain('CODEX_HOME');
-    expect(command({ agentDir: '/home/dev/agent' }).env.CODEX_HOME).toBe('/home/dev/agent');
-  });
-
   test('keeps the login from commands, and does not pass on what an outer client says of its own session', () => {
-    const route = { ...NO_ROUTE, env: { HELD: 'secret' }, passedOn: ['OF_THE_ROUTE'] };
+    const route = { ...REQUEST.route, env: { HELD: 'secret' }, passedOn: ['OF_THE_ROUTE'] };
     const excluded = settings({ route }).find((one) => one.startsWith('shell_environment_policy.exclude='));
     expect(excluded).toBe('shell_environment_policy.exclude=["OF_THE_ROUTE","HELD"]');
     expect(command({ route }).env.HELD).toBe('secret');
@@ -136,49 +91,6 @@ describe('command()', () => {
 });
 
 describe('the policy', () => {
-  const rows: [string, Partial<ToolPolicy>, string, string[]][] = [
-    ['nothing is denied', {}, 'workspace-write', []],
-    ['what is no child’s is denied', { deny: SUBAGENT_DENY }, 'workspace-write', []],
-    ['files are denied', { deny: ['group:fs'] }, 'read-only', ['features.view_image']],
-    ['one name of the tool that writes is denied', { deny: ['edit'] }, 'read-only', []],
-    [
-      'commands are denied',
-      { deny: ['bash', 'process'] },
-      'workspace-write',
-      ['features.shell_tool', 'features.unified_exec'],
-    ],
-    [
-      'the web is denied',
-      { deny: ['web_*'] },
-      'workspace-write',
-      ['web_search', 'sandbox_workspace_write.network_access'],
-    ],
-    [
-      'a tool is denied by its name with the client',
-      { deny: ['view_image'] },
-      'workspace-write',
-      ['features.view_image'],
-    ],
-    [
-      'a list is all there is',
-      { allow: ['read', 'write', 'edit', 'exec', 'web_fetch'] },
-      'workspace-write',
-      ['web_search', 'tools.update_plan.enabled', 'skills.include_instructions', 'features.skill_search'],
-    ],
-    [
-      'a list has one of the names of the tool that writes',
-      { allow: ['*'], deny: ['write'] },
-      'read-only',
-      [],
-    ],
-  ];
-  for (const [title, policy, mode, off] of rows) {
-    test(`holds when ${title}`, () => {
-      expect(sandbox(policed(policy))).toBe(mode);
-      expect(switchedOff(policy)).toEqual(off);
-    });
-  }
-
   test('never offers agents, goals, waiting or questions, whatever is allowed', () => {
     const always = settings(policed({ allow: ['*'] }));
     for (const setting of [
@@ -192,14 +104,6 @@ describe('the policy', () => {
       expect(always).toContain(setting);
   });
 
-  test('leaves nothing that can act to the step that only puts into words', () => {
-    const words = settings({ policy: NO_TOOLS, mcp: SERVER });
-    expect(sandbox({ policy: NO_TOOLS })).toBe('read-only');
-    for (const feature of ['shell_tool', 'unified_exec', 'view_image', 'code_mode_host'])
-      expect(words).toContain(`features.${feature}=false`);
-    expect(words).toContain('web_search="disabled"');
-  });
-
   test('has a gap where commands are allowed and going on with them is not', () => {
     expect(codex.gaps(NO_POLICY)).toEqual([]);
     expect(codex.gaps({ deny: SUBAGENT_DENY, allow: null })).toEqual([]);
@@ -207,13 +111,6 @@ describe('the policy', () => {
     expect(codex.gaps({ deny: [], allow: ['exec'] })).toEqual(['process']);
     expect(codex.gaps({ deny: ['group:runtime'], allow: null })).toEqual([]);
     expect(codex.gaps({ deny: ['*'], allow: [] })).toEqual([]);
-  });
-});
-
-describe('version', () => {
-  test('is read from what the client prints, and only from that', () => {
-    expect(codex.version.read('WARNING: no aliases\ncodex-cli 0.169.0\n')).toBe('0.169.0');
-    expect(codex.version.read('2.1.328 (Claude Code)')).toBeUndefined();
   });
 });
 
@@ -296,71 +193,4 @@ describe('reader()', () => {
     expect(events.at(-2)).toMatchObject({ input: { command: "it's" } });
     expect(events.at(-3)).toMatchObject({ isError: true, text: 'no' });
   });
-
-  const rows: [string, object, string][] = [
-    ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-    ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
-    ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
-    ['code-mode', { outcome: 'success' }, 'a model that calls its tools from JavaScript'],
-    ['empty', { outcome: 'error', error: 'the answer is empty' }, 'a model that says nothing'],
-    [
-      'model-unknown',
-      { outcome: 'error', isModelRefused: true, error: expect.stringContaining('does not exist') },
-      'a model that there is not',
-    ],
-    [
-      'model-refused',
-      { outcome: 'error', isModelRefused: true, error: expect.stringContaining('is not supported') },
-      'a model that the account may not use',
-    ],
-    [
-      'refused',
-      { outcome: 'error', isModelRefused: false, error: 'the prompt is not for us' },
-      'a refused request',
-    ],
-    [
-      'refused-later',
-      { outcome: 'error', isModelRefused: false, error: 'the model is not supported any more' },
-      'a model refused when there was work already',
-    ],
-    [
-      'not-logged-in',
-      { outcome: 'error', isModelRefused: false, error: expect.stringContaining('401 Unauthorized') },
-      'a user without login',
-    ],
-    [
-      'unknown-session',
-      { outcome: 'error', sessionId: null, error: expect.stringContaining('no rollout found') },
-      'a session that there is not',
-    ],
-    [
-      'other-session',
-      { outcome: 'error', error: 'the client did not resume the session: it began another' },
-      'a client that began another session, and calls that a success',
-    ],
-    ['killed', { outcome: 'error', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
-    ['terminated', { outcome: 'error', error: 'ended by SIGTERM, without a result' }, 'a terminated client'],
-    [
-      'interrupted',
-      { outcome: 'error', error: 'ended with exit code 1, without a result' },
-      'an interrupted client',
-    ],
-    [
-      'bad-server',
-      { outcome: 'error', error: expect.stringContaining('MCP servers failed') },
-      'a server that does not start',
-    ],
-    [
-      'unknown-flag',
-      { outcome: 'error', error: "error: unexpected argument '--frobnicate' found" },
-      'a release that does not know a flag',
-    ],
-  ];
-  for (const [name, expected, title] of rows) {
-    test(`concludes ${title}`, () => {
-      expect(read(name).conclusion).toMatchObject(expected);
-    });
-  }
-
-  testReader(codex, RECORDINGS, 'codex-work');
 });
