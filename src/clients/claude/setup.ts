@@ -30,19 +30,15 @@ export type ClientFeatures = {
 };
 
 const VERSION_TIME_LIMIT_MS = 10_000;
+/** The first versions with what the oldest that can run our hooks do not have. */
 const FIRST_WITH_SUBAGENT_START = '2.0.76';
 const FIRST_WITH_EXEC_FORM = '2.1.139';
 const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
 /** The oldest one that this was tried with; whether older ones know it is not known. */
 const FIRST_WITH_ASYNC_HOOKS = '2.1.328';
 const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
-  'PreToolUse',
-  'PostToolUse',
-  'UserPromptSubmit',
-  'SessionStart',
-  'SessionEnd',
-  'SubagentStop',
-  'Stop',
+  ...(['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SessionEnd'] as const),
+  ...(['SubagentStop', 'Stop'] as const),
 ]);
 
 /** Whether every client that can run our hooks knows this event. */
@@ -51,26 +47,24 @@ export function isKnownToAll(event: HookEventName): boolean {
 }
 
 /** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
-export async function findClientVersion(options: {
+export async function findClientVersion(world: {
   readonly env: Environment;
   readonly run: RunCommand;
   readonly platform: string;
 }): Promise<ClientVersion> {
-  const path = findProgram('claude', options.env, options.platform);
-  if (path === undefined) return { kind: 'unknown', reason: 'there is no "claude" on PATH' };
-  const result = await options.run(path, ['--version'], {
-    env: options.env,
-    cwd: dirname(path),
-    timeoutMs: VERSION_TIME_LIMIT_MS,
-  });
+  const { env, run, platform } = world;
+  const unknown = (reason: string) => ({ kind: 'unknown', reason }) as const;
+  const path = findProgram('claude', env, platform);
+  if (path === undefined) return unknown('there is no "claude" on PATH');
+  const end = await run(path, ['--version'], { env, cwd: dirname(path), timeoutMs: VERSION_TIME_LIMIT_MS });
   const asked = `"${path} --version"`;
-  if (result.kind === 'timed-out')
-    return { kind: 'unknown', reason: `${asked} gave no answer in 10 seconds` };
-  if (result.kind === 'failed') return { kind: 'unknown', reason: `${asked} failed: ${result.reason}` };
-  const version = parseClientVersion(result.stdout);
-  if (result.code !== 0) return { kind: 'unknown', reason: `${asked} ended with exit code ${result.code}` };
-  if (version === undefined) return { kind: 'unknown', reason: `${asked} did not print a version` };
-  return { kind: 'known', version, path };
+  if (end.kind === 'timed-out') return unknown(`${asked} gave no answer in 10 seconds`);
+  if (end.kind === 'failed') return unknown(`${asked} failed: ${end.reason}`);
+  if (end.code !== 0) return unknown(`${asked} ended with exit code ${end.code}`);
+  const version = parseClientVersion(end.stdout);
+  return version === undefined
+    ? unknown(`${asked} did not print a version`)
+    : { kind: 'known', version, path };
 }
 
 /** The version at the beginning of what `claude --version` prints, or undefined. */
@@ -80,7 +74,7 @@ export function parseClientVersion(text: string): string | undefined {
 
 /** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
 export function clientFeatures(version: string | undefined): ClientFeatures {
-  const isAtLeast = (first: string) => version !== undefined && compareVersions(version, first) >= 0;
+  const isAtLeast = (first: string) => version !== undefined && Bun.semver.order(version, first) >= 0;
   const knowsSubagentStart = version === undefined || isAtLeast(FIRST_WITH_SUBAGENT_START);
   const knows = (event: HookEventName) => {
     if (OLDEST_EVENTS.has(event)) return true;
@@ -115,13 +109,6 @@ export function clientWarnings(client: ClientVersion, mode: HookMode): string[] 
     `Claude Code ${client.version} does not know ${missing.join(', ')}; registering that would switch off your ` +
       'whole settings file. Update Claude Code, then run "self-generation install" again.',
   ];
-}
-
-function compareVersions(left: string, right: string): number {
-  const parts = (version: string) => version.split('.').map(Number);
-  const other = parts(right);
-  const differences = parts(left).map((part, index) => part - (other[index] ?? 0));
-  return differences.find((difference) => difference !== 0) ?? 0;
 }
 
 /**
