@@ -101,7 +101,7 @@ export type LiveClient = {
 };
 type OwnClient = LiveClient & { readonly exited: Promise<Exit> };
 
-export type Found =
+type Found =
   | { readonly kind: 'alive'; readonly client: LiveClient }
   /** Nobody saw the end. */
   | { readonly kind: 'gone' }
@@ -109,7 +109,7 @@ export type Found =
   | { readonly kind: 'other boot' };
 
 /** The client's process, if it was written down, and the one that started it. */
-export type Left = Pick<Turn, 'process' | 'owner'>;
+type Left = Pick<Turn, 'process' | 'owner'>;
 
 /** What is left of a client that another process launched. */
 export function findClient(left: Left, files: TurnFiles): Found {

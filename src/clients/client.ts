@@ -46,8 +46,14 @@ export type ServerTools = {
 
 const NONE: ServerTools = { only: [], except: [] };
 
+/** Our server for a child, and which of its tools it is let to see; `server` is null where that is none. */
+export function serverFor({ policy, mcp }: Pick<TurnRequest, 'policy' | 'mcp'>) {
+  const shown = serverTools(policy);
+  return { server: shown.only?.length === 0 ? null : mcp, shown };
+}
+
 /** For a client that takes names. One that is denied some of the tools by a pattern, which it cannot be told, sees none. */
-export function serverTools({ deny, allow }: ToolPolicy): ServerTools {
+function serverTools({ deny, allow }: ToolPolicy): ServerTools {
   if (expandNames(deny).some(mayMeanOurs)) return NONE;
   if (!isToolAllowed({ deny, allow: null }, ANY_TOOL)) return NONE;
   const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
@@ -123,7 +129,7 @@ export type Client = {
 export type ExitCodes = (callId: string) => number | undefined;
 
 /** Where an agent may have a login of its own for the client. */
-export type ClientLogin = {
+type ClientLogin = {
   /** Below the agent's directory, which may be laid out as a home directory is. */
   readonly directories: readonly string[];
   /** Files in such a directory that are, or hold, a login. */
@@ -143,7 +149,7 @@ export type ClientLogin = {
 };
 
 /** How a session of the client is recognised when one of its tools, or the client itself, asks for something. */
-export type ClientCaller = {
+type ClientCaller = {
   /** What it sets for whatever its tools start: any value, or this one. */
   readonly marks: Readonly<Record<string, '1' | 'any'>>;
   /** The variable with the session's id, where hooks of ours can reach that session. */

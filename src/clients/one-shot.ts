@@ -43,7 +43,11 @@ export function oneShotCommand(
 /** What came of a question; an answer only when the client itself says that it came to a good end. Never throws. */
 export function readAnswer(
   client: Client,
-  { code, stdout, stderr }: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
+  {
+    code,
+    stdout,
+    stderr,
+  }: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
 ): OneShotAnswer {
   const reader = client.reader({ session: ONCE, before: NO_USAGE });
   // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.

@@ -74,7 +74,7 @@ export type ServerUser = {
   readonly claudeDirectory: string;
 };
 
-export type OurServer = {
+type OurServer = {
   readonly command: string;
   /** Set for it: `SELF_GENERATION_HOME`, where that is not the usual one. */
   readonly variables: Readonly<Record<string, string>> | undefined;

@@ -20,7 +20,7 @@ const SERVER_NAME = 'self-generation';
 export type McpClient = ClientName | CommandClient;
 
 /** A file of a client, as far as our server goes. */
-export type McpFile = {
+type McpFile = {
   readonly path: string;
   /** The client's own directory, by which it is seen that there is one. */
   readonly directory: string;

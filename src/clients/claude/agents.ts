@@ -1,9 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One file of `.claude/agents`. */
-export type AgentFile = { readonly path: string; readonly text: string };
-
 /** A shorter name would be found inside nearly every agent type, because RA-401 looks for it as a part. */
 const NAME_LENGTH_MIN = 3;
 const NAME_LENGTH_MAX = 100;
@@ -13,8 +10,8 @@ const WRITING_TOOLS: readonly string[] = ['Edit', 'Write', 'MultiEdit', 'Noteboo
 /** What an agent without a `tools` line has to be denied to count as a reader. */
 const INHERITED_WRITING_TOOLS: readonly string[] = ['Edit', 'Write'];
 
-/** The `.md` files in and below an agents directory, in the order of their names; none when it does not exist. */
-export function readAgentFiles(directory: string): AgentFile[] {
+/** The texts of the `.md` files in and below an agents directory, in the order of their names; none when it does not exist. */
+export function readAgentFiles(directory: string): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
@@ -25,13 +22,13 @@ export function readAgentFiles(directory: string): AgentFile[] {
       const stats = statSync(path, { throwIfNoEntry: false });
       return stats?.isFile() === true && stats.size <= FILE_BYTES_MAX;
     })
-    .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+    .map((path) => readFileSync(path, 'utf8'));
 }
 
-/** The names of the agents whose tools can change files, each once, in the order of the files. Never throws. */
-export function writingAgents(files: readonly AgentFile[]): string[] {
-  const names = files.flatMap((file) => {
-    const fields = frontmatter(file.text);
+/** The names of the agents whose tools can change files, by the texts of their files; each once. Never throws. */
+export function writingAgents(texts: readonly string[]): string[] {
+  const names = texts.flatMap((text) => {
+    const fields = frontmatter(text);
     const name = fields.get('name')?.at(0);
     return name !== undefined && isUsableName(name) && canWrite(fields) ? [name] : [];
   });

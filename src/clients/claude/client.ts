@@ -1,7 +1,14 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
 import type { Client, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
+import {
+  deniedServerTools,
+  MCP_SERVER_NAME,
+  type OwnTools,
+  offeredTools,
+  type ServerTools,
+  serverFor,
+} from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
 import { claudeServer } from './setup.ts';
@@ -93,7 +100,7 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function command(request: TurnRequest): TurnCommand {
   const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
-  const server = serverTools(policy).only?.length === 0 ? null : request.mcp;
+  const { server, shown } = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
   const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
   const settings = {
@@ -112,7 +119,7 @@ function command(request: TurnRequest): TurnCommand {
       '--strict-mcp-config', // Alone it means no server.
       ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
-      ...toolArgs(tools, server !== null, request),
+      ...toolArgs(tools, server === null ? null : shown, request),
       ...(model === null ? [] : [`--model=${model}`]),
       // The least that the client has is `low`; thinking itself is switched off by variables.
       ...(thinking === null || thinking === 'off'
@@ -150,15 +157,15 @@ function sessionArgs(session: TurnSession): string[] {
 /** What is offered, and that our own tools may be used without a question. */
 function toolArgs(
   tools: readonly string[],
-  hasServer: boolean,
+  shown: ServerTools | null,
   { policy, permissions }: TurnRequest,
 ): string[] {
   const server = `mcp__${MCP_SERVER_NAME}`;
-  const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
+  const own = shown?.only?.map((name) => `${server}__${name}`) ?? [server];
   return [
     ...['--tools', tools.join(',')],
     ...['--permission-mode', MODES[permissions.mode]],
-    ...(hasServer ? ['--allowedTools', own.join(',')] : []),
+    ...(shown !== null ? ['--allowedTools', own.join(',')] : []),
     ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
   ];
 }

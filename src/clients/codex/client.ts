@@ -3,7 +3,7 @@ import type { Thinking } from '../../runs/model/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { Client, McpServer, TurnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverFor } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import {
@@ -110,8 +110,7 @@ function command(request: TurnRequest): TurnCommand {
   const { prompt, session, route, thinking, policy, directory, agentDir } = request;
   const model = request.model ?? route.model;
   const writes = mayWrite(policy) && isWritable(request.permissions);
-  const shown = serverTools(policy);
-  const server = shown.only?.length === 0 ? null : request.mcp;
+  const { server, shown } = serverFor(request);
   // What a child must not see of its client's login.
   const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.env })];
   const settings = [

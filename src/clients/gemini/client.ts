@@ -10,7 +10,7 @@ import {
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
 import type { Client, McpServer, TurnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverFor } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import {
@@ -103,8 +103,7 @@ const INSTRUCTIONS_FILE = '.gemini/system.md';
 function command(request: TurnRequest): TurnCommand {
   const { prompt, session, policy, route, directory } = request;
   if (session.kind === 'once') return question(request, session.instructions);
-  const shown = serverTools(policy);
-  const server = shown.only?.length === 0 ? null : request.mcp;
+  const { server, shown } = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
   return {
     program: 'gemini',

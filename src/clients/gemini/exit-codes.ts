@@ -1,8 +1,8 @@
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/growing-file.ts';
+import { seen } from '../../system/process-identity.ts';
 import type { ExitCodes } from '../client.ts';
 
 /** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
@@ -10,7 +10,8 @@ import type { ExitCodes } from '../client.ts';
 /** Of the end of each conversation. */
 const READ_BYTES_MAX = 4 * 1024 * 1024;
 const CONVERSATIONS_MAX = 4;
-const HOME = /(?:^|\.)home$/;
+const CONVERSATIONS = new Bun.Glob('{home,*.home}/.gemini/tmp/*/chats/*.jsonl');
+const SCAN = { absolute: true, dot: true, followSymlinks: true };
 
 /** Reads the newest conversations of a run. Never throws: what cannot be read says nothing. */
 export function geminiExits(runDirectory: string): ExitCodes {
@@ -47,25 +48,10 @@ function outputOf({ result }: Json): string | undefined {
   return undefined;
 }
 
-/** `turn-1.home/.gemini/tmp/<project>/chats/session-….jsonl`, the newest first. */
+/** `turn-1.home/.gemini/tmp/<project>/chats/session-….jsonl`, the newest first; the home of a turn leads to what stays. */
 function conversations(runDirectory: string): string[] {
-  const chats = names(runDirectory)
-    .filter((name) => HOME.test(name))
-    .map((name) => join(runDirectory, name, '.gemini/tmp'))
-    .flatMap((place) => names(place).map((project) => join(place, project, 'chats')));
-  const files = chats.flatMap((place) =>
-    names(place).flatMap((name) => (name.endsWith('.jsonl') ? [join(place, name)] : [])),
-  );
+  const files = seen(() => [...CONVERSATIONS.scanSync({ cwd: runDirectory, ...SCAN })], []);
   const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  // The home of a turn leads to what stays from turn to turn.
   const distinct = [...new Set(files.map(realPath))];
   return distinct.sort((one, other) => age(other) - age(one)).slice(0, CONVERSATIONS_MAX);
-}
-
-function names(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

@@ -9,7 +9,7 @@ import {
 } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import type { Client, TurnCommand, TurnRequest } from '../client.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
+import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../client.ts';
 import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
@@ -115,8 +115,9 @@ function databaseIn(directory: string): string {
 }
 
 /** What is stronger than every other configuration. */
-function configuration({ policy, permissions, mcp, route, session }: TurnRequest): object {
-  const permission = toolRules(policy, permissions, mcp !== null);
+function configuration(request: TurnRequest): object {
+  const { route, session } = request;
+  const permission = toolRules(request);
   const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
   return {
     ...route.settings,
@@ -131,11 +132,13 @@ function configuration({ policy, permissions, mcp, route, session }: TurnRequest
 }
 
 /** The last rule that fits decides. */
-function toolRules(policy: ToolPolicy, permissions: Permissions, hasServer: boolean): Readonly<Json> {
+function toolRules(request: TurnRequest): Readonly<Json> {
+  const { policy, permissions } = request;
+  const { server, shown } = serverFor(request);
   const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
   const denied = [...Object.keys(TOOLS), 'edit', ...DENIED].filter((name) => !allowed.includes(name));
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
-  const allowedOwn = hasServer ? (serverTools(policy).only ?? ['*']) : [];
+  const allowedOwn = server === null ? [] : (shown.only ?? ['*']);
   const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));
   return {
     '*': 'deny',
@@ -207,11 +210,15 @@ function canEdit(policy: ToolPolicy): boolean {
  * server stands in a file, not in the environment that the child's commands see. Those commands get back the
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
-function files({ policy, mcp }: TurnRequest): TurnCommand['files'] {
-  const hasServer = mcp !== null && serverTools(policy).only?.length !== 0;
-  const command = hasServer ? [mcp.command, ...mcp.args] : [];
-  const server = { type: 'local', command, environment: mcp?.env, enabled: true };
-  const servers = hasServer ? { [MCP_SERVER_NAME]: server } : {};
+function files(request: TurnRequest): TurnCommand['files'] {
+  const { server } = serverFor(request);
+  const entry = server && {
+    type: 'local',
+    command: [server.command, ...server.args],
+    environment: server.env,
+    enabled: true,
+  };
+  const servers = entry === null ? {} : { [MCP_SERVER_NAME]: entry };
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
