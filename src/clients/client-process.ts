@@ -39,7 +39,7 @@ export function writeClientFiles(files: TurnFiles, command: TurnCommand): void {
   for (const path of [files.output, files.errors, files.home]) rmSync(path, { recursive: true, force: true });
   for (const path of [files.output, files.errors]) writeFileSync(path, '', PRIVATE_FILE);
   mkdirSync(files.home, PRIVATE_DIRECTORY);
-  for (const name of command.keeps ?? []) linkKept(files, name);
+  for (const name of command.keeps) linkKept(files, name);
   writeFileSync(files.prompt, command.stdin, PRIVATE_FILE);
   for (const [name, text] of Object.entries(command.files)) {
     const path = join(files.home, name);

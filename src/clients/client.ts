@@ -6,6 +6,7 @@ import type { SaidOrDone } from '../runs/model/run-log.ts';
 import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
 import type { Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
+import { commonEnv, PASSED_ON } from './environment.ts';
 import type { ClientUser, Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
 import type { HookCall } from './tool-calls.ts';
@@ -106,9 +107,13 @@ export type Client = {
   /** It does not tell which calls its sandbox refused. */
   readonly hidesRefusals?: boolean;
 
-  readonly command: (request: TurnRequest) => TurnCommand;
-  /** The client as a person's own, going on with a run's session on a terminal. */
-  readonly attach: (session: RunSession) => Pick<TurnCommand, 'args' | 'env'>;
+  /** What is to be run for a turn, as far as it is of this client; turnCommand() adds what is the same for all. */
+  readonly command: (request: TurnRequest) => OwnCommand;
+  /** The client as a person's own, going on with a run's session on a terminal; what it `keeps` is below `kept`. */
+  readonly attach: (session: {
+    readonly id: string;
+    readonly kept: string;
+  }) => Pick<OwnCommand, 'args' | 'env'>;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
   /** A call of one of its tools, as hooks are told of it. */
@@ -134,6 +139,8 @@ type ClientLogin = {
   readonly directories: readonly string[];
   /** Files in such a directory that are, or hold, a login. */
   readonly files: Readonly<Record<string, 'is a login' | ((text: string) => boolean)>>;
+  /** Names such a directory to the client. */
+  readonly variable?: string;
   /** Logins of the caller's environment, which the client would take instead of the agent's. */
   readonly variables: readonly string[];
   /** For a client whose home is the turn's own directory: what of the user's is linked there. */
@@ -169,9 +176,6 @@ export type TurnSession =
   /** A question without tools that is not saved; `instructions` take the place of the client's own. */
   | { readonly kind: 'once'; readonly instructions: string };
 
-/** A session as a run has left it; what it `keeps` is below `kept`. */
-type RunSession = { readonly id: string; readonly kept: string; readonly agentDir: string | null };
-
 export type TurnRequest = {
   readonly prompt: string;
   readonly session: TurnSession;
@@ -200,20 +204,39 @@ export type McpServer = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** What is to be run, and around it. The prompt is in `stdin` alone. */
+/** What is of one client in a TurnCommand. The prompt is in `stdin` alone. */
+export type OwnCommand = Pick<TurnCommand, 'args' | 'stdin'> & Partial<TurnCommand>;
+
+/** What is to be run, and around it. */
 export type TurnCommand = {
   readonly program: string;
   readonly args: readonly string[];
   readonly stdin: string;
   /** By their paths below `directory`; to be written, readable by the user only, before the start. */
   readonly files: Readonly<Record<string, string>>;
-  /** Directories below `directory` that the run's next turn has to find as they were left; absent: none. */
-  readonly keeps?: readonly string[];
+  /** Directories below `directory` that the run's next turn has to find as they were left. */
+  readonly keeps: readonly string[];
   /** Added to what is passed on, and stronger. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables which the client needs of the caller's environment: names, and beginnings that end in `*`. */
   readonly passedOn: readonly string[];
 };
+
+/** What is to be run for a turn. */
+export function turnCommand(client: Client, request: TurnRequest): TurnCommand {
+  const { env, passedOn = [], ...own } = client.command(request);
+  const { route, agentDir, directory } = request;
+  return {
+    ...{ program: client.name, files: {}, keeps: [], ...own },
+    env: { ...commonEnv(directory), ...route.env, ...loginVariable(client, agentDir), ...env },
+    passedOn: [...PASSED_ON, ...passedOn, ...route.passedOn],
+  };
+}
+
+/** The variable that leads a client to an agent's own login. */
+export function loginVariable({ login }: Client, agentDir: string | null): Record<string, string> {
+  return agentDir === null || login.variable === undefined ? {} : { [login.variable]: agentDir };
+}
 
 /** What a line of the output says that matters here, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
 export type AgentEvent =

@@ -1,7 +1,7 @@
 import { ASKS_FIRST } from '../runs/model/permissions.ts';
 import { NO_TOOLS } from '../runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
-import type { Client, TurnCommand, TurnRequest, TurnSession } from './client.ts';
+import { type Client, type TurnCommand, type TurnRequest, type TurnSession, turnCommand } from './client.ts';
 
 /** Stands at the beginning of every prompt of our own analysis, so that its sessions are never taken for the user's. */
 export const ANALYSIS_MARK = 'self-generation-analysis';
@@ -27,7 +27,7 @@ export function oneShotCommand(
   client: Client,
   request: Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>,
 ): TurnCommand {
-  return client.command({
+  return turnCommand(client, {
     ...request,
     session: ONCE,
     thinking: null,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { bringConfiguration, userOf } from '../clients/agent-login.ts';
+import { loginVariable } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
@@ -43,7 +44,8 @@ export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld)
     return { kind: 'refused', reason: reason ?? `${client.name} is not on the PATH: install it first` };
   const { kept } = turnFiles(paths, run.id, 1);
   const user = userOf(run, env);
-  const { args, env: set } = client.attach({ id: run.sessionId, kept, agentDir: run.agentDir });
+  const { args, env: own } = client.attach({ id: run.sessionId, kept });
+  const set = { ...loginVariable(client, run.agentDir), ...own };
   bringConfiguration(run.client, user, kept);
   withRuns(paths, (db) => postponeArchive(run.id, now().getTime() + KEPT_MS, db));
   const unset = Object.keys(env).filter((name) => user.env[name] === undefined && env[name] !== undefined);

@@ -54,11 +54,7 @@ function warningFor({ name, version }: Client, release: string): string | null {
     : `${name} ${release} is new here; ${tried}`;
 }
 
-async function ask(
-  path: string,
-  { version }: Client,
-  { env, paths }: RunsWorld,
-): Promise<string | undefined> {
+async function ask(path: string, { version }: Client, { env, paths }: RunsWorld) {
   const result = await runCommand(path, ['--version'], {
     env: { ...variablesNamed(env, PASSED_ON), SELF_GENERATION_INTERNAL: '1' },
     cwd: paths.home,

@@ -5,7 +5,6 @@ import { ChangedSource } from './changed-source.ts';
 const DUMMY = `import type { Json } from '../../core/guards.ts';
 import { ASKS_NEVER } from '../../runs/model/permissions.ts';
 import type { Client } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
 import { StreamReader } from '../reading.ts';
 import { hookCalls } from '../tool-calls.ts';
 
@@ -27,15 +26,8 @@ export const dummy: Client = {
   version: { read: (stdout) => stdout.trim(), measured: ['1.0.0'] },
   gaps: () => [],
   ruleGaps: () => [],
-  command: ({ prompt, directory }) => ({
-    program: 'dummy',
-    args: [],
-    stdin: prompt,
-    files: {},
-    env: commonEnv(directory),
-    passedOn: PASSED_ON,
-  }),
-  attach: () => ({ args: [], env: {} }),
+  command: ({ prompt }) => ({ args: [], stdin: prompt }),
+  attach: () => ({ args: [] }),
   reader: (start) => new DummyReader(start),
   hookCalls,
   route: () => ({ model: null, settings: {}, env: {}, passedOn: [] }),

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { TurnRequest } from '../../src/clients/client.ts';
+import { type TurnRequest, turnCommand } from '../../src/clients/client.ts';
 import { clientNamed } from '../../src/clients/clients.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
@@ -33,7 +33,7 @@ export const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLIC
 
 /** What is to be started for a turn that differs so from REQUEST. */
 export function commandOf(name: ClientName, changes: Partial<TurnRequest> = {}) {
-  return clientNamed(name).command({ ...REQUEST, ...changes });
+  return turnCommand(clientNamed(name), { ...REQUEST, ...changes });
 }
 
 /** Which tools a client is offered. Where two places say it, they have to say the same. */

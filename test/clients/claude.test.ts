@@ -4,12 +4,12 @@ import type { TurnRequest } from '../../src/clients/client.ts';
 import { ASKS_FIRST, type Permissions } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { REQUEST, SERVER, SESSION } from './adapter.ts';
+import { commandOf, REQUEST, SERVER, SESSION } from './adapter.ts';
 import { cutTurn, linesOf, type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
 const NO_RULES = { allow: [], ask: [], deny: [] };
 
-const command = (changes: Partial<TurnRequest>) => claude.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => commandOf('claude', changes);
 const settingsOf = (changes: Partial<TurnRequest>) =>
   JSON.parse(command(changes).files['settings.json'] ?? '');
 

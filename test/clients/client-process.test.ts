@@ -90,9 +90,8 @@ describe('writeClientFiles()', () => {
   });
 
   test('keeps nothing for a client that asks for nothing', () => {
-    const { keeps: _keeps, ...command } = COMMAND;
     const files = filesOf(1);
-    writeClientFiles(files, command);
+    writeClientFiles(files, { ...COMMAND, keeps: [] });
     expect(existsSync(files.kept)).toBe(false);
   });
 });

@@ -3,10 +3,10 @@ import type { TurnRequest } from '../../src/clients/client.ts';
 import { codex } from '../../src/clients/codex/client.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { policed, REQUEST, SERVER } from './adapter.ts';
+import { commandOf, policed, REQUEST, SERVER } from './adapter.ts';
 import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
-const command = (changes: Partial<TurnRequest>) => codex.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => commandOf('codex', changes);
 
 /** The settings among the arguments. */
 function settings(changes: Partial<TurnRequest> = {}): string[] {

@@ -5,10 +5,10 @@ import { GEMINI_LOGIN } from '../../src/clients/gemini/configuration.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_TOOLS, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { policed, REQUEST, SERVER } from './adapter.ts';
+import { commandOf, policed, SERVER } from './adapter.ts';
 import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
-const command = (changes: Partial<TurnRequest>) => gemini.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => commandOf('gemini', changes);
 const settings = (changes: Partial<TurnRequest> = {}) =>
   JSON.parse(command(changes).files['.gemini/settings.json'] ?? '');
 

@@ -4,12 +4,12 @@ import { opencode } from '../../src/clients/opencode/client.ts';
 import { ASKS_FIRST, type Permissions } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { REQUEST, SERVER } from './adapter.ts';
+import { commandOf, SERVER } from './adapter.ts';
 import { type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
 const SESSION = 'ses_e0789dbffffeYbQ5z1klM1XTR9';
 
-const command = (changes: Partial<TurnRequest>) => opencode.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => commandOf('opencode', changes);
 const configuration = (changes: Partial<TurnRequest>) =>
   JSON.parse(command(changes).env.OPENCODE_CONFIG_CONTENT ?? '');
 const permissions = (changes: Partial<TurnRequest>): Record<string, string> =>

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { bringLogin, userOf } from '../../src/clients/agent-login.ts';
-import type { AgentEvent, Client, Conclusion, TurnCommand, TurnRequest } from '../../src/clients/client.ts';
+import {
+  type AgentEvent,
+  type Client,
+  type Conclusion,
+  type TurnCommand,
+  type TurnRequest,
+  turnCommand,
+} from '../../src/clients/client.ts';
 import { variablesNamed } from '../../src/clients/environment.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
@@ -62,9 +69,9 @@ export async function runTurn(workspace: Workspace, client: Client, turn: Turn):
   };
   const user = userOf({ client: client.name, agentDir: request.agentDir, cwd }, env);
   const route = routeIn({ name: client.name as ClientName, env }, request.model, user);
-  const command = client.command({ ...request, route });
+  const command = turnCommand(client, { ...request, route });
   bringLogin(client.name, user, directory);
-  for (const name of command.keeps ?? []) await linkKept(join(kept, name), join(directory, name));
+  for (const name of command.keeps) await linkKept(join(kept, name), join(directory, name));
   for (const [name, text] of Object.entries(command.files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
     await writeFile(join(directory, name), text, { mode: 0o600 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Client, TurnRequest } from '../../src/clients/client.ts';
+import { type Client, type TurnRequest, turnCommand } from '../../src/clients/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { combinePolicies } from '../../src/runs/model/tool-policy.ts';
 import { loadRunConfig, type RunConfig } from '../../src/settings/load-run-settings.ts';
@@ -32,8 +32,8 @@ function shellsOf(config: RunConfig): string[] {
     ...{ budgetUsd: null, cwd: '/w', directory: '/d', agentDir: null },
   };
   const { claude, codex, gemini, opencode } = CLIENTS;
-  const made = ({ command }: Client) =>
-    JSON.stringify(command({ ...request, policy: combinePolicies([config.settings.tools]) }));
+  const made = (client: Client) =>
+    JSON.stringify(turnCommand(client, { ...request, policy: combinePolicies([config.settings.tools]) }));
   return [
     ...(/"--tools[^-]*\bBash\b/.test(made(claude)) ? ['claude'] : []),
     ...(made(codex).includes('"features.shell_tool=false"') ? [] : ['codex']),

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
-import type { Client, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
+import type { Client, OwnCommand, TurnRequest, TurnSession } from '../client.ts';
 import {
   deniedServerTools,
   MCP_SERVER_NAME,
@@ -9,7 +9,6 @@ import {
   type ServerTools,
   serverFor,
 } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
 import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
 import { claudeServer } from './setup.ts';
 import { ClaudeReader } from './stream.ts';
@@ -45,16 +44,14 @@ export const claude: Client = {
   ruleGaps: () => [], // They are its own.
   asksToRead: true,
   command,
-  attach: ({ id, agentDir }) => ({
-    args: ['--resume', id],
-    env: agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir },
-  }),
+  attach: ({ id }) => ({ args: ['--resume', id] }),
   reader: (start) => new ClaudeReader(start),
   hookCalls: (call) => [call],
   route: claudeRoute,
   permissions: claudePermissions,
   login: {
     directories: ['.claude', 'claude', '.'],
+    variable: 'CLAUDE_CONFIG_DIR',
     files: {
       '.credentials.json': 'is a login',
       '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
@@ -98,8 +95,8 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
   ...{ web_fetch: ['WebFetch'], web_search: ['WebSearch'] },
 };
 
-function command(request: TurnRequest): TurnCommand {
-  const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
+function command(request: TurnRequest): OwnCommand {
+  const { session, model, thinking, policy, budgetUsd, directory } = request;
   const { server, shown } = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
   const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
@@ -109,7 +106,6 @@ function command(request: TurnRequest): TurnCommand {
     permissions: permissionSettings(request.permissions, tools),
   };
   return {
-    program: 'claude',
     args: [
       '--print',
       ...['--output-format', 'stream-json', '--verbose'],
@@ -133,13 +129,11 @@ function command(request: TurnRequest): TurnCommand {
       ...(server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) }),
     },
     env: {
-      ...commonEnv(directory),
       ...ENV,
       ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
       ...(thinking === 'off' ? NO_THINKING : {}),
-      ...(agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir }),
     },
-    passedOn: [...PASSED_ON, 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH', ...request.route.passedOn],
+    passedOn: ['CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH'],
   };
 }
 
@@ -204,7 +198,7 @@ function ownRules(text: string): string[] {
 /** Newer models heed only the first, older releases know only the second. */
 const NO_THINKING = { CLAUDE_CODE_DISABLE_THINKING: '1', MAX_THINKING_TOKENS: '0' };
 
-const ENV: TurnCommand['env'] = {
+const ENV: Readonly<Record<string, string>> = {
   ...{ CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' },
   // Without it the client reads every file that a prompt names after an @, whether the policy allows reading or not.
   CLAUDE_CODE_DISABLE_ATTACHMENTS: '1',

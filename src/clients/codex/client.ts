@@ -2,9 +2,8 @@ import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../r
 import type { Thinking } from '../../runs/model/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
-import type { Client, McpServer, TurnCommand, TurnRequest } from '../client.ts';
+import type { Client, McpServer, OwnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverFor } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import {
   CODEX_PLACES,
@@ -44,16 +43,14 @@ export const codex: Client = {
   ruleGaps,
   hidesRefusals: true,
   command,
-  attach: ({ id, agentDir }) => ({
-    args: ['resume', id],
-    env: agentDir === null ? {} : { CODEX_HOME: agentDir },
-  }),
+  attach: ({ id }) => ({ args: ['resume', id] }),
   reader: (start) => new CodexReader(start),
   hookCalls,
   route: codexRoute,
   permissions: codexPermissions,
   login: {
     directories: ['.codex', 'codex', '.'],
+    variable: 'CODEX_HOME',
     files: { 'auth.json': 'is a login' },
     variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
   },
@@ -106,8 +103,8 @@ function isAboutCommands(text: string): boolean {
   return rule?.tool === 'exec' && rule.calls !== null;
 }
 
-function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, route, thinking, policy, directory, agentDir } = request;
+function command(request: TurnRequest): OwnCommand {
+  const { prompt, session, route, thinking, policy } = request;
   const model = request.model ?? route.model;
   const writes = mayWrite(policy) && isWritable(request.permissions);
   const { server, shown } = serverFor(request);
@@ -122,7 +119,6 @@ function command(request: TurnRequest): TurnCommand {
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
   ];
   return {
-    program: 'codex',
     args: [
       'exec',
       ...['--sandbox', writes ? 'workspace-write' : 'read-only'],
@@ -139,14 +135,8 @@ function command(request: TurnRequest): TurnCommand {
       '-',
     ],
     stdin: prompt,
-    files: {},
-    env: {
-      ...commonEnv(directory),
-      ...route.env,
-      ...server?.env,
-      ...(agentDir === null ? {} : { CODEX_HOME: agentDir }),
-    },
-    passedOn: [...PASSED_ON, ...CODEX_PLACES, ...route.passedOn],
+    env: { ...server?.env },
+    passedOn: CODEX_PLACES,
   };
 }
 

@@ -9,9 +9,8 @@ import {
 } from '../../runs/model/permissions.ts';
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
-import type { Client, McpServer, TurnCommand, TurnRequest } from '../client.ts';
+import type { Client, McpServer, OwnCommand, TurnRequest } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverFor } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import {
   GEMINI_LOGIN,
@@ -86,7 +85,7 @@ const FLAGS: readonly string[] = [
   ...['--extensions', 'none'],
 ];
 
-const ENV: TurnCommand['env'] = {
+const ENV: Readonly<Record<string, string>> = {
   GEMINI_CLI_TRUST_WORKSPACE: 'false',
   GEMINI_CLI_NO_RELAUNCH: 'true', // A second process, and a first one that ignores signals.
   NO_BROWSER: 'true',
@@ -100,13 +99,12 @@ const ENV: TurnCommand['env'] = {
 const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
 const INSTRUCTIONS_FILE = '.gemini/system.md';
 
-function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, policy, route, directory } = request;
+function command(request: TurnRequest): OwnCommand {
+  const { prompt, session, policy, directory } = request;
   if (session.kind === 'once') return question(request, session.instructions);
   const { server, shown } = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
   return {
-    program: 'gemini',
     args: [
       ...FLAGS,
       // Without trust no server is started. It comes once the settings have been read, which leaves the project's out.
@@ -129,8 +127,7 @@ function command(request: TurnRequest): TurnCommand {
       '.gemini/policies/run.toml': rules(tools, request.permissions, server !== null),
     },
     keeps: ['.gemini/tmp'], // Where the sessions are.
-    env: { ...commonEnv(directory), ...ENV, ...route.env, [GEMINI_LOGIN.variable]: directory },
-    passedOn: [...PASSED_ON, ...route.passedOn],
+    env: { ...ENV, [GEMINI_LOGIN.variable]: directory },
   };
 }
 
@@ -138,22 +135,18 @@ function command(request: TurnRequest): TurnCommand {
  * In the user's own home, because the working directory, which is ours, has settings that outweigh the user's. What remains
  * of those: `GEMINI.md` in `~/.gemini`, and the session that the client saves there.
  */
-function question(request: TurnRequest, instructions: string): TurnCommand {
-  const { prompt, route, directory } = request;
+function question(request: TurnRequest, instructions: string): OwnCommand {
   return {
-    program: 'gemini',
     args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
     // A slash in the very first place would be a command of the user's own.
-    stdin: `\n${withJoiners(prompt)}`,
+    stdin: `\n${withJoiners(request.prompt)}`,
     files: { '.gemini/settings.json': JSON.stringify(QUESTION_SETTINGS), [INSTRUCTIONS_FILE]: instructions },
     env: {
-      ...commonEnv(directory),
       ...ENV,
       GEMINI_CLI_TRUST_WORKSPACE: 'true', // `--skip-trust` comes too late for the settings to count.
       GEMINI_SYSTEM_MD: INSTRUCTIONS_FILE,
-      ...route.env,
     },
-    passedOn: [...PASSED_ON, GEMINI_LOGIN.variable, ...route.passedOn],
+    passedOn: [GEMINI_LOGIN.variable],
   };
 }
 

@@ -8,9 +8,8 @@ import {
   pathRules,
 } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
-import type { Client, TurnCommand, TurnRequest } from '../client.ts';
+import type { Client, OwnCommand, TurnRequest } from '../client.ts';
 import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
 import { hookCalls } from '../tool-calls.ts';
 import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
 import { OpencodeReader } from './stream.ts';
@@ -42,16 +41,14 @@ export const opencode: Client = {
   ruleGaps: pathRules,
   modelProblem: (model) => (/^[^/]+\/.+/.test(model) ? undefined : 'opencode names models as provider/model'),
   command,
-  attach: ({ id, kept, agentDir }) => ({
-    args: ['--session', id],
-    env: { OPENCODE_DB: databaseIn(kept), ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }) },
-  }),
+  attach: ({ id, kept }) => ({ args: ['--session', id], env: { OPENCODE_DB: databaseIn(kept) } }),
   reader: (start) => new OpencodeReader(start),
   hookCalls,
   route: opencodeRoute,
   permissions: opencodePermissions,
   login: {
-    directories: ['.local/share', '.'], // As its `XDG_DATA_HOME`.
+    directories: ['.local/share', '.'],
+    variable: 'XDG_DATA_HOME', // The client's own directory is one in it.
     files: { 'opencode/auth.json': 'is a login' },
     variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
   },
@@ -74,11 +71,10 @@ const SESSIONS_DIRECTORY = 'opencode-sessions';
 const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
 
-function command(request: TurnRequest): TurnCommand {
-  const { session, route, thinking, directory, agentDir } = request;
+function command(request: TurnRequest): OwnCommand {
+  const { session, route, thinking, directory } = request;
   const model = request.model ?? route.model;
   return {
-    program: 'opencode',
     args: [
       'run',
       ...['--format', 'json', '--thinking'],
@@ -95,18 +91,14 @@ function command(request: TurnRequest): TurnCommand {
     files: files(request),
     keeps: session.kind === 'once' ? [] : [SESSIONS_DIRECTORY],
     env: {
-      ...commonEnv(directory),
-      ...route.env,
       ...ENV,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
       OPENCODE_DB: session.kind === 'once' ? ':memory:' : databaseIn(directory),
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
-      // The client's own directory is one in it.
-      ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
     },
-    passedOn: [...PASSED_ON, ...OPENCODE_PLACES, ...route.passedOn],
+    passedOn: OPENCODE_PLACES,
   };
 }
 
@@ -210,7 +202,7 @@ function canEdit(policy: ToolPolicy): boolean {
  * server stands in a file, not in the environment that the child's commands see. Those commands get back the
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
-function files(request: TurnRequest): TurnCommand['files'] {
+function files(request: TurnRequest): Readonly<Record<string, string>> {
   const { server } = serverFor(request);
   const entry = server && {
     type: 'local',
@@ -237,7 +229,7 @@ const GIT_CONFIGURATION = `[core]
 \tpath = ~/.config/git/config
 `;
 
-const ENV: TurnCommand['env'] = {
+const ENV: Readonly<Record<string, string>> = {
   ...{ OPENCODE_DISABLE_PROJECT_CONFIG: '1', OPENCODE_DISABLE_CLAUDE_CODE: '1' },
   ...{ OPENCODE_DISABLE_EXTERNAL_SKILLS: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
   ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1' },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { bringLogin, userOf } from '../../clients/agent-login.ts';
-import type { TurnSession } from '../../clients/client.ts';
+import { type TurnSession, turnCommand } from '../../clients/client.ts';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import { FOR_COMMANDS } from '../../clients/environment.ts';
@@ -34,7 +34,7 @@ export async function launchTurn(
   if (session === undefined) throw new Error('there is no session of the client to go on with');
   const client = clientNamed(run.client);
   const user = userOf(run, world.env);
-  const command = client.command({
+  const command = turnCommand(client, {
     prompt: turn.kind === 'task' ? await firstPrompt(run, settings, world) : turn.message,
     session,
     model: run.model.resolved,
