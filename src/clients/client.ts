@@ -179,7 +179,7 @@ export type TurnSession =
 export type TurnRequest = {
   readonly prompt: string;
   readonly session: TurnSession;
-  /** As the client names its models; without one the client chooses. */
+  /** As the client names its models; null: that of the route, else the client chooses. */
   readonly model: string | null;
   readonly route: Route;
   readonly thinking: Thinking | null;
@@ -224,8 +224,9 @@ export type TurnCommand = {
 
 /** What is to be run for a turn. */
 export function turnCommand(client: Client, request: TurnRequest): TurnCommand {
-  const { env, passedOn = [], ...own } = client.command(request);
   const { route, agentDir, directory } = request;
+  const model = request.model ?? route.model;
+  const { env, passedOn = [], ...own } = client.command({ ...request, model });
   return {
     ...{ program: client.name, files: {}, keeps: [], ...own },
     env: { ...commonEnv(directory), ...route.env, ...loginVariable(client, agentDir), ...env },

@@ -16,7 +16,7 @@ import { addRunEvent } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
-import type { Refusal, RunsWorld } from './world.ts';
+import { isInsideRun, type Refusal, type RunsWorld } from './world.ts';
 
 /** Who asks, seen from this process. */
 export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Requester {
@@ -28,11 +28,6 @@ export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Req
     client: client?.name ?? null,
     cwd,
   };
-}
-
-/** Whether this process is part of a run, by its environment or that of a process above it, for one that was emptied. */
-export function isInsideRun({ env }: RunsWorld): boolean {
-  return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
 }
 
 /** What the clients, and we for our runs, set for whatever their agents start. */

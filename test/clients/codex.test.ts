@@ -30,9 +30,9 @@ function _sandbox(changes: Partial<TurnRequest>): string | undefined {
 const read = (name: string) => readTurn(codex, recordedTurn(`codex-${name}`));
 
 describe('command()', () => {
-  test('passes on model and effort where they are given, the effort as the models know it', () => {
+  test('passes on model and effort where they are given', () => {
     expect(command({ model: '--evil' }).args).toContain('--model=--evil');
-    expect(settings({ thinking: 'off' })).toContain('model_reasoning_effort="low"');
+    expect(settings({ thinking: 'low' })).toContain('model_reasoning_effort="low"');
     expect(settings({ thinking: 'max' })).toContain('model_reasoning_effort="max"');
     expect(command({}).args.join(' ')).not.toMatch(/--model|reasoning_effort/);
   });

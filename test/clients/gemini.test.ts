@@ -118,9 +118,9 @@ describe('command()', () => {
       { generateContentConfig: { thinkingConfig: { thinkingBudget: budget } } },
       { generateContentConfig: { thinkingConfig: { thinkingLevel: level } } },
     ];
-    expect(thinking({ thinking: 'off' })).toEqual(configs(1024, 'LOW'));
+    expect(thinking({ thinking: 'low' })).toEqual(configs(1024, 'LOW'));
     expect(thinking({ thinking: 'medium' })).toEqual(configs(8192, 'MEDIUM'));
-    expect(thinking({ thinking: 'max' })).toEqual(configs(24_576, 'HIGH'));
+    expect(thinking({ thinking: 'high' })).toEqual(configs(24_576, 'HIGH'));
     expect(thinking({})).toBeUndefined();
     expect(command({ model: '--evil' }).args).toContain('--model=--evil');
   });

@@ -1,5 +1,4 @@
 import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../runs/model/permissions.ts';
-import type { Thinking } from '../../runs/model/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { Client, McpServer, OwnCommand, TurnRequest } from '../client.ts';
@@ -104,8 +103,7 @@ function isAboutCommands(text: string): boolean {
 }
 
 function command(request: TurnRequest): OwnCommand {
-  const { prompt, session, route, thinking, policy } = request;
-  const model = request.model ?? route.model;
+  const { prompt, session, model, route, thinking, policy } = request;
   const writes = mayWrite(policy) && isWritable(request.permissions);
   const { server, shown } = serverFor(request);
   // What a child must not see of its client's login.
@@ -116,7 +114,7 @@ function command(request: TurnRequest): OwnCommand {
     ...(server === null ? [] : serverSettings(server, shown)),
     `shell_environment_policy.exclude=${toml(keys)}`,
     ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
-    ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
+    ...(thinking === null ? [] : [`model_reasoning_effort=${toml(thinking)}`]),
   ];
   return {
     args: [
@@ -190,11 +188,6 @@ function mayWrite(policy: ToolPolicy): boolean {
   const may = (tool: string) => isToolAllowed(policy, tool);
   const isDenied = WRITING.some((tool) => !isToolAllowed({ ...policy, allow: null }, tool));
   return !isDenied && (may('apply_patch') || (may('write') && may('edit')));
-}
-
-/** The models know no less than `low`. */
-function effort(thinking: Thinking): Thinking {
-  return thinking === 'off' || thinking === 'minimal' ? 'low' : thinking;
 }
 
 function isOff(feature: string): string {

@@ -42,7 +42,7 @@ export const gemini: Client = {
   npmPackage: '@google/gemini-cli',
   keepsBudget: false,
   politeSignal: 'SIGTERM',
-  thinking: ['low', 'medium', 'high'],
+  thinking: ['low', 'medium', 'high'], // Some models cannot be kept from thinking at all.
   version: { read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['0.61.0'] },
   gaps: () => [], // All that is offered is on a list.
   ruleGaps: pathRules,
@@ -150,9 +150,8 @@ function question(request: TurnRequest, instructions: string): OwnCommand {
   };
 }
 
-function modelArgs({ model, route }: TurnRequest): string[] {
-  const chosen = model ?? route.model;
-  return chosen === null ? [] : [`--model=${chosen}`];
+function modelArgs({ model }: TurnRequest): string[] {
+  return model === null ? [] : [`--model=${model}`];
 }
 
 const SETTINGS = {
@@ -257,20 +256,13 @@ function rule(lines: readonly string[], decision: 'allow' | 'deny', priority: nu
 
 /** By the names that the client has for all models of a generation: the earlier take a budget, the later a level. */
 function thinkingSettings(thinking: Thinking): Json {
-  const { budget, level } = EFFORTS[thinking];
   const override = (base: string, thinkingConfig: Json) => ({
     match: { model: base },
     modelConfig: { generateContentConfig: { thinkingConfig } },
   });
-  const earlier = override('chat-base-2.5', { thinkingBudget: budget });
-  return { customOverrides: [earlier, override('chat-base-3', { thinkingLevel: level })] };
+  const earlier = override('chat-base-2.5', { thinkingBudget: BUDGETS[thinking] });
+  return { customOverrides: [earlier, override('chat-base-3', { thinkingLevel: thinking.toUpperCase() })] };
 }
 
-const LOW = { budget: 1024, level: 'LOW' } as const;
-const HIGH = { budget: 24_576, level: 'HIGH' } as const;
-
-/** Some models cannot be kept from thinking at all, so `off` is little. */
-const EFFORTS: Readonly<Record<Thinking, { readonly budget: number; readonly level: string }>> = {
-  ...{ off: LOW, minimal: LOW, low: LOW, medium: { budget: 8192, level: 'MEDIUM' } },
-  ...{ high: HIGH, xhigh: HIGH, max: HIGH },
-};
+/** In tokens, for the levels that the client has. */
+const BUDGETS: Partial<Record<Thinking, number>> = { low: 1024, medium: 8192, high: 24_576 };

@@ -72,8 +72,7 @@ const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
 
 function command(request: TurnRequest): OwnCommand {
-  const { session, route, thinking, directory } = request;
-  const model = request.model ?? route.model;
+  const { session, model, thinking, directory } = request;
   return {
     args: [
       'run',
