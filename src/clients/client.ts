@@ -33,32 +33,22 @@ export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
   return Object.keys(tools).filter(isOffered);
 }
 
-/** The tools of our server that the policy names one by one as denied; `*` may be in them. */
-export function deniedServerTools(policy: ToolPolicy): string[] {
-  return expandNames(policy.deny).filter((name) => name.startsWith(PREFIX));
-}
-
-/** Which tools of our own server a child is let to see, by their names there. */
-export type ServerTools = {
+/** Our own server for a child, and which of its tools the child is let to see, by their names there. */
+export type ShownServer = {
+  readonly entry: McpServer;
   /** Null: all that are not denied. */
   readonly only: readonly string[] | null;
   readonly except: readonly string[];
 };
 
-const NONE: ServerTools = { only: [], except: [] };
-
-/** Our server for a child, and which of its tools it is let to see; `server` is null where that is none. */
-export function serverFor({ policy, mcp }: Pick<TurnRequest, 'policy' | 'mcp'>) {
-  const shown = serverTools(policy);
-  return { server: shown.only?.length === 0 ? null : mcp, shown };
-}
-
-/** For a client that takes names. One that is denied some of the tools by a pattern, which it cannot be told, sees none. */
-function serverTools({ deny, allow }: ToolPolicy): ServerTools {
-  if (expandNames(deny).some(mayMeanOurs)) return NONE;
-  if (!isToolAllowed({ deny, allow: null }, ANY_TOOL)) return NONE;
+/** Null where the child has no server. One that is denied some tools by a pattern, which no client can be told, has none. */
+export function serverFor({ policy, mcp }: Pick<TurnRequest, 'policy' | 'mcp'>): ShownServer | null {
+  const { deny, allow } = policy;
+  const isDenied = expandNames(deny).some(mayMeanOurs) || !isToolAllowed({ deny, allow: null }, ANY_TOOL);
+  if (mcp === null || isDenied) return null;
   const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
-  return { only: isOpen ? null : named(allow), except: named(deny) };
+  const only = isOpen ? null : named(allow);
+  return only?.length === 0 ? null : { entry: mcp, only, except: named(deny) };
 }
 
 function named(names: readonly string[]): string[] {

@@ -151,6 +151,7 @@ describe('the policy', () => {
     expect(rules({ allow: ['mcp__self-generation__search'] })).toEqual(['mcp__self-generation__search']);
     expect(rules({ deny: ['mcp__self-generation__s*'] })).toEqual([]);
     const denied = flagValue('--disallowedTools', {
+      mcp: SERVER,
       policy: { ...NO_POLICY, deny: ['mcp__self-generation__a'] },
     });
     expect(denied).toContain('mcp__self-generation__a');

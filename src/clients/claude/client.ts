@@ -1,14 +1,7 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
 import type { Client, OwnCommand, TurnRequest, TurnSession } from '../client.ts';
-import {
-  deniedServerTools,
-  MCP_SERVER_NAME,
-  type OwnTools,
-  offeredTools,
-  type ServerTools,
-  serverFor,
-} from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../client.ts';
 import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
 import { claudeServer } from './setup.ts';
 import { ClaudeReader } from './stream.ts';
@@ -97,9 +90,9 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function command(request: TurnRequest): OwnCommand {
   const { session, model, thinking, policy, budgetUsd, directory } = request;
-  const { server, shown } = serverFor(request);
+  const server = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
-  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server?.entry } } };
   const settings = {
     disableAllHooks: true,
     outputStyle: 'default',
@@ -115,7 +108,7 @@ function command(request: TurnRequest): OwnCommand {
       '--strict-mcp-config', // Alone it means no server.
       ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
-      ...toolArgs(tools, server === null ? null : shown, request),
+      ...toolArgs(tools, server, request),
       ...(model === null ? [] : [`--model=${model}`]),
       // The least that the client has is `low`; thinking itself is switched off by variables.
       ...(thinking === null || thinking === 'off'
@@ -151,16 +144,17 @@ function sessionArgs(session: TurnSession): string[] {
 /** What is offered, and that our own tools may be used without a question. */
 function toolArgs(
   tools: readonly string[],
-  shown: ServerTools | null,
-  { policy, permissions }: TurnRequest,
+  server: ShownServer | null,
+  { permissions }: TurnRequest,
 ): string[] {
-  const server = `mcp__${MCP_SERVER_NAME}`;
-  const own = shown?.only?.map((name) => `${server}__${name}`) ?? [server];
+  const all = `mcp__${MCP_SERVER_NAME}`;
+  const own = (names: readonly string[]) => names.map((name) => `${all}__${name}`);
+  const allowed = server?.only ? own(server.only) : [all];
   return [
     ...['--tools', tools.join(',')],
     ...['--permission-mode', MODES[permissions.mode]],
-    ...(shown !== null ? ['--allowedTools', own.join(',')] : []),
-    ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
+    ...(server === null ? [] : ['--allowedTools', allowed.join(',')]),
+    ...['--disallowedTools', [...DENIED, ...own(server?.except ?? [])].join(',')],
   ];
 }
 

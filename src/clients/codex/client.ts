@@ -1,8 +1,8 @@
 import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
-import type { Client, McpServer, OwnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverFor } from '../client.ts';
+import type { Client, OwnCommand, TurnRequest } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../client.ts';
 import { hookCalls } from '../tool-calls.ts';
 import {
   CODEX_PLACES,
@@ -105,13 +105,13 @@ function isAboutCommands(text: string): boolean {
 function command(request: TurnRequest): OwnCommand {
   const { prompt, session, model, route, thinking, policy } = request;
   const writes = mayWrite(policy) && isWritable(request.permissions);
-  const { server, shown } = serverFor(request);
+  const server = serverFor(request);
   // What a child must not see of its client's login.
-  const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.env })];
+  const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.entry.env })];
   const settings = [
     ...SETTINGS,
     ...toolSettings(policy, request.permissions, server !== null),
-    ...(server === null ? [] : serverSettings(server, shown)),
+    ...(server === null ? [] : serverSettings(server)),
     `shell_environment_policy.exclude=${toml(keys)}`,
     ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(thinking)}`]),
@@ -133,7 +133,7 @@ function command(request: TurnRequest): OwnCommand {
       '-',
     ],
     stdin: prompt,
-    env: { ...server?.env },
+    env: { ...server?.entry.env },
     passedOn: CODEX_PLACES,
   };
 }
@@ -162,15 +162,16 @@ function toolSettings(policy: ToolPolicy, permissions: Permissions, hasServer: b
 }
 
 /** The values of the environment go by it: arguments can be seen by everybody on the machine. */
-function serverSettings({ command: program, args, env }: McpServer, shown: ServerTools): string[] {
+function serverSettings({ entry, only, except }: ShownServer): string[] {
+  const { command: program, args, env } = entry;
   const settings = {
     command: program,
     args,
     env_vars: [...Object.keys(env), RUN_VARIABLE],
     default_tools_approval_mode: 'approve', // Nobody can be asked.
     required: true, // Otherwise a child whose server does not start would work without it, and say nothing.
-    disabled_tools: shown.except,
-    ...(shown.only === null ? {} : { enabled_tools: shown.only }),
+    disabled_tools: except,
+    ...(only === null ? {} : { enabled_tools: only }),
   };
   return Object.entries(settings).map(
     ([key, value]) => `mcp_servers.${MCP_SERVER_NAME}.${key}=${toml(value)}`,

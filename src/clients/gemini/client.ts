@@ -9,8 +9,8 @@ import {
 } from '../../runs/model/permissions.ts';
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
-import type { Client, McpServer, OwnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverFor } from '../client.ts';
+import type { Client, OwnCommand, TurnRequest } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../client.ts';
 import { hookCalls } from '../tool-calls.ts';
 import {
   GEMINI_LOGIN,
@@ -102,7 +102,7 @@ const INSTRUCTIONS_FILE = '.gemini/system.md';
 function command(request: TurnRequest): OwnCommand {
   const { prompt, session, policy, directory } = request;
   if (session.kind === 'once') return question(request, session.instructions);
-  const { server, shown } = serverFor(request);
+  const server = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
   return {
     args: [
@@ -120,7 +120,7 @@ function command(request: TurnRequest): OwnCommand {
         tools: { ...SETTINGS.tools, core: tools },
         useWriteTodos: tools.includes('write_todos'),
         mcp: { allowed: server === null ? [] : [MCP_SERVER_NAME], serverCommand: '' },
-        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server, shown) },
+        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server) },
         ...(request.thinking === null ? {} : { modelConfigs: thinkingSettings(request.thinking) }),
       }),
       [COMMAND_FILE]: 'prompt = "The message for you follows."\n',
@@ -188,9 +188,9 @@ const QUESTION_SETTINGS = {
   general: { ...SETTINGS.general, maxAttempts: 3 },
 };
 
-function serverSettings(server: McpServer, { only, except }: ServerTools): Json {
+function serverSettings({ entry, only, except }: ShownServer): Json {
   return {
-    ...server,
+    ...entry,
     trust: true,
     ...(only === null ? {} : { includeTools: only }),
     ...(except.length === 0 ? {} : { excludeTools: except }),

@@ -9,7 +9,7 @@ import {
 } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../client.ts';
 import { hookCalls } from '../tool-calls.ts';
 import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
 import { OpencodeReader } from './stream.ts';
@@ -125,18 +125,17 @@ function configuration(request: TurnRequest): object {
 /** The last rule that fits decides. */
 function toolRules(request: TurnRequest): Readonly<Json> {
   const { policy, permissions } = request;
-  const { server, shown } = serverFor(request);
+  const server = serverFor(request);
   const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
   const denied = [...Object.keys(TOOLS), 'edit', ...DENIED].filter((name) => !allowed.includes(name));
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
-  const allowedOwn = server === null ? [] : (shown.only ?? ['*']);
-  const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));
+  const allowedOwn = server === null ? [] : (server.only ?? ['*']);
   return {
     '*': 'deny',
     external_directory: mayUse('exec', permissions) ? 'allow' : OUTSIDE,
     ...all([...allowed, ...allowedOwn.map(own)], 'allow'),
     ...Object.fromEntries(allowed.flatMap((name) => keptBack(name, permissions))),
-    ...all([...denied, ...deniedOwn.map(own)], 'deny'),
+    ...all([...denied, ...(server?.except ?? []).map(own)], 'deny'),
   };
 }
 
@@ -202,14 +201,14 @@ function canEdit(policy: ToolPolicy): boolean {
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
 function files(request: TurnRequest): Readonly<Record<string, string>> {
-  const { server } = serverFor(request);
+  const server = serverFor(request)?.entry;
   const entry = server && {
     type: 'local',
     command: [server.command, ...server.args],
     environment: server.env,
     enabled: true,
   };
-  const servers = entry === null ? {} : { [MCP_SERVER_NAME]: entry };
+  const servers = entry === undefined ? {} : { [MCP_SERVER_NAME]: entry };
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
