@@ -76,6 +76,37 @@ export function offeredBy(name: ClientName, changes: Partial<TurnRequest> = {}):
   }
 }
 
+/** Which tools of our server a client shows its child: `only` those, if any, and none of `except`; null: it has no server. */
+export function shownBy(name: ClientName, policy: Partial<ToolPolicy>) {
+  const { args, env, files } = commandOf(name, { mcp: SERVER, ...policed(policy) });
+  if (!JSON.stringify([args, env, files]).includes(SERVER.command)) return null;
+  switch (name) {
+    case 'claude': {
+      const own = /^mcp__self-generation__(.*)/;
+      const named = (flag: string) =>
+        (args[args.indexOf(flag) + 1] ?? '').split(',').flatMap((rule) => own.exec(rule)?.[1] ?? []);
+      return { only: named('--allowedTools'), except: named('--disallowedTools') };
+    }
+    case 'codex': {
+      const list = (key: string): string[] =>
+        JSON.parse(args.find((arg) => arg.includes(`.${key}=`))?.split('=')[1] ?? '[]');
+      return { only: list('enabled_tools'), except: list('disabled_tools') };
+    }
+    case 'gemini': {
+      const { mcpServers } = JSON.parse(files['.gemini/settings.json'] ?? '');
+      const { includeTools: only = [], excludeTools: except = [] } = mcpServers['self-generation'];
+      return { only, except };
+    }
+    case 'opencode': {
+      const { permission } = JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '').agent['self-generation-sub-agent'];
+      const own = Object.entries(permission).filter(([tool]) => tool.startsWith('self-generation_'));
+      const named = (wanted: string) =>
+        own.flatMap(([tool, action]) => (action === wanted ? [tool.slice('self-generation_'.length)] : []));
+      return { only: named('allow').filter((tool) => tool !== '*'), except: named('deny') };
+    }
+  }
+}
+
 function agreed(one: string[], other: string[]): string[] {
   expect(one).toEqual(other);
   return one;

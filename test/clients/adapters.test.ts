@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { CLIENT_NAMES as FOLDERS } from '../../src/core/client-name.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName } from '../support/clients.ts';
-import { commandOf, offeredBy, policed, REQUEST, SERVER, SESSION } from './adapter.ts';
+import { commandOf, offeredBy, policed, REQUEST, SERVER, SESSION, shownBy } from './adapter.ts';
 import { testReader } from './runs-properties.ts';
 import { readTurn, recordedTurn } from './runs-recorded.ts';
 
@@ -383,6 +384,23 @@ const TAKEN: readonly (readonly [
   ],
 ];
 
+/** What of our server a child is shown. */
+const SHOWN: readonly (readonly [Partial<ToolPolicy>, ReturnType<typeof shownBy>])[] = [
+  [{}, { only: [], except: [] }],
+  [{ allow: ['mcp'] }, { only: [], except: [] }],
+  [{ allow: ['mcp__self-generation__a'] }, { only: ['a'], except: [] }],
+  [{ deny: ['mcp__self-generation__a'] }, { only: [], except: ['a'] }],
+  [{ allow: ['read'] }, null],
+  ...['mcp', 'mcp__self-generation__*', 'mcp__self-generation__a*', '*_list', '*'].map(
+    (name) => [{ deny: [name] }, null] as const,
+  ),
+];
+
+test('every folder of a client has a row, by its name and that of its program', () => {
+  expect(CLIENT_NAMES).toEqual(FOLDERS as typeof CLIENT_NAMES);
+  expect(CLIENT_NAMES.map((name) => CLIENTS[name].name)).toEqual(CLIENT_NAMES);
+});
+
 for (const name of CLIENT_NAMES) {
   const client = CLIENTS[name];
   const { stdin, session, agentDir, version, conclusions } = EXPECTED[name];
@@ -431,6 +449,11 @@ for (const name of CLIENT_NAMES) {
 
   describe(`${name}: the policy`, () => {
     const all = offeredBy(name);
+    for (const [policy, shown] of SHOWN) {
+      test(`shows of our server what it lets through by ${JSON.stringify(policy)}`, () =>
+        expect(shownBy(name, policy)).toEqual(shown));
+    }
+
     for (const [title, policy, taken] of TAKEN) {
       test(`holds when ${title}`, () => {
         const words = taken === 'nothing' ? '' : taken === 'everything' ? all.join(' ') : taken[name];

@@ -137,25 +137,6 @@ describe('the policy', () => {
       CLAUDE_CODE_DISABLE_CRON: '1',
     });
   });
-
-  test('lets through what the policy does of our server', () => {
-    const rules = (policy: Partial<ToolPolicy>) =>
-      flagValue('--allowedTools', { mcp: SERVER, policy: { ...NO_POLICY, ...policy } })
-        ?.split(',')
-        .filter((rule) => rule.startsWith('mcp'));
-    expect(rules({})).toEqual(['mcp__self-generation']);
-    expect(rules({ allow: ['read'] })).toEqual([]);
-    expect(
-      command({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } }).files['mcp.json'],
-    ).toBeUndefined();
-    expect(rules({ allow: ['mcp__self-generation__search'] })).toEqual(['mcp__self-generation__search']);
-    expect(rules({ deny: ['mcp__self-generation__s*'] })).toEqual([]);
-    const denied = flagValue('--disallowedTools', {
-      mcp: SERVER,
-      policy: { ...NO_POLICY, deny: ['mcp__self-generation__a'] },
-    });
-    expect(denied).toContain('mcp__self-generation__a');
-  });
 });
 
 describe('reader()', () => {

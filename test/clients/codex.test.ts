@@ -63,22 +63,6 @@ describe('command()', () => {
     expect(settings({ mcp: SERVER, policy: NO_TOOLS }).join(' ')).not.toContain('mcp_servers');
   });
 
-  test('shows of our server what the policy lets through', () => {
-    const shown = (policy: Partial<ToolPolicy>) =>
-      settings({ mcp: SERVER, ...policed(policy) })
-        .filter((setting) => /abled_tools/.test(setting))
-        .map((setting) => setting.replace('mcp_servers.self-generation.', ''));
-    expect(shown({ deny: ['mcp__self-generation__a'] })).toEqual(['disabled_tools=["a"]']);
-    expect(shown({ allow: ['mcp__self-generation__a'] })).toEqual([
-      'disabled_tools=[]',
-      'enabled_tools=["a"]',
-    ]);
-    expect(shown({ allow: ['mcp'] })).toEqual(['disabled_tools=[]']);
-    for (const deny of ['mcp', 'mcp__self-generation__*', '*_list', 'mcp__self-generation__a*', '*'])
-      expect(shown({ deny: [deny] })).toEqual([]);
-    expect(shown({ allow: ['read'] })).toEqual([]);
-  });
-
   test('keeps the login from commands, and does not pass on what an outer client says of its own session', () => {
     const route = { ...REQUEST.route, env: { HELD: 'secret' }, passedOn: ['OF_THE_ROUTE'] };
     const excluded = settings({ route }).find((one) => one.startsWith('shell_environment_policy.exclude='));

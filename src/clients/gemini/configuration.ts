@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { readRecord, readString } from '../../core/guards.ts';
 import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
 import { absoluteIn, type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal } from '../route.ts';
@@ -126,14 +127,8 @@ function hasAccount(directory: string, { read }: ClientUser): boolean {
   }
 }
 
-function variablesIn(text: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(text.split('\n').flatMap(variableIn));
-}
-
-function variableIn(line: string): [string, string][] {
-  const [, name, value = ''] = /^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-  if (name === undefined || !IN_DOTENV.has(name)) return [];
-  return [[name, /^(['"`])(.*)\1$/.exec(value)?.[2] ?? value.replace(/\s#.*$/, '')]];
+function variablesIn(text: string): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(parseEnv(text)).filter(([name]) => IN_DOTENV.has(name)));
 }
 
 const MODES: Readonly<Record<string, PermissionMode>> = {
