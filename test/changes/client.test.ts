@@ -6,7 +6,7 @@ const DUMMY = `import type { Json } from '../../core/guards.ts';
 import { ASKS_NEVER } from '../../runs/model/permissions.ts';
 import type { Client } from '../client.ts';
 import { StreamReader } from '../reading.ts';
-import { hookCalls } from '../tool-calls.ts';
+import { hookCalls } from '../tools.ts';
 
 class DummyReader extends StreamReader {
   protected step({ said }: Json) {

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
 import type { Client, OwnCommand, TurnRequest, TurnSession } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../tools.ts';
 import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
 import { claudeServer } from './setup.ts';
 import { ClaudeReader } from './stream.ts';

@@ -2,8 +2,14 @@ import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../r
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../client.ts';
-import { hookCalls } from '../tool-calls.ts';
+import {
+  hookCalls,
+  MCP_SERVER_NAME,
+  type OwnTools,
+  offeredTools,
+  type ShownServer,
+  serverFor,
+} from '../tools.ts';
 import {
   CODEX_PLACES,
   codexPermissions,

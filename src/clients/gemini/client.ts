@@ -10,8 +10,14 @@ import {
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../client.ts';
-import { hookCalls } from '../tool-calls.ts';
+import {
+  hookCalls,
+  MCP_SERVER_NAME,
+  type OwnTools,
+  offeredTools,
+  type ShownServer,
+  serverFor,
+} from '../tools.ts';
 import {
   GEMINI_LOGIN,
   geminiDirectory,

@@ -9,8 +9,7 @@ import {
 } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../client.ts';
-import { hookCalls } from '../tool-calls.ts';
+import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../tools.ts';
 import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
 import { OpencodeReader } from './stream.ts';
 

@@ -1,6 +1,6 @@
-import type { AgentEvent } from '../../clients/client.ts';
+import type { AgentEvent, HookCall } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import { type HookCall, isRefused } from '../../clients/tool-calls.ts';
+import { isRefused } from '../../clients/tools.ts';
 import { type Json, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type OwnTools, offeredTools } from '../../src/clients/client.ts';
+import { type OwnTools, offeredTools } from '../../src/clients/tools.ts';
 import { NO_POLICY, TOOL_NAMES, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 
 const TOOLS: OwnTools = {

@@ -1,7 +1,60 @@
 import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
+import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
+import type { HookCall, McpServer, TurnRequest } from './client.ts';
 
-/** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
-export type HookCall = { readonly tool: string; readonly input: Json };
+/** The tools of clients: which of them a child is offered, which of our server, and what hooks are told of their calls. */
+
+/** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */
+export const MCP_SERVER_NAME = 'self-generation';
+const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
+/** A tool that nobody has named: what means this one means all. */
+const ANY_TOOL = `${PREFIX}\0`;
+
+/** A client's own tools by their names there, each with that of a policy. */
+export type OwnTools = Readonly<Record<string, ToolName>>;
+
+/**
+ * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `Grep`, as the
+ * client calls it, has not denied all that reads, and must not be left with it.
+ */
+export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
+  const isOffered = (name: string) => {
+    const names = new Set([tools[name] ?? name, name.toLowerCase()]);
+    const isDenied = [...names].some((one) => !isToolAllowed({ ...policy, allow: null }, one));
+    return !isDenied && [...names].some((one) => isToolAllowed(policy, one));
+  };
+  return Object.keys(tools).filter(isOffered);
+}
+
+/** Our own server for a child, and which of its tools the child is let to see, by their names there. */
+export type ShownServer = {
+  readonly entry: McpServer;
+  /** Null: all that are not denied. */
+  readonly only: readonly string[] | null;
+  readonly except: readonly string[];
+};
+
+/** Null where the child has no server. One that is denied some tools by a pattern, which no client can be told, has none. */
+export function serverFor({ policy, mcp }: Pick<TurnRequest, 'policy' | 'mcp'>): ShownServer | null {
+  const { deny, allow } = policy;
+  const isDenied = expandNames(deny).some(mayMeanOurs) || !isToolAllowed({ deny, allow: null }, ANY_TOOL);
+  if (mcp === null || isDenied) return null;
+  const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
+  const only = isOpen ? null : named(allow);
+  return only?.length === 0 ? null : { entry: mcp, only, except: named(deny) };
+}
+
+function named(names: readonly string[]): string[] {
+  const ours = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
+  return ours.map((name) => name.slice(PREFIX.length));
+}
+
+function mayMeanOurs(pattern: string): boolean {
+  const at = pattern.indexOf('*');
+  if (at < 0) return false;
+  const start = pattern.slice(0, at);
+  return PREFIX.startsWith(start) || start.startsWith(PREFIX);
+}
 
 const FILES_MAX = 20;
 /** What clients other than Claude Code call the tools that something can be learned from. Other names stay as they are. */

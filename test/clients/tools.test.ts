@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type HookCall, hookCalls, isRefused } from '../../src/clients/tool-calls.ts';
+import type { HookCall } from '../../src/clients/client.ts';
+import { hookCalls, isRefused } from '../../src/clients/tools.ts';
 import type { Json } from '../../src/core/guards.ts';
 import { CLIENTS, type ClientName } from '../support/clients.ts';
 
