@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readAgentFiles, writingAgents } from '../../src/clients/claude/agents.ts';
+import { readAgentFiles, writingAgents } from '../../src/clients/claude/setup.ts';
 
 function writes(fields: string): boolean {
   const text = `---\nname: tester\n${fields}\n---\nBody\ntools: Write\n`;

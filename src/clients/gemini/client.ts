@@ -25,8 +25,7 @@ import {
   geminiRoute,
   geminiServer,
 } from './configuration.ts';
-import { geminiExits } from './exit-codes.ts';
-import { GeminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
+import { GeminiReader, geminiExits, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
