@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser';
-import { type ClientFeatures, isKnownToAll } from '../clients/claude/version.ts';
+import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
 import { isRecord, type Json } from '../core/guards.ts';
 import { type Hook, type HookEventName, type HookMode, hooksIn } from '../hooks/hooks.ts';
 import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';

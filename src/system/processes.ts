@@ -3,10 +3,16 @@ import { constants, readdirSync, readFileSync, readlinkSync, statSync, writeSync
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lookOr } from '../core/guards.ts';
-import type { Terminal } from '../runs/model/run.ts';
-import type { ProcessIdentity } from '../runs/model/turn.ts';
 import { withOpenFile } from './files.ts';
-import { identityNow, identityOf, isSameProcess, type ProcessStat, statOf } from './process-identity.ts';
+import {
+  identityNow,
+  identityOf,
+  isSameProcess,
+  type ProcessIdentity,
+  type ProcessStat,
+  statOf,
+  type Terminal,
+} from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */
 export type Marker = { readonly name: string; readonly value: string };

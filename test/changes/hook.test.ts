@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type * as Version from '../../src/clients/claude/version.ts';
+import type * as ClaudeSetup from '../../src/clients/claude/setup.ts';
 import { locate, type Place } from '../../src/setup/manifest.ts';
 import type * as Settings from '../../src/setup/settings-file.ts';
 import { ChangedSource } from './changed-source.ts';
@@ -40,7 +40,7 @@ test('a hook is one file and one row', async () => {
 
   expect(source.run(['hook', '--help']).stdout).toContain('"notice-reader"');
   const settings = await source.import<typeof Settings>('setup/settings-file.ts');
-  const { clientFeatures } = await source.import<typeof Version>('clients/claude/version.ts');
+  const { clientFeatures } = await source.import<typeof ClaudeSetup>('clients/claude/setup.ts');
   const registration = settings.registrationFor({
     place: locate({ HOME: '/home/me' }, 'linux') as Place,
     platform: 'linux',
