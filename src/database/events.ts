@@ -133,7 +133,7 @@ function searchCondition(search: string, shape: Shape): { sql: string; values: s
   };
 }
 
-/** What has grown by more is looked at by whoever can read it as well. */
+/** A file that has grown by more is left to the catch-up, which looks and reads in one. */
 const GROWTH_LOOKED_AT_BYTES_MAX = 64 * 1024;
 
 /**

@@ -60,7 +60,7 @@ export function decidePostToolUseFailure(event: FailureEvent, context: HookConte
   return hint === undefined ? { recording } : { recording, reply: hint.reply };
 }
 
-/** The line that tells most often comes last, behind what is stored. */
+/** The line that names the error often comes last, behind what is stored. */
 function searchedText({ errorRaw }: ToolError, printed: string): string {
   if (printed.length <= errorRaw.length) return errorRaw;
   return `${errorRaw}\n${redactSecrets(cleanText(printed.slice(-TAIL_SEARCHED_MAX)))}`;

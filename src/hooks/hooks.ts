@@ -79,9 +79,9 @@ export type Hook = {
   readonly sessionMatcher?: string;
   /** It is registered in mode `per-call` only. */
   readonly onlyPerCall?: true;
-  /** Nobody has to wait for it: it says nothing. */
+  /** The client does not wait for it: it has no answer. */
   readonly isAsync?: true;
-  /** Its end with exit code 2 wakes the session: what it wrote to standard error is told to it. */
+  /** Exit code 2 wakes the session, which gets what the hook wrote to standard error. */
   readonly wakes?: true;
   readonly handler: Handler<never, object>;
 };
@@ -89,7 +89,7 @@ export type Hook = {
 export const HOOKS: readonly Hook[] = TABLE;
 
 /**
- * How the hooks are registered. `session`: what the transcript tells is read from there. `per-call`: each call is handed
+ * How the hooks are registered. `session`: calls are read from the transcript. `per-call`: each call is handed
  * to a hook as well, for clients that keep no transcripts.
  */
 export const HOOK_MODES = ['session', 'per-call'] as const;

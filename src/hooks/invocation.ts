@@ -42,7 +42,7 @@ export type Chunks = {
   readonly catchUps?: () => Promise<{
     catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp;
   }>;
-  /** What background runs have to tell the session now, in at most so many UTF-16 units. */
+  /** The results of background runs for this session, in at most so many UTF-16 units. */
   readonly deliveries?: () => Promise<{
     deliverToHook(request: DeliveryRequest, lengthMax: number, run: HookRun): HookDelivery | undefined;
   }>;
@@ -71,7 +71,7 @@ type WritePath = {
 export type CatchUpLimits = {
   readonly bytes: number;
   readonly ms: number;
-  /** What is newest comes first when there is more: somebody is about to be told of it. */
+  /** When there is more, the newest part is read first: an agent is about to get it as context. */
   readonly isNewestFirst: boolean;
   /** Also learns from the whole project, which takes longer. */
   readonly isThorough: boolean;
@@ -85,7 +85,7 @@ export type CaughtUp = {
   readonly remark: string | undefined;
 };
 
-/** What a hook asks for on behalf of a main session. */
+/** A main session's request for the results of its background runs. */
 export type DeliveryRequest = {
   /** Whose announcements these are; see runs/model/run.ts. */
   readonly requester: string;
@@ -93,7 +93,7 @@ export type DeliveryRequest = {
   readonly isMarked: boolean;
 };
 
-/** What background runs have to tell by a hook, and whom to tell whether it was written. */
+/** Results of background runs as text, and the function to call when it was written or could not be. */
 export type HookDelivery = { readonly text: string; readonly settle: (isWritten: boolean) => void };
 
 /** The project of what happens in a directory, for a hook with this environment. */
@@ -181,7 +181,7 @@ export type Handler<Event extends EventBase = EventBase, Fields = Omit<Event, ke
   readonly catchUp?: CatchUpLimits | ((event: Event) => CatchUpLimits | undefined);
   /** A process of its own reads the rest of the transcripts: always, or at the first session in a project. */
   readonly catchUpInBackground?: 'always' | 'new-project';
-  /** A main session is told here what background runs have to tell; `always` also when no mark says that something waits. */
+  /** Delivers results of background runs to a main session; `always` also when no mark says that one waits. */
   readonly delivers?: 'always' | 'when-marked';
   /** The decision searches for known errors: the code for it is loaded, and it reads through the writing connection. */
   readonly searchesErrors?: true;

@@ -15,7 +15,7 @@ export const preToolGuide: Handler<HookEventOf<'PreToolUse'>> = {
 
 /**
  * PreToolUse: of a call that starts a sub-agent it leaves the task's words for SubagentStart, which is not told them by
- * the client. Never says anything and never decides about permission.
+ * the client. Has no reply and never decides about permission.
  */
 export function decidePreToolUse({ tool, input, sessionId }: HookEventOf<'PreToolUse'>): Decision {
   if (!isAgentTool(tool)) return NOTHING;

@@ -34,7 +34,7 @@ const PRIVATE_UMASK = 0o077;
 
 /**
  * A hook's whole process: standard input to standard output. Without a name the input's `hook_event_name` decides.
- * Never throws and never says anything but one JSON document on standard output; the caller exits with 0 (RA-406).
+ * Never throws and writes nothing but one JSON document to standard output; the caller exits with 0 (RA-406).
  * Resolves with false when nothing at all came in.
  */
 export async function hookProcess(

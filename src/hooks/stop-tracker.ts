@@ -16,7 +16,7 @@ export const stopTracker: Handler<Stop> = {
   catchUp: WHOLE_CATCH_UP,
 };
 
-/** Waits for what background runs have to tell, and wakes the session with it. */
+/** Waits for results of background runs, and wakes the session with them. */
 export const resultWaiter: Handler<Stop> = {
   read: () => ({}),
   decide: () => NOTHING,

@@ -116,7 +116,7 @@ function errorOf(record: CallRecord, text: string, { key, said, noise }: Failure
   return { ...record, error: key, said, errorRaw: keptOf(text, said), noise };
 }
 
-/** The beginning of a long text, and what stands around the line that tells. */
+/** The beginning of a long text, and what stands around the line that names the error. */
 function keptOf(text: string, said: string): string {
   const at = text.indexOf(said);
   if (text.length <= ERROR_RAW_LENGTH_MAX || (at >= 0 && at + said.length <= ERROR_RAW_LENGTH_MAX))
@@ -126,7 +126,7 @@ function keptOf(text: string, said: string): string {
 }
 
 /**
- * The beginning and the end of what was printed: what tells often comes last. Secrets are looked for with what stands
+ * The beginning and the end of what was printed: the line that names the error often comes last. Secrets are looked for with what stands
  * around the cuts, and a line or word that a cut has torn is left out: its other half may have said what it is.
  */
 function scanned(error: string): string {

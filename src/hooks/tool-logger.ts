@@ -29,7 +29,7 @@ function printedOf(response: Json): string {
   return printed.length > OUTPUT_LENGTH_MAX ? '' : printed;
 }
 
-/** PostToolUse: records the call, as a failure where what it printed says so beyond doubt. Never says anything. */
+/** PostToolUse: records the call, as a failure where what it printed says so beyond doubt. Has no reply. */
 export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: HookContext): Decision {
   const call = callRecord(event, context.project);
   if (isOwnCommand(call.command)) return NOTHING;

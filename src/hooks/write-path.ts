@@ -65,7 +65,7 @@ export async function serve(value: unknown, name: string | undefined, host: Hook
   return true;
 }
 
-/** Reads what is new, decides, records, and says what is to be said, with what background runs have to tell behind it. */
+/** Catches up with the transcripts, decides, records, and answers, with results of background runs behind the answer. */
 async function handle(hook: Hook, context: UnopenedContext, run: HookRun): Promise<void> {
   const forWriting = writingOnce(run, LOCK_TIMEOUT_MS);
   const remark = await catchUpBefore(hook, run, forWriting);
@@ -86,7 +86,7 @@ async function handle(hook: Hook, context: UnopenedContext, run: HookRun): Promi
     return decide(() => (pathExists(run.paths.database) ? attempt(run, forWriting) : undefined));
   });
   perform(decision ?? {}, context, run, forWriting);
-  await tell(decision?.reply, hook, context, run);
+  await answer(decision?.reply, hook, context, run);
 }
 
 /** The connection for writing, opened at the first call; `opened`: it, if it is open. */
@@ -114,7 +114,7 @@ function catchUpBefore(hook: Hook, run: HookRun, forWriting: Writing): Promise<s
   return readTranscripts(wanted, catchUpInBackground, run, forWriting);
 }
 
-/** Records what is new before a sub-agent is told of it. Never throws. */
+/** Catches up with the transcripts before a sub-agent gets its context. Never throws. */
 export async function catchUp(run: HookRun): Promise<void> {
   await readTranscripts(NEWEST_CATCH_UP, undefined, run, writingOnce(run, START_LOCK_TIMEOUT_MS));
 }
@@ -204,8 +204,8 @@ export function takeWaiting(run: HookRun): void {
   });
 }
 
-/** What the hook says itself, and behind it what background runs have to tell. Neither is lost by the other's failure. */
-async function tell(
+/** Writes the hook's own reply and, behind it, results of background runs. If one fails, the other is still written. */
+async function answer(
   reply: Reply | undefined,
   hook: Hook,
   context: UnopenedContext,

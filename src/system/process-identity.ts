@@ -11,7 +11,7 @@ export type ProcessIdentity = {
   readonly boot: string;
 };
 
-/** Where a person may be told something. `owner`: as long as it lives, the terminal is the same. */
+/** A person's terminal. `owner`: as long as this process lives, the path is the same terminal. */
 export type Terminal = { readonly path: string; readonly owner: ProcessIdentity };
 
 /** A process in one text, for where it is written down. */

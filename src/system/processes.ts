@@ -280,7 +280,7 @@ export function terminalAbove(): Terminal | null {
   return { path, owner: identityNow(owner) };
 }
 
-/** A notification of the terminal (OSC 9, as iTerm2 has it) and its bell. Returns false if nobody could be told. */
+/** A notification of the terminal (OSC 9, as iTerm2 has it) and its bell. Returns false if it could not be written. */
 export function notifyTerminal({ path, owner }: Terminal, text: string): boolean {
   if (!isSameProcess(owner) || terminalOf(owner.pid) !== path) return false;
   const flags = constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK;

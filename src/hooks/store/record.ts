@@ -238,20 +238,20 @@ function isKnownStop({ at }: Stop, { delayMsMax }: TranscriptSource, db: Db): bo
 
 type Moment = { readonly atMs: number; readonly data: Json };
 
-/** Whether what a hook records at this time is what the row tells: the same hook, called twice, or the transcript. */
+/** Whether a hook's record of this time and the row are the same: the hook called twice, or the transcript's line. */
 function isOfHook({ atMs, data }: Moment, ms: number): boolean {
   const { delayMsMax } = data;
   const awaitedMs = typeof delayMsMax === 'number' ? delayMsMax : CLOCK_MS_MAX;
   return ms - atMs <= awaitedMs && atMs - ms <= CLOCK_MS_MAX;
 }
 
-/** Whether what the transcript dates so is what the row tells: a hook's record of it, or the same line, read again. */
+/** Whether a transcript's line of this time and the row are the same: a hook's record of it, or the line read again. */
 function isOfTranscript({ atMs, data }: Moment, ms: number, delayMsMax: number): boolean {
   const laterMsMax = typeof data.delayMsMax === 'number' ? CLOCK_MS_MAX : delayMsMax;
   return ms - atMs <= CLOCK_MS_MAX && atMs - ms <= laterMsMax;
 }
 
-/** The length tells apart what is not to be kept as text. */
+/** The length distinguishes prompts whose text is not stored. */
 function isSame({ data }: Moment, { text, charCount }: Prompt): boolean {
   return data.text === text && data.charCount === charCount;
 }
