@@ -263,7 +263,7 @@ function render(sections: readonly Pick<Section, 'heading' | 'items'>[]): string
   return text;
 }
 
-/** Which lessons an agent is told, in their order. Plain loops, as in subagent-context.ts. */
+/** The second part: which lessons an agent is told, in their order. */
 
 type Keep = (text: string) => boolean;
 
