@@ -23,7 +23,7 @@ import { getDb } from '../src/store/db.ts';
 import { recordPersonsFix, recordSeen } from '../src/store/error-kb.ts';
 import { searchErrorKB } from '../src/store/search-error-kb.ts';
 
-const PAIRS = `${import.meta.dir}/../test/fixtures/error-pairs.json`;
+const FIXTURES = `${import.meta.dir}/../test/fixtures`;
 const TIME = '2026-05-01T10:00:00.000Z';
 /** What failed: the pairs do not say it. */
 const COMMAND = 'npm test';
@@ -42,9 +42,15 @@ export type ErrorPair = {
 /** Gives the id of the stored error whose fix is shown for the printed one. */
 export type Search = (printed: string, db: Db) => number | null;
 
-/** The pairs of the labelled set. */
-export function readPairs(): ErrorPair[] {
-  return JSON.parse(readFileSync(PAIRS, 'utf8')) as ErrorPair[];
+/** The pairs of a labelled set: of the one in sight of the makers, or of the one written without it, in which names count. */
+export function readPairs(set: 'error-pairs' | 'error-pairs-blind' = 'error-pairs'): ErrorPair[] {
+  const pairs = JSON.parse(readFileSync(`${FIXTURES}/${set}.json`, 'utf8')) as ErrorPair[];
+  return pairs.map((pair) => ({ ...pair, split: pair.split ?? (isEven(pair) ? 'test' : 'calibration') }));
+}
+
+/** Whose mistakes nobody looks at. */
+function isEven({ id }: ErrorPair): boolean {
+  return Number(id.slice(1)) % 2 === 0;
 }
 
 /** The search itself, also of errors that the hook does not look up: of logins, interruptions, the client's own rules. */
@@ -192,8 +198,7 @@ export type AmongAll = {
 };
 
 /** The harder measurement: the stored errors of all pairs in one database. */
-export function evaluateAmongAll(): AmongAll[] {
-  const pairs = readPairs();
+export function evaluateAmongAll(pairs: readonly ErrorPair[] = readPairs()): AmongAll[] {
   return withDatabase((db) => {
     for (const pair of pairs) learn(pair, db);
     return Object.entries(SEARCHES).flatMap(([search, run]) => {
@@ -281,6 +286,40 @@ function printAmongAll(): void {
   console.log(`All stored errors in one database: what is shown\n${table}`);
 }
 
+/** Where every other answer than the labelled error is wrong: no two errors of that set have the same fix. */
+export function blindFigures(): Map<string, Figures> {
+  const rows = evaluateAmongAll(readPairs('error-pairs-blind'));
+  const figures = rows.flatMap((same) => {
+    const unlike = rows.find((row) => !row.sameFix && row.search === same.search && row.split === same.split);
+    if (!same.sameFix || unlike === undefined) return [];
+    const wrong = same.other + unlike.labelled + unlike.other;
+    const { labelled: right, pairs } = same;
+    const precision = right + wrong === 0 ? 1 : right / (right + wrong);
+    const all = {
+      pairs: pairs + unlike.pairs,
+      right,
+      wrong,
+      missed: pairs - right,
+      precision,
+      recall: right / pairs,
+    };
+    return [[`${same.search} ${same.split}`, all] as const];
+  });
+  return new Map(figures);
+}
+
+function printBlind(): void {
+  const table = new Table({
+    head: ['search', 'pairs', 'right', 'wrong', 'missed', 'precision', 'recall'],
+    ...PLAIN,
+  });
+  for (const [search, { pairs, right, wrong, missed, precision, recall }] of blindFigures())
+    table.push([search, pairs, right, wrong, missed, percent(precision), percent(recall)]);
+  console.log(
+    `The set in which names count, all stored errors in one database ("test" is held out)\n${table}`,
+  );
+}
+
 function printMistakes(): void {
   for (const { pair, isFound } of searchPairs(searchInStore, readPairs())) {
     if (isFound === pair.sameFix) continue;
@@ -292,5 +331,6 @@ if (import.meta.main) {
   const { values } = parseArgs({ options: { mistakes: { type: 'boolean', default: false } } });
   printFigures();
   printAmongAll();
+  printBlind();
   if (values.mistakes) printMistakes();
 }
