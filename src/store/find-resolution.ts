@@ -1,3 +1,4 @@
+import type { NamesThatDiffer } from '../core/errors/error-names.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
 import { originOf, type Scope, tellableScopes } from './tellable.ts';
@@ -11,6 +12,8 @@ export type KnownError = {
   readonly useCount: number;
   /** The project that taught it, where a person shares it; null for the own project's. */
   readonly origin: string | null;
+  /** The names in which it differs from the error that was asked about: then it is only alike. */
+  readonly differing?: NamesThatDiffer | undefined;
 };
 
 /**

@@ -1,9 +1,12 @@
+import type { NamesThatDiffer } from '../core/errors/error-names.ts';
 import {
+  differingNames,
   type ErrorTraits,
   errorSimilarity,
   errorTraits,
   markPhrases,
   mayShareMark,
+  namesOf,
 } from '../core/errors/similarity.ts';
 import type { Db } from './connection.ts';
 import type { Row } from './sqlite.ts';
@@ -15,33 +18,43 @@ const CANDIDATES_MAX = 50;
 const COMPARED_MAX = 8;
 /** So alike that the others need not be compared. */
 const SIMILARITY_ENOUGH = 0.95;
+/** Anything of the same name is nearer. */
+const OTHER_NAME = 0.5;
 /** As much as letters of shared words. */
 const MARK_SHARED = 50;
 const WORDS_SEARCHED = 3;
 const WORDS_TOGETHER = 6;
 const LINES_SEARCHED = 3;
-const MARKS_SEARCHED = 12;
+const NAMES_SEARCHED = 2;
+const MARKS_SEARCHED = 24;
 
 type Candidate = { readonly id: number; readonly text: string; readonly useCount: number };
 
-/** The row of the solved error within the scope that is most like this one; undefined when none is near enough. */
-export function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): number | undefined {
-  let best: { similarity: number; known: Candidate } | undefined;
-  for (const known of nearest(asked, candidates(asked, scope, db))) {
+/** A solved error like this one; `differing`: it is only alike, of something of another name. */
+export type SimilarError = { readonly id: number; readonly differing: NamesThatDiffer | undefined };
+
+/** The solved error within the scope that is most like this one, first of those of the same names; undefined when none is near enough. */
+export function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): SimilarError | undefined {
+  let best: (SimilarError & { similarity: number; useCount: number }) | undefined;
+  for (const { id, text, useCount } of nearest(asked, candidates(asked, scope, db))) {
     if (best !== undefined && best.similarity >= SIMILARITY_ENOUGH) break;
-    const similarity = errorSimilarity(asked, errorTraits(known.text));
+    const known = errorTraits(text);
+    const likeness = errorSimilarity(asked, known);
+    if (likeness === 0) continue;
+    const differing = differingNames(asked, known);
+    const similarity = differing === undefined ? likeness : likeness * OTHER_NAME;
     const isBetter =
       best === undefined ||
       similarity > best.similarity ||
-      (similarity === best.similarity && known.useCount > best.known.useCount);
-    if (similarity > 0 && isBetter) best = { similarity, known };
+      (similarity === best.similarity && useCount > best.useCount);
+    if (isBetter) best = { id, differing, similarity, useCount };
   }
-  return best?.known.id;
+  return best;
 }
 
 /** The errors with a mark of this one, then those that share most of its words: a close comparison costs. */
 function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
-  const words = [...asked.words, asked.names];
+  const words = [...asked.words, namesOf(asked).map((name) => name.toLowerCase())];
   const found: { known: Candidate; shared: number }[] = [];
   for (const row of rows) {
     const known = { id: Number(row.id), text: String(row.text), useCount: Number(row.use_count ?? 0) };
@@ -56,7 +69,7 @@ function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
 
 /**
  * Errors with two of the longest words, with the longest words of one of several lines, or with the same code or cause
- * in other words. Where there are too many, first those with all words of a line and the names.
+ * in other words. Where there are too many, also those of the same names, and those with all words of a line.
  */
 function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
   const all: string[] = [];
@@ -68,12 +81,14 @@ function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
   const expressions = pairsOf(longestOf(all, WORDS_SEARCHED));
   if (several.length > 1)
     for (const words of several) expressions.push(together(longestOf(words, WORDS_SEARCHED)));
-  for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED)) expressions.push(together(phrases));
+  for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED))
+    expressions.push(`${together(phrases)}*`); // Korean and Japanese words go on behind what is searched for.
   const rows = search(expressions, scope, db);
   if (rows.length < CANDIDATES_MAX) return rows;
-  const names = asked.names.slice(0, WORDS_SEARCHED);
-  const whole = several.map((words) => together([...words.slice(0, WORDS_TOGETHER), ...names]));
-  return [...search(whole, scope, db), ...rows];
+  const named = namesOf(asked).slice(0, NAMES_SEARCHED).map(asPhrase);
+  const whole = several.map((words) => together(words.slice(0, WORDS_TOGETHER)));
+  const nearer = [...search(named, scope, db), ...search(whole, scope, db), ...rows];
+  return [...new Map(nearer.map((row) => [row.id, row])).values()];
 }
 
 /** Long words are rare words. */

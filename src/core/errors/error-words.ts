@@ -24,12 +24,15 @@ const NAME_WEIGHT = 0.3;
 const EXCEPTION_WEIGHT = 0.6;
 const LONE_EXCEPTION_WEIGHT = 2;
 const HINT_FACTOR = 0.3;
+/** What to do, and what is no failure: it stands beside many errors. */
+const HINT =
+  /^(?:hint|힌트|warning|note|please|try |to |you |if |see |see:|run |or |instead|more details|more info|update the|it is likely|make sure|alternatively|the operation was rejected|404 (?:note|tarball))/i;
 const STEM_LENGTH = 6;
 const HANGUL_FIRST = 0xac00;
 const HANGUL_STEM_LENGTH = 2;
 
-/** Adds the words of a line to the weights and its identifiers to the names; gives the words to search for. */
-export function weighWords(line: string, weights: Map<string, number>, names: string[]): string[] {
+/** Adds the words of a line to the weights; gives the words to search for. */
+export function weighWords(line: string, weights: Map<string, number>): string[] {
   const message = withoutNames(line);
   const words = message.match(WORD) ?? [];
   const factor = isHint(line) ? HINT_FACTOR : 1;
@@ -43,8 +46,7 @@ export function weighWords(line: string, weights: Map<string, number>, names: st
     const weight = (isName ? Math.min(most, NAME_WEIGHT) : most) * factor;
     weights.set(key, Math.max(weights.get(key) ?? 0, weight));
     if (weight >= 1) telling.push(word);
-    else if (isIdentifier) names.push(word);
-    else if (!isName) faint.push(word);
+    else if (!isName && !isIdentifier) faint.push(word);
   }
   return telling.length > 0 ? telling : faint;
 }
@@ -58,8 +60,9 @@ function withoutNames(line: string): string {
   return said.includes('/') || said.includes('\\') ? said.replace(PLACE, ' ') : said;
 }
 
-function isHint(line: string): boolean {
-  return line.startsWith('hint') || line.startsWith('힌트') || line.startsWith('warning');
+/** Whether a line only says what to do. */
+export function isHint(line: string): boolean {
+  return HINT.test(line);
 }
 
 /** `psql: …`, but not `KeyError: …`. */
