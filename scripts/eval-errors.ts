@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { readConfig } from '../src/core/config.ts';
 import type { ToolError } from '../src/core/recording.ts';
+import { sessionMessagesIn } from '../src/core/session-messages.ts';
 import { statePaths } from '../src/core/state-paths.ts';
 import { cleanText } from '../src/core/text.ts';
 import { decidePostToolUseFailure } from '../src/hooks/error-logger.ts';
@@ -39,8 +40,9 @@ export type ErrorPair = {
   readonly split: 'calibration' | 'test';
 };
 
-/** Gives the id of the stored error whose fix is shown for the printed one. */
-export type Search = (printed: string, db: Db) => number | null;
+/** The stored error whose fix is shown for the printed one; `isSimilar`: as that of a similar error, of another name. */
+export type Shown = { readonly id: number; readonly isSimilar: boolean };
+export type Search = (printed: string, db: Db) => Shown | null;
 
 /** The pairs of a labelled set: of the one in sight of the makers, or of the one written without it, in which names count. */
 export function readPairs(set: 'error-pairs' | 'error-pairs-blind' = 'error-pairs'): ErrorPair[] {
@@ -54,8 +56,10 @@ function isEven({ id }: ErrorPair): boolean {
 }
 
 /** The search itself, also of errors that the hook does not look up: of logins, interruptions, the client's own rules. */
-export const searchInStore: Search = (printed, db) =>
-  searchErrorKB(errorOf(printed).error, PROJECT.path, db, cleanText(printed))?.id ?? null;
+export const searchInStore: Search = (printed, db) => {
+  const known = searchErrorKB(errorOf(printed).error, PROJECT.path, db, cleanText(printed));
+  return known && { id: known.id, isSimilar: known.differing !== undefined };
+};
 
 /** Whether the hook looks an error up at all. */
 export function isLookedUp(printed: string): boolean {
@@ -75,8 +79,10 @@ export const searchAsHook: Search = (printed, db) => {
   });
   if (event?.name !== 'PostToolUseFailure') throw new Error(`Cannot read the event: it is ${event?.name}`);
   const context = { config: readConfig({}), now: new Date(TIME), project: PROJECT, knowledge: () => db };
-  const { recording } = decidePostToolUseFailure(event, context);
-  return recording?.kind === 'tool-errors' ? recording.shownKbId : null;
+  const { recording, reply } = decidePostToolUseFailure(event, context);
+  const id = recording?.kind === 'tool-errors' ? recording.shownKbId : null;
+  const { similarError } = sessionMessagesIn(context.config.language);
+  return id === null ? null : { id, isSimilar: reply?.context.startsWith(similarError) === true };
 };
 
 /** The rules of the earlier implementation: the same normalised text, else the same first 30 characters. */
@@ -96,15 +102,16 @@ export const searchAsPredecessor: Search = (printed, db) => {
       Math.floor(error.length * 0.7),
       Math.ceil(error.length / 0.7),
     );
-  return row === undefined ? null : Number(row.id);
+  return row === undefined ? null : { id: Number(row.id), isSimilar: false };
 };
 
 /** Gives any fix for any error. */
 export const searchAnything: Search = (_printed, db) => {
   const row = db.sqlite.get('SELECT id FROM error_kb WHERE resolution IS NOT NULL LIMIT 1');
-  return row === undefined ? null : Number(row.id);
+  return row === undefined ? null : { id: Number(row.id), isSimilar: false };
 };
 
+/** Whether a fix was shown; where the labels say that only the name is another, whether it was shown as that of this very error. */
 export type Outcome = { readonly pair: ErrorPair; readonly isFound: boolean };
 
 export type Figures = {
@@ -125,7 +132,9 @@ export function searchPairs(search: Search, pairs: readonly ErrorPair[]): Outcom
     pairs.map((pair) => {
       db.sqlite.exec('BEGIN');
       learn(pair, db);
-      const isFound = search(pair.query, db) !== null;
+      const shown = search(pair.query, db);
+      const isFound =
+        shown !== null && !(shown.isSimilar && !pair.sameFix && pair.kind === 'other-identifier');
       db.sqlite.exec('ROLLBACK');
       return { pair, isFound };
     }),
@@ -194,6 +203,8 @@ export type AmongAll = {
   readonly labelled: number;
   /** Another error: it may have the same fix or not, nobody has labelled it. */
   readonly other: number;
+  /** Any error, as one that is only similar. */
+  readonly similar: number;
   readonly nothing: number;
 };
 
@@ -208,18 +219,22 @@ export function evaluateAmongAll(pairs: readonly ErrorPair[] = readPairs()): Amo
           const part = shown.filter(
             ({ pair }) => pair.sameFix === sameFix && (split === 'all' || pair.split === split),
           );
-          const count = (what: string) => part.filter((one) => one.what === what).length;
-          const counts = { labelled: count('labelled'), other: count('other'), nothing: count('nothing') };
-          return { search, split, sameFix, pairs: part.length, ...counts };
+          const count = (what: What) => part.filter((one) => one.what === what).length;
+          const [labelled, other] = [count('labelled'), count('other')];
+          const [similar, nothing] = [count('similar'), count('nothing')];
+          return { search, split, sameFix, pairs: part.length, labelled, other, similar, nothing };
         }),
       );
     });
   });
 }
 
-function whatIsShown(pair: ErrorPair, id: number | null, db: Db): 'labelled' | 'other' | 'nothing' {
-  if (id === null) return 'nothing';
-  const row = db.sqlite.get('SELECT error_normalized FROM error_kb WHERE id = ?', id);
+type What = 'labelled' | 'other' | 'similar' | 'nothing';
+
+function whatIsShown(pair: ErrorPair, shown: Shown | null, db: Db): What {
+  if (shown === null) return 'nothing';
+  if (shown.isSimilar) return 'similar';
+  const row = db.sqlite.get('SELECT error_normalized FROM error_kb WHERE id = ?', shown.id);
   return row?.error_normalized === errorOf(pair.stored).error ? 'labelled' : 'other';
 }
 
@@ -278,10 +293,10 @@ function printFigures(): void {
 }
 
 function printAmongAll(): void {
-  const head = ['search', 'split', 'same fix', 'pairs', 'labelled error', 'another', 'nothing'];
+  const head = ['search', 'split', 'same fix', 'pairs', 'labelled error', 'another', 'similar', 'nothing'];
   const table = new Table({ head, ...PLAIN });
-  for (const { search, split, sameFix, pairs, labelled, other, nothing } of evaluateAmongAll()) {
-    table.push([search, split, sameFix ? 'yes' : 'no', pairs, labelled, other, nothing]);
+  for (const { search, split, sameFix, pairs, labelled, other, similar, nothing } of evaluateAmongAll()) {
+    table.push([search, split, sameFix ? 'yes' : 'no', pairs, labelled, other, similar, nothing]);
   }
   console.log(`All stored errors in one database: what is shown\n${table}`);
 }
