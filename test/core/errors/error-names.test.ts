@@ -14,7 +14,7 @@ const named: [line: string, names: string[]][] = [
   ['server at "localhost", port 5432 failed', [':5432']],
   ['No matching distribution found for torch==2.1.0', ['torch']],
   ["'@shop/ui@^2.3.0' is not in this registry.", ['ui']],
-  ['404 Not Found - GET https://registry.npmjs.org/@shop%2fui - Not found', ['ui']],
+  ['404 Not Found - GET https://packages.example.org/@shop%2fui - Not found', ['ui']],
   ['curl: (6) Could not resolve host: api.example.com', ['api.example.com']],
   ['E: Unable to locate package jq', ['jq']],
   ['error: src refspec docs-preview does not match any', ['docs-preview']],
