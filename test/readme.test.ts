@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
 import { HOOKS, hooksIn } from '../src/hooks/hook-names.ts';
-import { CONFIG_FIELDS } from '../src/settings/hook-setting-fields.ts';
+import { CONFIG_FIELDS } from '../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';
 import { agentStart } from './support/payloads.ts';

@@ -8,8 +8,8 @@ import {
   parseConfig,
   readPath,
   writePath,
-} from '../settings/hook-setting-fields.ts';
-import { parseSettings } from '../settings/load-hook-settings.ts';
+} from '../settings/all-settings.ts';
+import { parseSettings } from '../settings/hook-settings.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import {

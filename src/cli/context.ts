@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Command, InvalidArgumentError } from 'commander';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import { loadConfig } from '../settings/load-hook-settings.ts';
+import { loadConfig } from '../settings/hook-settings.ts';
 
 /** The world as a command sees it: everything that it reads or changes beside files comes in here. */
 export type CliContext = {

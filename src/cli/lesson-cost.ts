@@ -3,7 +3,7 @@ import { countCalls } from '../analysis/calls-store.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
-import { loadConfig } from '../settings/load-hook-settings.ts';
+import { loadConfig } from '../settings/hook-settings.ts';
 import { locate } from '../setup/manifest.ts';
 import { findFiles } from '../system/files.ts';
 import type { CliContext } from './context.ts';

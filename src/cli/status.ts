@@ -5,7 +5,7 @@ import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { type Check, counted } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import {

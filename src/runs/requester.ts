@@ -2,7 +2,7 @@ import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { orLogged } from './failure-log.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { RUN_CLIENTS } from '../clients/clients.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { loadRunConfig } from '../settings/load-run-settings.ts';
+import { loadRunConfig } from '../settings/all-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import { findProgram } from '../system/run-command.ts';
 import { terminalAbove } from '../system/terminal.ts';

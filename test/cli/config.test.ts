@@ -10,7 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { configCommand } from '../../src/cli/config.ts';
-import { CONFIG_FIELDS, readPath } from '../../src/settings/hook-setting-fields.ts';
+import { CONFIG_FIELDS, readPath } from '../../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { call, callHere } from './call.ts';
 

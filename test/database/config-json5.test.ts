@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { isEnabled, loadConfig } from '../../src/settings/load-hook-settings.ts';
-import { loadRunConfig } from '../../src/settings/load-run-settings.ts';
+import { loadRunConfig } from '../../src/settings/all-settings.ts';
+import { isEnabled, loadConfig } from '../../src/settings/hook-settings.ts';
 import { temporaryHome } from '../support/home.ts';
 
 /** As users of OpenClaw have it. */

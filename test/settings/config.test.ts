@@ -7,10 +7,10 @@ import {
   parseConfig,
   readPath,
   writePath,
-} from '../../src/settings/hook-setting-fields.ts';
+} from '../../src/settings/all-settings.ts';
 import { readConfig } from '../../src/settings/hook-settings.ts';
-import { oneOf, readSection, setting } from '../../src/settings/setting.ts';
-import { orNull } from '../../src/settings/setting-types.ts';
+import { orNull } from '../../src/settings/run-settings.ts';
+import { oneOf, readSection, row } from '../../src/settings/setting.ts';
 
 const DEFAULT_CONFIG = readConfig({});
 const DEFAULTS = parseConfig({}).config;
@@ -58,7 +58,7 @@ for (const field of CONFIG_FIELDS) {
 }
 
 test('readSection() takes null where it may be, whatever the default', () => {
-  const section = { limit: setting(orNull(oneOf('low', 'high')), 'low', 'a row of its own') };
+  const section = { limit: row(orNull(oneOf('low', 'high')), 'low', 'a row of its own') };
   expect(readSection(section, { limit: null })).toEqual({ limit: null });
   expect(readSection(section, { limit: 'none' })).toEqual({ limit: 'low' });
   expect(section.limit.expected).toBe('null, or "low" or "high"');

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { StatePaths } from '../../src/core/state-paths.ts';
-import { isEnabled, loadConfig } from '../../src/settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../../src/settings/hook-settings.ts';
 import { pathsIn } from '../database/conformance/context.ts';
 
 let paths: StatePaths;

@@ -3,7 +3,7 @@ import type { RunClient, TurnRequest } from '../../src/clients/client.ts';
 import { RUN_CLIENTS } from '../../src/clients/clients.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { combinePolicies } from '../../src/runs/model/tool-policy.ts';
-import { loadRunConfig, type RunConfig } from '../../src/settings/load-run-settings.ts';
+import { loadRunConfig, type RunConfig } from '../../src/settings/all-settings.ts';
 import { NO_ROUTE } from '../clients/route-of.ts';
 import { temporaryHome } from '../support/home.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Json } from '../../src/core/guards.ts';
-import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/settings/hook-setting-fields.ts';
+import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/settings/all-settings.ts';
 import { RUN_SETTINGS, readRunSettings } from '../../src/settings/run-settings.ts';
 
 const DEFAULTS = readRunSettings({});
