@@ -14,15 +14,7 @@ import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { unreachable } from '../core/guards.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
-import {
-  type CliContext,
-  type CliState,
-  EXIT_FAILED,
-  EXIT_LIMIT,
-  fail,
-  newCommand,
-  withState,
-} from './context.ts';
+import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
 import { shownJson, shownLine } from './output.ts';
 import { findRecordedScope } from './project.ts';
 
@@ -126,7 +118,7 @@ function readAnswer(
   try {
     return { text: readFileSync(resolve(context.cwd, path), 'utf8').slice(0, ANSWER_LENGTH_MAX + 1) };
   } catch (error) {
-    fail(context, EXIT_FAILED, `read the answer "${path}": ${(error as Error).message}`);
+    fail(context, EXIT.failed, `read the answer "${path}": ${(error as Error).message}`);
     return 'unreadable';
   }
 }
@@ -168,15 +160,15 @@ function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, 
       if (!flags.json) context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
       return;
     case 'refused':
-      if (flags.json) context.setExitCode(EXIT_LIMIT);
-      else fail(context, EXIT_LIMIT, `analyse now: ${refusal(outcome)}`);
+      if (flags.json) context.setExitCode(EXIT.limit);
+      else fail(context, EXIT.limit, `analyse now: ${refusal(outcome)}`);
       return;
     case 'failed':
-      if (flags.json) context.setExitCode(EXIT_FAILED);
+      if (flags.json) context.setExitCode(EXIT.failed);
       else
         fail(
           context,
-          EXIT_FAILED,
+          EXIT.failed,
           `analyse: ${shownLine(outcome.reason)}. "self-generation status" keeps the record`,
         );
   }

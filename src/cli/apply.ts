@@ -11,7 +11,7 @@ import type { Applied } from '../suggestions/undo.ts';
 import {
   type CliContext,
   type CliState,
-  EXIT_FAILED,
+  EXIT,
   fail,
   newCommand,
   objectionToAgent,
@@ -183,8 +183,8 @@ class Report {
   refuse(reason: string): void {
     this.#end('refused', { reason });
     if (!this.#flags.json)
-      fail(this.#context, EXIT_FAILED, `apply ${this.#suggestion.id}: ${shownText(reason)}`);
-    this.#context.setExitCode(EXIT_FAILED);
+      fail(this.#context, EXIT.failed, `apply ${this.#suggestion.id}: ${shownText(reason)}`);
+    this.#context.setExitCode(EXIT.failed);
   }
 
   present(path: string, line: number): void {
@@ -199,14 +199,14 @@ class Report {
     if (yes) return true;
     if (json || !this.#context.isInteractive) {
       this.#end('not-confirmed', {});
-      this.#context.setExitCode(EXIT_FAILED);
+      this.#context.setExitCode(EXIT.failed);
       if (!json)
         this.#context.stderr('Nothing was changed: nobody can be asked here. Pass --yes to apply this.\n');
       return false;
     }
     if (await this.#context.confirm('Apply this?')) return true;
     this.#context.stdout('Nothing was changed.\n');
-    this.#context.setExitCode(EXIT_FAILED);
+    this.#context.setExitCode(EXIT.failed);
     return false;
   }
 

@@ -12,15 +12,7 @@ import { type Erased, eraseTraces, type Forgotten, forgetError } from '../lesson
 import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
 import { withdrawLesson } from '../lessons/store/model-lessons.ts';
 import { counted } from '../setup/check.ts';
-import {
-  type CliContext,
-  EXIT_FAILED,
-  EXIT_NOT_FOUND,
-  EXIT_USAGE,
-  fail,
-  isKeptFromAgent,
-  withState,
-} from './context.ts';
+import { type CliContext, EXIT, fail, isKeptFromAgent, withState } from './context.ts';
 import { toldOf } from './error-report.ts';
 import { printJson, shownLine } from './output.ts';
 
@@ -46,18 +38,18 @@ export function resolve(
     if (flags.stdin && words.length > 0)
       return fail(
         context,
-        EXIT_USAGE,
+        EXIT.usage,
         `resolve error ${id}: give the text as words or with --stdin, not both`,
       );
     const text = flags.stdin ? await readInput(FIX_SCANNED_MAX) : words.join(' ');
     const whole = oneLine(redactSecrets(cleanText(cutText(text, FIX_SCANNED_MAX))));
     if (whole === '')
-      return fail(context, EXIT_USAGE, `resolve error ${id}: say what solves it, or use --stdin`);
+      return fail(context, EXIT.usage, `resolve error ${id}: say what solves it, or use --stdin`);
     const summary = cutText(whole, FIX_LENGTH_MAX);
     const entry = findEntry(id, paths);
     if (entry === undefined) return notFound(id, context);
     const why = refusal(entry, summary);
-    if (why !== undefined) return fail(context, EXIT_FAILED, `resolve error ${id}: ${why}`);
+    if (why !== undefined) return fail(context, EXIT.failed, `resolve error ${id}: ${why}`);
     const ts = context.now().toISOString();
     if (!writeDatabase(paths, (db) => resolveError(id, { summary, ts }, db))) return notFound(id, context);
     const agents = toldOf({ error: entry.error, said: entry.error, fix: summary });
@@ -112,7 +104,7 @@ export function share(id: number, { json }: { json?: true }, context: CliContext
     const why = isOrder
       ? 'the name of its project is shaped like an instruction to its reader'
       : told !== 'error and fix' && reason;
-    if (why) return fail(context, EXIT_FAILED, `share error ${id}: ${why}`);
+    if (why) return fail(context, EXIT.failed, `share error ${id}: ${why}`);
     writeDatabase(paths, (db) => setShared(id, true, db));
     if (json) return printJson({ kind: 'shared', id, fix: entry.fix }, context);
     context.stdout(
@@ -139,7 +131,7 @@ export function forget(id: number, { yes, json }: ForgetFlags, context: CliConte
   return changeError(change, context, async (entry, paths) => {
     if (!yes && !(await isAgreed(entry, json === true, context))) {
       if (json) printJson({ kind: 'not-confirmed', id }, context);
-      context.setExitCode(EXIT_FAILED);
+      context.setExitCode(EXIT.failed);
       return;
     }
     if (!json) context.progress('deleting …');
@@ -210,7 +202,7 @@ export function readErrors<T>(paths: StatePaths, work: (db: Db) => T): T | undef
 export function notFound(id: number, context: CliContext): void {
   fail(
     context,
-    EXIT_NOT_FOUND,
+    EXIT.notFound,
     `find error ${id}: there is none of this number. "self-generation errors --all-projects" lists them`,
   );
 }

@@ -12,16 +12,7 @@ import {
 import { parseSettings } from '../settings/hook-settings.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
-import {
-  type CliContext,
-  EXIT_FAILED,
-  EXIT_NOT_FOUND,
-  EXIT_USAGE,
-  fail,
-  isKeptFromAgent,
-  NO_HOME,
-  newCommand,
-} from './context.ts';
+import { type CliContext, EXIT, fail, isKeptFromAgent, NO_HOME, newCommand } from './context.ts';
 import { newTable } from './output.ts';
 
 type Flags = { readonly json?: true };
@@ -82,7 +73,7 @@ function subcommand(name: string, description: string, example: string, context:
 function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
   const paths = statePaths(context.env, context.platform);
   if (paths === undefined) {
-    fail(context, EXIT_FAILED, `read the settings: ${NO_HOME}`);
+    fail(context, EXIT.failed, `read the settings: ${NO_HOME}`);
     return;
   }
   const text = readText(paths.config) ?? '{}';
@@ -91,7 +82,7 @@ function withFile(context: CliContext, act: (file: ConfigFile) => void): void {
     const advice = 'Correct or remove the file; it was not changed';
     fail(
       context,
-      EXIT_FAILED,
+      EXIT.failed,
       `read the settings: "${paths.config}" is no object of JSON or JSON5. ${advice}`,
     );
     return;
@@ -140,7 +131,7 @@ function set(file: ConfigFile, call: Call, context: CliContext): void {
   if (!isAccepted(field, value)) {
     const isExplained = !Array.isArray(field.default) || expected.includes(', like ');
     const example = isExplained ? '' : `, for example '["reviewer", "fixer"]'`;
-    fail(context, EXIT_USAGE, `set ${key} to ${text}: expected ${expected}${example}`);
+    fail(context, EXIT.usage, `set ${key} to ${text}: expected ${expected}${example}`);
     return;
   }
   if (isKeptFromAgent(`set ${key}`, `config set ${key} …`, context)) return;
@@ -166,7 +157,7 @@ function unset(file: ConfigFile, call: Call, context: CliContext): void {
 /** Whether the file may be written anew; says so when its comments would be lost. */
 function isWritable({ paths, isJson }: ConfigFile, action: string, context: CliContext): boolean {
   const reason = `"${paths.config}" is JSON5, whose comments would be lost; change it there by hand`;
-  if (!isJson) fail(context, EXIT_FAILED, `${action}: ${reason}`);
+  if (!isJson) fail(context, EXIT.failed, `${action}: ${reason}`);
   return isJson;
 }
 
@@ -186,7 +177,7 @@ function print(values: Json, key: string, { json }: Flags, context: CliContext):
 function fieldOf([key = '']: readonly string[], context: CliContext): ConfigField | undefined {
   const field = CONFIG_FIELDS.find((one) => one.key === key);
   const known = CONFIG_FIELDS.map((one) => one.key).join(', ');
-  if (field === undefined) fail(context, EXIT_NOT_FOUND, `find the setting "${key}". Settings are: ${known}`);
+  if (field === undefined) fail(context, EXIT.notFound, `find the setting "${key}". Settings are: ${known}`);
   return field;
 }
 

@@ -41,16 +41,18 @@ export type CliContext = {
 
 /** The name of the program, as it is called. */
 export const PROGRAM = 'self-generation';
-export const EXIT_FAILED = 1;
-export const EXIT_USAGE = 2;
-export const EXIT_NOT_FOUND = 3;
-export const EXIT_LIMIT = 5;
-/** Of a run that was waited for: its time was over, it was stopped, or it goes on. */
-export const EXIT_TIMED_OUT = 6;
-export const EXIT_STOPPED = 7;
-export const EXIT_GOES_ON = 8;
-/** As a shell says it of what Ctrl-C has ended. */
-export const EXIT_INTERRUPTED = 130;
+/** Exit codes. The last four are of a run that was waited for: `interrupted` is what a shell says of Ctrl-C. */
+export const EXIT = {
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  forbidden: 4,
+  limit: 5,
+  timedOut: 6,
+  stopped: 7,
+  goesOn: 8,
+  interrupted: 130,
+} as const;
 
 /** A failure has to say what failed, why, and what to do. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';
@@ -67,7 +69,7 @@ export function newCommand(path: string, context: CliContext): Command {
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError(`See "${isRoot ? PROGRAM : `${PROGRAM} ${path}`} --help".`)
     .exitOverride((error) => {
-      if (error.exitCode !== 0) context.setExitCode(EXIT_USAGE);
+      if (error.exitCode !== 0) context.setExitCode(EXIT.usage);
       throw error;
     });
 }
@@ -130,7 +132,7 @@ export async function withState(
   act: (state: CliState) => void | Promise<void>,
 ): Promise<void> {
   const paths = statePaths(context.env, context.platform);
-  if (paths === undefined) fail(context, EXIT_FAILED, `${action}: ${NO_HOME}`);
+  if (paths === undefined) fail(context, EXIT.failed, `${action}: ${NO_HOME}`);
   else await act({ paths, config: loadConfig(paths) });
 }
 
@@ -144,7 +146,7 @@ export function objectionToAgent(words: string, context: CliContext): string | u
 /** Whether `action` is refused to an agent; says so when it is. */
 export function isKeptFromAgent(action: string, words: string, context: CliContext): boolean {
   const agent = objectionToAgent(words, context);
-  if (agent !== undefined) fail(context, EXIT_FAILED, `${action}: ${agent}`);
+  if (agent !== undefined) fail(context, EXIT.failed, `${action}: ${agent}`);
   return agent !== undefined;
 }
 

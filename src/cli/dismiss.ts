@@ -3,15 +3,7 @@ import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { NO_CHANGE } from '../setup/file-plan.ts';
 import { carryOut } from '../suggestions/decide.ts';
-import {
-  type CliContext,
-  type CliState,
-  EXIT_FAILED,
-  fail,
-  newCommand,
-  PROGRAM,
-  withState,
-} from './context.ts';
+import { type CliContext, type CliState, EXIT, fail, newCommand, PROGRAM, withState } from './context.ts';
 import { shownLine } from './output.ts';
 import { pickSuggestion } from './suggestions.ts';
 
@@ -52,8 +44,8 @@ function run(word: string, flags: Flags, { paths }: CliState, context: CliContex
         : undefined;
   if (refusal !== undefined) {
     if (flags.json) context.stdout(`${JSON.stringify({ kind: 'refused', id, type, reason: refusal })}\n`);
-    else fail(context, EXIT_FAILED, `dismiss ${id}: ${refusal}`);
-    context.setExitCode(EXIT_FAILED);
+    else fail(context, EXIT.failed, `dismiss ${id}: ${refusal}`);
+    context.setExitCode(EXIT.failed);
     return;
   }
   // Redacted whole, and cut then: half a secret is not recognised as one.

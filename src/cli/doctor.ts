@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import type { Check } from '../setup/check.ts';
 import { examine } from '../setup/doctor.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { type CliContext, EXIT, newCommand } from './context.ts';
 import { shownJson, shownText } from './output.ts';
 
 type Flags = { readonly live?: true; readonly json?: true };
@@ -37,7 +37,7 @@ export function doctorCommand(context: CliContext): Command {
       context.progress('');
       if (flags.json) context.stdout(shownJson({ checks }));
       else for (const check of checks) printCheck(check, context);
-      if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT_FAILED);
+      if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT.failed);
     });
 }
 

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { HOOKS } from '../hooks/hook-names.ts';
-import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { type CliContext, EXIT, newCommand } from './context.ts';
 
 const EXAMPLES = `
 Without NAME the event on standard input decides. A hook ends with 0 whatever happens and says nothing but its answer.
@@ -23,7 +23,7 @@ export function hookCommand(context: CliContext): Command {
     .argument('[id]', 'of the suggestion, for an applied one')
     .addHelpText('after', EXAMPLES)
     .exitOverride((error) => {
-      if (error.exitCode !== 0) context.setExitCode(EXIT_FAILED);
+      if (error.exitCode !== 0) context.setExitCode(EXIT.failed);
       throw error;
     })
     .action((name?: string) => {

@@ -8,15 +8,7 @@ import { counted } from '../setup/check.ts';
 import { locate } from '../setup/manifest.ts';
 import type { TranscriptProgress, TranscriptReport } from '../transcripts/import.ts';
 import { type ImportReport, importAll } from '../transcripts/import.ts';
-import {
-  type CliContext,
-  type CliState,
-  EXIT_FAILED,
-  EXIT_USAGE,
-  fail,
-  newCommand,
-  withState,
-} from './context.ts';
+import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
 import { shownJson, shownLine } from './output.ts';
 
 type Flags = {
@@ -85,7 +77,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
     context.progress('');
     const reason = shownLine(reasonOf(error));
     const advice = 'What has been taken in so far stays; run it again to go on';
-    fail(context, EXIT_FAILED, `import: ${reason}. ${advice}`);
+    fail(context, EXIT.failed, `import: ${reason}. ${advice}`);
   }
 }
 
@@ -94,13 +86,13 @@ function findRoots({ from }: Flags, context: CliContext): readonly string[] | un
   if (from !== undefined) return checkedRoots(from, context);
   const place = locate(context.env, context.platform);
   if (place.kind === 'failed') {
-    fail(context, EXIT_FAILED, `import: ${place.reason}. ${place.advice.replace(/\.$/, '')}`);
+    fail(context, EXIT.failed, `import: ${place.reason}. ${place.advice.replace(/\.$/, '')}`);
     return undefined;
   }
   const root = `${place.claudeDirectory}/projects`;
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return [root];
   const advice = 'Say where they are with --from';
-  fail(context, EXIT_FAILED, `import: there are no transcripts, because there is no "${root}". ${advice}`);
+  fail(context, EXIT.failed, `import: there are no transcripts, because there is no "${root}". ${advice}`);
   return undefined;
 }
 
@@ -123,10 +115,10 @@ function objectionTo(root: string): Objection | undefined {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'there is no such file or directory' : message;
-    return { reason, exitCode: EXIT_FAILED };
+    return { reason, exitCode: EXIT.failed };
   }
   const advice = 'Name a transcript (.jsonl), or a directory of them';
-  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT_USAGE };
+  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT.usage };
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';

@@ -10,7 +10,7 @@ import { type InstallReport, install } from '../setup/install.ts';
 import type { SetupProblem, SetupStep } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, EXIT_FAILED, isKeptFromAgent, newCommand } from './context.ts';
+import { type CliContext, EXIT, isKeptFromAgent, newCommand } from './context.ts';
 import { lessonCost, lessonQuestion } from './lesson-cost.ts';
 
 type Flags = {
@@ -103,7 +103,7 @@ export function installCommand(context: CliContext): Command {
       });
       if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
       else printReport(report, flags, context);
-      if (report.kind === 'failed' || report.mcp.refused.length > 0) context.setExitCode(EXIT_FAILED);
+      if (report.kind === 'failed' || report.mcp.refused.length > 0) context.setExitCode(EXIT.failed);
     });
 }
 

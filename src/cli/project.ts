@@ -7,7 +7,7 @@ import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
-import { type CliContext, EXIT_NOT_FOUND, fail } from './context.ts';
+import { type CliContext, EXIT, fail } from './context.ts';
 
 /** A project as the hooks know it. */
 export type CliProject = ReturnType<typeof projectOfDirectory>;
@@ -87,5 +87,5 @@ type NotFound = { readonly reason: string; readonly candidates: readonly KnownPr
 function failToFind(wanted: string, { reason, candidates }: NotFound, context: CliContext): void {
   const named = candidates.slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
   const hint = named.length > 0 ? `. Give a path: ${named.join(', ')}` : '';
-  fail(context, EXIT_NOT_FOUND, `find the project "${wanted}": ${reason}${hint}`);
+  fail(context, EXIT.notFound, `find the project "${wanted}": ${reason}${hint}`);
 }

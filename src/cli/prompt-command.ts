@@ -8,7 +8,7 @@ import { thisProcess } from '../runs/world.ts';
 import { type CommandName, commandText } from '../setup/slash-command.ts';
 import { skillPlaces } from '../suggestions/skill-files.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
-import { type CliContext, EXIT_USAGE, PROGRAM } from './context.ts';
+import { type CliContext, EXIT, PROGRAM } from './context.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 
 /** `/subagents …` and `/stop …` as a person types them in Claude Code, answered by the hook that gets the prompt. */
@@ -43,7 +43,7 @@ export async function answerPrompt(prompt: string, run: PromptHook): Promise<str
   group.hook('preAction', (_group, command) => {
     if (!waits(command)) return;
     say(`⚙️ This waits, and a prompt is answered at once. Run it ${inTerminal}\n`);
-    throw new CommanderError(EXIT_USAGE, 'waits', '');
+    throw new CommanderError(EXIT.usage, 'waits', '');
   });
   const isDone = await Promise.race([
     carryOut(group, wordsIn(words, group), say),

@@ -7,7 +7,7 @@ import { becomeLongLived, currentDirectory } from '../system/process-identity.ts
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
-import { type CliContext, confirmOnTerminal, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
+import { type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
 import { dismissCommand } from './dismiss.ts';
 import { doctorCommand } from './doctor.ts';
 import { errorsCommand } from './errors.ts';
@@ -50,7 +50,7 @@ export async function runCli(words: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       context.stderr(`error: ${reasonOf(error)}\n`);
-      exitCode = EXIT_FAILED;
+      exitCode = EXIT.failed;
     }
   }
   const failure = await output.failure();
@@ -59,7 +59,7 @@ export async function runCli(words: readonly string[]): Promise<number> {
   const advice =
     'What it did stays: run it again, with an output that can be written, if it may be done twice';
   context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
-  return EXIT_FAILED;
+  return EXIT.failed;
 }
 
 /** Standard output, and the first failure of all that was written to it. */

@@ -16,7 +16,7 @@ import {
   type LearningState,
   listNewestFixes,
 } from '../setup/inspect-store.ts';
-import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
+import { type CliContext, EXIT, fail, NO_HOME, newCommand } from './context.ts';
 import { newTable, shortened, shownJson, shownLine } from './output.ts';
 
 type Flags = { readonly json?: true };
@@ -57,13 +57,13 @@ export function statusCommand(context: CliContext): Command {
     .action((flags: Flags) => {
       const status = readStatus(context);
       if (status === undefined) {
-        fail(context, EXIT_FAILED, `show the status: ${NO_HOME}`);
+        fail(context, EXIT.failed, `show the status: ${NO_HOME}`);
         return;
       }
       if (flags.json) context.stdout(shownJson(status));
       else printStatus(status, context);
       if (status.database.kind === 'unreadable' || status.database.kind === 'damaged')
-        context.setExitCode(EXIT_FAILED);
+        context.setExitCode(EXIT.failed);
     });
 }
 

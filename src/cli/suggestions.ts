@@ -8,15 +8,7 @@ import { CONTAINS_CODE } from '../suggestions/apply.ts';
 import { describeDeclaration } from '../suggestions/declared-hook.ts';
 import { findSuggestions, listSuggestions, registerCached } from '../suggestions/store.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
-import {
-  type CliContext,
-  type CliState,
-  EXIT_NOT_FOUND,
-  EXIT_USAGE,
-  fail,
-  newCommand,
-  withState,
-} from './context.ts';
+import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
 import { shownJson, shownLine } from './output.ts';
 import { type CliProject, findScope, projectHere } from './project.ts';
 
@@ -59,7 +51,7 @@ export function pickSuggestion(word: string, paths: StatePaths, context: CliCont
   }
   if (word.length < PREFIX_LENGTH_MIN) {
     const what = `use "${word}": give a number, or at least ${PREFIX_LENGTH_MIN} characters of an id`;
-    fail(context, EXIT_USAGE, what);
+    fail(context, EXIT.usage, what);
     return undefined;
   }
   const found = existsSync(paths.database) ? writeDatabase(paths, (db) => findSuggestions(word, db)) : [];
@@ -72,7 +64,7 @@ export function pickSuggestion(word: string, paths: StatePaths, context: CliCont
 }
 
 function notFound(what: string, context: CliContext): undefined {
-  fail(context, EXIT_NOT_FOUND, `find ${what}`);
+  fail(context, EXIT.notFound, `find ${what}`);
   return undefined;
 }
 

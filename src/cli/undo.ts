@@ -10,7 +10,7 @@ import { planUndo, type UndoPlan } from '../suggestions/undo.ts';
 import {
   type CliContext,
   type CliState,
-  EXIT_FAILED,
+  EXIT,
   fail,
   newCommand,
   objectionToAgent,
@@ -61,16 +61,16 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
           });
   const end = (kind: string, more: Record<string, unknown>) => {
     if (flags.json) context.stdout(shownJson({ kind, id, type, ...more }));
-    if (kind !== 'undone') context.setExitCode(EXIT_FAILED);
+    if (kind !== 'undone') context.setExitCode(EXIT.failed);
   };
   if (plan.kind === 'refused') {
-    if (!flags.json) fail(context, EXIT_FAILED, `undo ${id}: ${shownText(plan.reason)}`);
+    if (!flags.json) fail(context, EXIT.failed, `undo ${id}: ${shownText(plan.reason)}`);
     end('refused', { reason: plan.reason });
     return;
   }
   const agent = objectionToAgent(`undo ${id}`, context);
   if (agent !== undefined) {
-    if (!flags.json) fail(context, EXIT_FAILED, `undo ${id}: ${agent}`);
+    if (!flags.json) fail(context, EXIT.failed, `undo ${id}: ${agent}`);
     end('refused', { reason: agent });
     return;
   }

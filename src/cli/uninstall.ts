@@ -4,7 +4,7 @@ import { statePaths } from '../core/state-paths.ts';
 import { leaveWorktree } from '../runs/workspace/worktree.ts';
 import { runsWithTrees } from '../setup/runs-left.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
-import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { type CliContext, EXIT, newCommand } from './context.ts';
 import { printProblem, printSteps, printWarnings } from './install.ts';
 
 type Flags = {
@@ -35,13 +35,13 @@ export function uninstallCommand(context: CliContext): Command {
     .action(async (flags: Flags) => {
       if (!(await isAgreed(flags, context))) {
         context.stderr('Nothing was changed.\n');
-        context.setExitCode(EXIT_FAILED);
+        context.setExitCode(EXIT.failed);
         return;
       }
       const report = await takeAway(flags, context);
       if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
       else printReport(report, flags, context);
-      if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
+      if (report.kind === 'failed') context.setExitCode(EXIT.failed);
     });
 }
 

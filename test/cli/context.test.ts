@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { EXIT_NOT_FOUND, fail, newCommand } from '../../src/cli/context.ts';
+import { EXIT, fail, newCommand } from '../../src/cli/context.ts';
 import { callHere } from './call.ts';
 
 describe('newCommand()', () => {
@@ -32,7 +32,7 @@ describe('newCommand()', () => {
 describe('fail()', () => {
   test('says what could not be done and sets the exit code', async () => {
     const answer = await callHere(
-      (context) => newCommand('x', context).action(() => fail(context, EXIT_NOT_FOUND, 'find "y"')),
+      (context) => newCommand('x', context).action(() => fail(context, EXIT.notFound, 'find "y"')),
       [],
     );
     expect(answer).toEqual({ code: 3, stdout: '', stderr: 'error: Cannot find "y".\n' });

@@ -1,7 +1,7 @@
 import { type Attachment, attachTo } from '../../runs/attach.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { runAttached } from '../../system/run-command.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson, visible } from '../output.ts';
 import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
@@ -17,7 +17,7 @@ export async function attach(
   if (answer.kind === 'refused')
     return complain(
       `Cannot attach to #${number}: ${answer.reason}.${callPlace(run, here)}`,
-      EXIT_FAILED,
+      EXIT.failed,
       here,
     );
   const { attachment } = answer;

@@ -12,7 +12,7 @@ import { announceBody } from '../../runs/model/announcement.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
 import { counted } from '../../setup/check.ts';
-import { EXIT_NOT_FOUND } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson, shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHere } from './runs-here.ts';
@@ -98,7 +98,7 @@ export async function dismiss(here: RunsHere, _flags: JsonFlag, target?: string)
   const dismissed = isNothing ? [] : withRuns(world.paths, dismiss);
   unmarkInbox(requester.key, world.paths, nowMs);
   if (ids !== 'all' && dismissed.length === 0)
-    return complain(`Nothing of "${target}" waits to be told.`, EXIT_NOT_FOUND, here);
+    return complain(`Nothing of "${target}" waits to be told.`, EXIT.notFound, here);
   if (here.isJson) printJson({ dismissed }, context);
   else context.stdout(`Dismissed ${counted(dismissed.length, 'announcement')}.\n`);
 }

@@ -6,7 +6,7 @@ import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
 import { advance } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { EXIT_USAGE } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { cutToWidth, printJson } from '../output.ts';
 import {
   hidesFailure,
@@ -55,7 +55,7 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
   if (context.screen() === undefined || here.isJson) {
     const reason = 'standard output is no terminal, or JSON was asked for';
     const instead = '"self-generation subagents wait all" waits, "list --json" shows how things stand now';
-    return complain(`Cannot watch the list: ${reason}: ${instead}.`, EXIT_USAGE, here);
+    return complain(`Cannot watch the list: ${reason}: ${instead}.`, EXIT.usage, here);
   }
   for (let drawn = 0; ; ) {
     const rows = (context.screen()?.rows || ROWS_DEFAULT) - ROWS_BESIDE;

@@ -6,12 +6,10 @@ import { advance } from '../../runs/reconcile.ts';
 import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { Refusal, RunsWorld } from '../../runs/world.ts';
-import { type CliContext, EXIT_FAILED, EXIT_LIMIT, EXIT_NOT_FOUND, EXIT_USAGE, NO_HOME } from '../context.ts';
+import { type CliContext, EXIT, NO_HOME } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 
 /** What every command about background runs begins with, and how each of them says that it cannot. */
-
-const EXIT_FORBIDDEN = 4;
 
 export type JsonFlag = { readonly json?: true };
 
@@ -35,7 +33,7 @@ export async function withRunsHere(
   const { env, platform, cwd, executablePath, isCompiled, now } = context;
   const isJson = json === true;
   const paths = statePaths(env, platform);
-  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT_FAILED, { isJson, context });
+  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT.failed, { isJson, context });
   const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
   try {
     const inside = refusalInside('subagents', world);
@@ -44,7 +42,7 @@ export async function withRunsHere(
     await act({ world, requester: requesterHere(world), isJson, context, read });
   } catch (error) {
     if (!isJson || error instanceof CommanderError) throw error;
-    complain(`Cannot ${action}: ${reasonOf(error)}`, EXIT_FAILED, { isJson, context });
+    complain(`Cannot ${action}: ${reasonOf(error)}`, EXIT.failed, { isJson, context });
   }
 }
 
@@ -60,7 +58,7 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
   const answer =
     (own.kind === 'missing' && isAlone ? findByIdAnywhere(words ?? '', here.world) : undefined) ?? own;
   if (answer.kind === 'found') return answer.run;
-  complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
+  complain(answer.error, answer.kind === 'empty' ? EXIT.usage : EXIT.notFound, here);
   return undefined;
 }
 
@@ -80,8 +78,8 @@ export function complainInJson(command: Command, context: CliContext): void {
   command.exitOverride((error) => {
     const isHelp = error.exitCode === 0;
     if (!isHelp && isJson())
-      complain(error.message.replace(/^error: /, ''), EXIT_USAGE, { isJson: true, context });
-    else if (!isHelp) context.setExitCode(EXIT_USAGE);
+      complain(error.message.replace(/^error: /, ''), EXIT.usage, { isJson: true, context });
+    else if (!isHelp) context.setExitCode(EXIT.usage);
     throw error;
   });
 }
@@ -95,15 +93,15 @@ export function complain(error: string, exitCode: number, here: Speaking): void 
 
 /** The same for what was refused. `says`: what stands before the reason. */
 export function refuse(refusal: Refusal, says: string, here: Speaking): void {
-  const exitCode = refusal.limit === true ? EXIT_LIMIT : EXIT_FAILED;
+  const exitCode = refusal.limit === true ? EXIT.limit : EXIT.failed;
   const isForbidden = refusal.status === 'forbidden';
-  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT_FORBIDDEN : exitCode, here);
+  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
 }
 
 /** How a command is called, when it was not called so. */
 export function complainUsage(call: string, here: Speaking): void {
   const error = `Usage: self-generation subagents ${call}`;
-  say({ status: 'error', error }, `⚙️ ${error}`, EXIT_USAGE, here);
+  say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);
 }
 
 function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): void {

@@ -2,7 +2,7 @@ import type { RunWithTurn } from '../../runs/model/run.ts';
 import { isTerminal } from '../../runs/model/turn.ts';
 import { sendToRun } from '../../runs/send.ts';
 import type { WaitAnswer } from '../../runs/world.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
@@ -22,7 +22,7 @@ export async function send(
   const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
   if (target === undefined || message.trim() === '') return complainUsage('send <id|#> <message>', here);
   if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
-    return complain('Send failed: the message is longer than 1 MiB', EXIT_FAILED, here);
+    return complain('Send failed: the message is longer than 1 MiB', EXIT.failed, here);
   const listing = findRun(target, here);
   if (listing === undefined) return;
   const answer = sendToRun(listing.run.id, message, here.requester, here.world);

@@ -6,7 +6,7 @@ import { retryRun } from '../../runs/send.ts';
 import { seenByGit, spawnRun } from '../../runs/spawn.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../runs/world.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import { complain, complainUsage, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
@@ -33,7 +33,7 @@ export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly s
   const task = isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ');
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
-    return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
+    return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);
   const request = await seenByGit(requestOf(task, flags), here.requester, here.world);
   const answer = spawnRun(request, here.requester, here.world);
   await tell(answer, flags, here);
@@ -59,7 +59,7 @@ async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Pro
   if (!flags.wait) return;
   const tellEnd = ({ runs: [run] }: WaitAnswer) => {
     const nowMs = context.now().getTime();
-    context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode([run]));
+    context.setExitCode(run === undefined ? EXIT.failed : outcomeCode([run]));
     if (isJson)
       printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs, here) }, context);
     else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run, reportOf(run, here)));

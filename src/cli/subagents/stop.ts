@@ -2,7 +2,7 @@ import { stopRuns } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { StopAnswer, StopTarget } from '../../runs/world.ts';
 import { counted } from '../../setup/check.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
@@ -27,7 +27,7 @@ export async function stop(here: RunsHere, { project }: StopFlags, target?: stri
   const answer = await stopRuns(wanted, { ...requester, key }, by, world);
   context.progress('');
   if (answer.status !== 'done') return refuse(answer, '', here);
-  if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);
+  if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT.failed);
   if (here.isJson) printJson(answer, context);
   else tell(answer, listing, here);
 }

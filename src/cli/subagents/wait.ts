@@ -8,14 +8,7 @@ import { reportedWords } from '../../runs/store/outbox.ts';
 import { readRuns } from '../../runs/store/runs-db.ts';
 import { turnsAwaited, waitForRuns } from '../../runs/wait.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../runs/world.ts';
-import {
-  EXIT_FAILED,
-  EXIT_GOES_ON,
-  EXIT_INTERRUPTED,
-  EXIT_STOPPED,
-  EXIT_TIMED_OUT,
-  PROGRAM,
-} from '../context.ts';
+import { EXIT, PROGRAM } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
 import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
@@ -56,16 +49,16 @@ export async function waitAndTell(
 /** What the outcome of these turns is to whoever called; the first that applies of: goes on, failed, timed out, stopped. */
 export function outcomeCode(runs: readonly RunWithTurn[]): number {
   const states = new Set(runs.map(({ turn }) => turn.state));
-  if (![...states].every(isTerminal)) return EXIT_GOES_ON;
-  if (states.has('error') || states.has('lost')) return EXIT_FAILED;
-  if (states.has('timeout')) return EXIT_TIMED_OUT;
-  return states.has('stopped') ? EXIT_STOPPED : 0;
+  if (![...states].every(isTerminal)) return EXIT.goesOn;
+  if (states.has('error') || states.has('lost')) return EXIT.failed;
+  if (states.has('timeout')) return EXIT.timedOut;
+  return states.has('stopped') ? EXIT.stopped : 0;
 }
 
 function tell({ kind, runs }: WaitAnswer, here: RunsHere): void {
   const { context, isJson } = here;
   const nowMs = context.now().getTime();
-  context.setExitCode(kind === 'timeout' ? EXIT_GOES_ON : outcomeCode(runs));
+  context.setExitCode(kind === 'timeout' ? EXIT.goesOn : outcomeCode(runs));
   if (isJson) printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs, here)) }, context);
   if (isJson) return;
   if (runs.length === 0) context.stdout('No subagent is active.\n');
@@ -115,7 +108,7 @@ async function waitFor(
   const target = only === undefined || others.length > 0 ? 'all' : only.run.number;
   const goesOn = others.length > 0 ? 'The runs go on' : 'The run goes on';
   const next = `"${PROGRAM} subagents wait ${target}" waits again, "${PROGRAM} subagents stop ${target}" ends`;
-  complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT_INTERRUPTED, here);
+  complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT.interrupted, here);
   return undefined;
 }
 

@@ -5,7 +5,7 @@ import type { RunListing } from '../../runs/store/runs.ts';
 import { discardWorktree, lossOf } from '../../runs/workspace/worktree.ts';
 import { isMerged, mergeChanges, readChanges, type TreeRun } from '../../runs/workspace/worktree-changes.ts';
 import { counted } from '../../setup/check.ts';
-import { EXIT_FAILED, PROGRAM } from '../context.ts';
+import { EXIT, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../output.ts';
 import { visibleLine } from './run-words.ts';
 import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
@@ -65,7 +65,7 @@ export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: Ru
   try {
     await discardWorktree(run.worktree, world);
   } catch (error) {
-    return complain(reasonOf(error), EXIT_FAILED, here);
+    return complain(reasonOf(error), EXIT.failed, here);
   }
   const { id: runId, number, worktree } = run;
   const said = visibleLine(`Discarded the worktree of #${number}: ${path}, branch ${branch}.`);
@@ -91,5 +91,5 @@ function isAtWork(what: string, run: Run, here: RunsHere): boolean {
 }
 
 function complainOf(what: string, run: Run, reason: string, here: RunsHere): void {
-  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT_FAILED, here);
+  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT.failed, here);
 }
