@@ -6,9 +6,9 @@ import { runCommand } from '../system/run-command.ts';
 import { type CliContext, EXIT, newCommand } from './context.ts';
 import { shownJson, shownText } from './output.ts';
 
-type Flags = { readonly live?: true; readonly json?: true };
+type DoctorFlags = { readonly live?: true; readonly json?: true };
 
-const EXAMPLES = `
+const DOCTOR_EXAMPLES = `
 Examples:
   $ self-generation doctor          check files, registration, database, and run every hook once
   $ self-generation doctor --live   also run the installed Claude Code against a scripted model on this machine
@@ -22,8 +22,8 @@ export function doctorCommand(context: CliContext): Command {
     .description('check the installation end to end')
     .option('--live', 'run the real client against a scripted model; nothing leaves this machine')
     .option('--json', 'print the checks as JSON')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: Flags) => {
+    .addHelpText('after', DOCTOR_EXAMPLES)
+    .action(async (flags: DoctorFlags) => {
       const checks = await examine({
         env: context.env,
         platform: context.platform,

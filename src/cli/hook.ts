@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { HOOKS } from '../hooks/hook-names.ts';
 import { type CliContext, EXIT, newCommand } from './context.ts';
 
-const EXAMPLES = `
+const HOOK_EXAMPLES = `
 Without NAME the event on standard input decides. A hook ends with 0 whatever happens and says nothing but its answer.
 
 Examples:
@@ -21,7 +21,7 @@ export function hookCommand(context: CliContext): Command {
     .description('run one hook on the event on standard input; the client does that')
     .addArgument(new Argument('[name]').choices([...HOOKS.map((hook) => hook.name), 'applied']))
     .argument('[id]', 'of the suggestion, for an applied one')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', HOOK_EXAMPLES)
     .exitOverride((error) => {
       if (error.exitCode !== 0) context.setExitCode(EXIT.failed);
       throw error;

@@ -19,9 +19,9 @@ import {
 import { colouredDiff, shownJson, shownLine, shownText } from './output.ts';
 import { pickSuggestion } from './suggestions.ts';
 
-type Flags = { readonly yes?: true; readonly json?: true };
+type UndoFlags = { readonly yes?: true; readonly json?: true };
 
-const EXAMPLES = `
+const UNDO_EXAMPLES = `
 Examples:
   $ self-generation undo s1a2b          take back what "apply" did, after showing it
   $ self-generation undo s1a2b --yes    do not ask
@@ -36,13 +36,13 @@ export function undoCommand(context: CliContext): Command {
     .argument('<ID>', 'the beginning of its id; see "suggestions --all"')
     .option('--yes', 'do not ask')
     .option('--json', 'print the outcome as JSON; needs --yes to change a file')
-    .addHelpText('after', EXAMPLES)
-    .action((word: string, flags: Flags) =>
-      withState(context, 'undo', (state) => run(word, flags, state, context)),
+    .addHelpText('after', UNDO_EXAMPLES)
+    .action((word: string, flags: UndoFlags) =>
+      withState(context, 'undo', (state) => runUndo(word, flags, state, context)),
     );
 }
 
-async function run(word: string, flags: Flags, { paths }: CliState, context: CliContext): Promise<void> {
+async function runUndo(word: string, flags: UndoFlags, { paths }: CliState, context: CliContext): Promise<void> {
   const suggestion = pickSuggestion(word, paths, context);
   if (suggestion === undefined) return;
   const { id, type, summary } = suggestion;
