@@ -14,9 +14,16 @@ import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { unreachable } from '../core/guards.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
-import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT,
+  fail,
+  findRecordedScope,
+  newCommand,
+  withState,
+} from './context.ts';
 import { shownJson, shownLine } from './output.ts';
-import { findRecordedScope } from './project.ts';
 
 type Flags = {
   readonly days?: number;

@@ -16,10 +16,10 @@ import {
   newCommand,
   objectionToAgent,
   PROGRAM,
+  projectHere,
   withState,
 } from './context.ts';
 import { colouredDiff, shownJson, shownLine, shownText, visible } from './output.ts';
-import { projectHere } from './project.ts';
 import { pickSuggestion } from './suggestions.ts';
 
 type Flags = {

@@ -1,25 +1,23 @@
 import { stripVTControlCharacters } from 'node:util';
-import { CommanderError } from 'commander';
+import { Argument, type Command, CommanderError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
+import { HOOKS } from '../hooks/hook-names.ts';
 import { agentMark } from '../runs/requester.ts';
 import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { analyzeCommand } from './analyze.ts';
 import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
 import { type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
-import { dismissCommand } from './dismiss.ts';
-import { doctorCommand } from './doctor.ts';
+import { dismissCommand, undoCommand } from './decide.ts';
 import { errorsCommand } from './errors.ts';
-import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
 import { cutToWidth } from './output.ts';
 import { answerPrompt } from './prompt-command.ts';
-import { statusCommand } from './status.ts';
+import { doctorCommand, statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
-import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
 
 /** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
@@ -140,4 +138,38 @@ function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR && env.FORCE_COLOR !== '0') return true;
   return isTerminal && env.TERM !== 'dumb';
+}
+
+const HOOK_EXAMPLES = `
+Without NAME the event on standard input decides. A hook ends with 0 whatever happens and says nothing but its answer.
+
+Examples:
+  $ self-generation hook subagent-context < event.json
+  $ self-generation hook < event.json
+  $ self-generation hook applied s1a2b3c4d5e < event.json      the hook of an applied suggestion
+
+Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
+
+/**
+ * `hook`: what the client runs. The program's entry point has run it before anything else was loaded; a call that
+ * comes here is one for help, or a wrong one.
+ */
+function hookCommand(context: CliContext): Command {
+  const command = newCommand('hook', context)
+    .description('run one hook on the event on standard input; the client does that')
+    .addArgument(new Argument('[name]').choices([...HOOKS.map((hook) => hook.name), 'applied']))
+    .argument('[id]', 'of the suggestion, for an applied one')
+    .addHelpText('after', HOOK_EXAMPLES)
+    .exitOverride((error) => {
+      if (error.exitCode !== 0) context.setExitCode(EXIT.failed);
+      throw error;
+    })
+    .action((name?: string) => {
+      const missing =
+        name === 'applied'
+          ? 'an applied hook is called by the id of its suggestion'
+          : 'a hook reads its event from standard input';
+      command.error(`error: ${missing}`);
+    });
+  return command;
 }

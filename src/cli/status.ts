@@ -8,6 +8,7 @@ import { readRuns } from '../runs/store/runs-db.ts';
 import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { type Check, counted } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
+import { examine } from '../setup/doctor.ts';
 import {
   type DatabaseState,
   inspectDatabase,
@@ -16,8 +17,9 @@ import {
   type LearningState,
   listNewestFixes,
 } from '../setup/inspect-store.ts';
+import { runCommand } from '../system/run-command.ts';
 import { type CliContext, EXIT, fail, NO_HOME, newCommand } from './context.ts';
-import { newTable, shortened, shownJson, shownLine } from './output.ts';
+import { newTable, shortened, shownJson, shownLine, shownText } from './output.ts';
 
 type Flags = { readonly json?: true };
 
@@ -209,4 +211,51 @@ function withoutFrame(text: string): string[] {
 function sentence(text: string): string {
   const line = shownLine(text);
   return line.charAt(0).toUpperCase() + line.slice(1);
+}
+
+type DoctorFlags = { readonly live?: true; readonly json?: true };
+
+const DOCTOR_EXAMPLES = `
+Examples:
+  $ self-generation doctor          check files, registration, database, and run every hook once
+  $ self-generation doctor --live   also run the installed Claude Code against a scripted model on this machine
+  $ self-generation doctor --json
+
+Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.`;
+
+/** `doctor`: says what is wrong, and what to do about it. */
+export function doctorCommand(context: CliContext): Command {
+  return newCommand('doctor', context)
+    .description('check the installation end to end')
+    .option('--live', 'run the real client against a scripted model; nothing leaves this machine')
+    .option('--json', 'print the checks as JSON')
+    .addHelpText('after', DOCTOR_EXAMPLES)
+    .action(async (flags: DoctorFlags) => {
+      const checks = await examine({
+        env: context.env,
+        platform: context.platform,
+        executablePath: context.executablePath,
+        isCompiled: context.isCompiled,
+        live: flags.live === true,
+        now: context.now(),
+        run: runCommand,
+        onStart: (part) => (flags.json ? undefined : context.progress(`checking ${part} …`)),
+      });
+      context.progress('');
+      if (flags.json) context.stdout(shownJson({ checks }));
+      else for (const check of checks) printCheck(check, context);
+      if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT.failed);
+    });
+}
+
+function printCheck({ name, status, detail, remedy }: Check, context: CliContext): void {
+  const colours = pc.createColors(context.colour);
+  const mark = {
+    ok: colours.green('ok     '),
+    warning: colours.yellow('warning'),
+    failed: colours.red('failed '),
+    skipped: colours.dim('skipped'),
+  }[status];
+  context.stdout(`${mark}  ${colours.bold(name.padEnd(13))}  ${shownText(detail)}\n`);
+  if (remedy !== undefined) context.stdout(`${' '.repeat(24)}→ ${remedy}\n`);
 }

@@ -8,9 +8,18 @@ import { CONTAINS_CODE } from '../suggestions/apply.ts';
 import { describeDeclaration } from '../suggestions/declared-hook.ts';
 import { findSuggestions, listSuggestions, registerCached } from '../suggestions/store.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
-import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliProject,
+  type CliState,
+  EXIT,
+  fail,
+  findScope,
+  newCommand,
+  projectHere,
+  withState,
+} from './context.ts';
 import { shownJson, shownLine } from './output.ts';
-import { type CliProject, findScope, projectHere } from './project.ts';
 
 /** How old an analysis of another implementation may be to be taken in. */
 const CACHED_HOURS = 168;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { projectHere } from '../../src/cli/project.ts';
+import { projectHere } from '../../src/cli/context.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { seedErrors } from '../support/seed.ts';
 

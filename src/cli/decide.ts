@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { redactSecrets } from '../core/redact.ts';
+import { cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
@@ -14,6 +16,7 @@ import {
   fail,
   newCommand,
   objectionToAgent,
+  PROGRAM,
   withState,
 } from './context.ts';
 import { colouredDiff, shownJson, shownLine, shownText } from './output.ts';
@@ -42,7 +45,12 @@ export function undoCommand(context: CliContext): Command {
     );
 }
 
-async function runUndo(word: string, flags: UndoFlags, { paths }: CliState, context: CliContext): Promise<void> {
+async function runUndo(
+  word: string,
+  flags: UndoFlags,
+  { paths }: CliState,
+  context: CliContext,
+): Promise<void> {
   const suggestion = pickSuggestion(word, paths, context);
   if (suggestion === undefined) return;
   const { id, type, summary } = suggestion;
@@ -96,4 +104,52 @@ async function runUndo(word: string, flags: UndoFlags, { paths }: CliState, cont
   if (!flags.json)
     context.stdout(`${green('Undone')}: "${shownLine(summary)}" waits for a decision again.\n`);
   end('undone', { diff, notes });
+}
+
+type Flags = { readonly why?: string; readonly json?: true };
+
+const WHY_LENGTH_MAX = 300;
+
+const EXAMPLES = `
+Examples:
+  $ self-generation dismiss 2
+  $ self-generation dismiss s1a2b --why "we use pnpm here"
+
+The next analysis is told what was dismissed and why. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 not
+found or ambiguous.`;
+
+/** `dismiss`: the user does not want a suggestion. */
+export function dismissCommand(context: CliContext): Command {
+  return newCommand('dismiss', context)
+    .description('refuse a suggestion, so that it is not proposed again')
+    .argument('<ID|N>', 'the beginning of its id, or its number in "suggestions"')
+    .option('--why <TEXT>', 'the reason, for the next analysis')
+    .option('--json', 'print the outcome as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((word: string, flags: Flags) =>
+      withState(context, 'dismiss a suggestion', (state) => run(word, flags, state, context)),
+    );
+}
+
+function run(word: string, flags: Flags, { paths }: CliState, context: CliContext): void {
+  const suggestion = pickSuggestion(word, paths, context);
+  if (suggestion === undefined) return;
+  const { id, type, status, summary } = suggestion;
+  const refusal =
+    status === 'applied'
+      ? `it is applied; run "${PROGRAM} undo ${id}" first`
+      : status === 'dismissed'
+        ? 'it is dismissed already'
+        : undefined;
+  if (refusal !== undefined) {
+    if (flags.json) context.stdout(`${JSON.stringify({ kind: 'refused', id, type, reason: refusal })}\n`);
+    else fail(context, EXIT.failed, `dismiss ${id}: ${refusal}`);
+    context.setExitCode(EXIT.failed);
+    return;
+  }
+  // Redacted whole, and cut then: half a secret is not recognised as one.
+  const why = cutText(oneLine(redactSecrets(flags.why ?? '')), WHY_LENGTH_MAX) || null;
+  carryOut({ suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE }, paths, context.now());
+  if (flags.json) context.stdout(`${JSON.stringify({ kind: 'dismissed', id, type, why })}\n`);
+  else context.stdout(`Dismissed: ${shownLine(summary)}. "${PROGRAM} undo ${id}" makes it wait again.\n`);
 }
