@@ -157,6 +157,21 @@ export function isKeptFromAgent(action: string, words: string, context: CliConte
   return agent !== undefined;
 }
 
+/** Whether the user wants it, by --yes or when asked; says so when not. `todo`: what --yes is for, as in "apply this". */
+export async function isAgreed(
+  question: string,
+  todo: string,
+  { yes, json }: { readonly yes?: true; readonly json?: true },
+  context: CliContext,
+): Promise<boolean> {
+  if (yes) return true;
+  if (!json && context.isInteractive && (await context.confirm(question))) return true;
+  context.setExitCode(EXIT.failed);
+  if (!json && context.isInteractive) context.stdout('Nothing was changed.\n');
+  else if (!json) context.stderr(`Nothing was changed: nobody can be asked here. Pass --yes to ${todo}.\n`);
+  return false;
+}
+
 /** `error: Cannot <what>.` on standard error, and the exit code. */
 export function fail(context: CliContext, exitCode: number, what: string): void {
   context.stderr(`error: Cannot ${what}.\n`);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
-import { undoCommand } from '../../src/cli/decide.ts';
+import { applyCommand, undoCommand } from '../../src/cli/decide.ts';
 import { recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { withDatabase } from '../support/seed.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { applyCommand } from '../../src/cli/apply.ts';
-import { dismissCommand } from '../../src/cli/decide.ts';
+import { applyCommand, dismissCommand } from '../../src/cli/decide.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';

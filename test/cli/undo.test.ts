@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
-import { dismissCommand, undoCommand } from '../../src/cli/decide.ts';
+import { applyCommand, dismissCommand, undoCommand } from '../../src/cli/decide.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
 import { callHere } from './call.ts';
