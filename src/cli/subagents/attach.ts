@@ -3,10 +3,18 @@ import type { RunListing } from '../../runs/store/runs.ts';
 import { runAttached } from '../../system/run-command.ts';
 import { EXIT } from '../context.ts';
 import { printJson, visible } from '../output.ts';
-import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { aboutRun, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
-export async function attach(
+export const attach = aboutRun({
+  name: 'attach',
+  description: "go on with a run's session in its own client, on a terminal",
+  calls: ['3', '3 --print'],
+  define: (command) => command.option('--print', 'only print the command'),
+  act: start,
+});
+
+async function start(
   here: RunsHere,
   { print }: JsonFlag & { readonly print?: true },
   { run }: RunListing,

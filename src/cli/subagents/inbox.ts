@@ -15,7 +15,15 @@ import { counted } from '../../setup/check.ts';
 import { EXIT } from '../context.ts';
 import { printJson, shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';
-import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHere } from './runs-here.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  isPerson,
+  type JsonFlag,
+  type RunsHere,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 /** For what waits at most, uncut. */
 const LENGTH_MAX = 1_000_000;
@@ -24,7 +32,19 @@ const ID_LENGTH_MIN = 4;
 type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 
 /** `subagents inbox`: what nobody was told yet. What was written has arrived. A person also gets what is meant for agents' sessions. */
-export async function inbox(here: RunsHere, flags: InboxFlags): Promise<void> {
+export const inbox: SubagentsCommand = {
+  name: 'inbox',
+  does: 'read the inbox',
+  description: 'read what was not told to anybody yet',
+  calls: ['', '--peek'],
+  define: (command) =>
+    command
+      .option('--peek', 'and leave it there')
+      .option('--mine', "leave what is meant for agents' sessions to them"),
+  act: read,
+};
+
+async function read(here: RunsHere, flags: InboxFlags): Promise<void> {
   if (flags.peek) return peek(here);
   const { context, requester, world, isJson } = here;
   const owner = `inbox:${randomUUID()}`;
@@ -87,7 +107,16 @@ function announcementJson(one: Announcement) {
 }
 
 /** `subagents dismiss`: drops what a run has to tell. By the id of the announcement, or as a run is named. */
-export async function dismiss(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
+export const dismiss: SubagentsCommand = {
+  name: 'dismiss',
+  does: 'dismiss an announcement',
+  description: 'drop what a run has to tell',
+  calls: ['3', 'all'],
+  define: (command) => command.argument('[target]', 'the run, the announceId, or "all"'),
+  act: drop,
+};
+
+async function drop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
   if (target === undefined || target.trim() === '') return complainUsage('dismiss <id|#|all>', here);
   const { context, requester, world } = here;
   const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);

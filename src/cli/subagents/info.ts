@@ -30,7 +30,7 @@ import {
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
-import type { JsonFlag, RunsHere } from './runs-here.ts';
+import { aboutRun, type JsonFlag, type RunsHere } from './runs-here.ts';
 import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;
@@ -38,7 +38,15 @@ const EVENTS_MAX = 5;
 type Known = ReturnType<typeof readKnown>;
 
 /** `subagents info`: what is known of one run. */
-export function info(here: RunsHere, _flags: JsonFlag, listing: RunListing): void {
+export const info = aboutRun({
+  name: 'info',
+  does: 'show the sub-agent',
+  description: 'show all that is known of a run',
+  calls: ['3', 'last --json'],
+  act: show,
+});
+
+function show(here: RunsHere, _flags: JsonFlag, listing: RunListing): void {
   const known = readKnown(listing, here);
   if (here.isJson) printInfo(known, here);
   else here.context.stdout(infoText(known, here));

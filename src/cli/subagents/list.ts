@@ -6,7 +6,7 @@ import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
 import { advance } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { EXIT } from '../context.ts';
+import { EXIT, limitUpTo } from '../context.ts';
 import { cutToWidth, printJson } from '../output.ts';
 import {
   hidesFailure,
@@ -18,9 +18,9 @@ import {
   visibleLine,
   writtenAtMs,
 } from './run-words.ts';
-import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { complain, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
 
-export type ListFlags = JsonFlag & {
+type ListFlags = JsonFlag & {
   readonly all?: true;
   readonly allProjects?: true;
   readonly limit?: number;
@@ -28,6 +28,7 @@ export type ListFlags = JsonFlag & {
 };
 
 const LIMIT_DEFAULT = 50;
+const LIMIT_MAX = 100_000;
 /** Where no terminal says how wide it is. */
 const COLUMNS_DEFAULT = 80;
 const ROWS_DEFAULT = 24;
@@ -39,7 +40,21 @@ const LABEL_WIDTH_MIN = 8;
 const GAP = '  ';
 
 /** `subagents list`: the runs of this project, the newest first. */
-export async function list(here: RunsHere, flags: ListFlags): Promise<void> {
+export const list: SubagentsCommand = {
+  name: 'list',
+  does: 'list the sub-agents',
+  description: 'list the runs of this project',
+  calls: ['', '--watch', '--all --limit 200'],
+  define: (command) =>
+    command
+      .option('--all', 'also archived runs')
+      .option('--all-projects', 'the runs of every project')
+      .option('--limit <N>', `how many at most (${LIMIT_DEFAULT})`, limitUpTo(LIMIT_MAX))
+      .option('--watch', 'draw it again each second, as long as a run is active'),
+  act: show,
+};
+
+async function show(here: RunsHere, flags: ListFlags): Promise<void> {
   if (flags.watch) return watch(here, flags);
   const found = readFound(flags, here);
   const { context, requester, isJson } = here;

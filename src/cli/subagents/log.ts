@@ -19,7 +19,7 @@ import { turnsOf } from '../../runs/store/turns.ts';
 import type { CliContext } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { complainUsage, findRun, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
 
 type LogFlags = JsonFlag & { readonly follow?: true };
 const USAGE = 'log <id|#> [limit] [tools]';
@@ -29,7 +29,19 @@ const MATCHED = 16;
 const TEXT_LENGTH_MAX = 8192;
 
 /** `subagents log`: what was said in a run, and with `tools` what was done. */
-export async function log(here: RunsHere, flags: LogFlags, words: readonly string[]): Promise<void> {
+export const log: SubagentsCommand = {
+  name: 'log',
+  does: 'show the log',
+  description: 'show what was said',
+  calls: ['3', '3 50 tools', 'last --follow'],
+  define: (command) =>
+    command
+      .argument('[words...]', 'the run, how many messages (20, at most 200), and "tools" for what was done')
+      .option('--follow', 'go on until the run is over'),
+  act: show,
+};
+
+async function show(here: RunsHere, flags: LogFlags, words: readonly string[]): Promise<void> {
   const [target, ...rest] = words;
   const asked = readWords(rest);
   if (target === undefined || asked === undefined || (flags.json && flags.follow))

@@ -1,7 +1,8 @@
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
 import { statePaths } from '../../core/state-paths.ts';
 import type { Requester, Run } from '../../runs/model/run.ts';
+import { parseSeconds } from '../../runs/model/stats.ts';
 import { advance } from '../../runs/reconcile.ts';
 import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
@@ -22,6 +23,45 @@ export type RunsHere = {
   /** Standard input as text, or its beginning. */
   readonly read: (bytesMax: number) => Promise<string>;
 };
+
+/** A command of the group: how it is called, what its help says, and what it does. */
+export type SubagentsCommand = {
+  readonly name: string;
+  /** What a message says could not be done; the description when nothing else is said. */
+  readonly does?: string;
+  readonly description: string;
+  /** Examples: what stands behind its name. */
+  readonly calls: readonly string[];
+  /** Adds its arguments and options. */
+  readonly define?: (command: Command) => Command;
+  readonly act: (here: RunsHere, flags: never, argument: never) => void | Promise<void>;
+};
+
+/** A command about one run, which is looked for first. */
+export function aboutRun<Flags extends JsonFlag>({
+  define = (command) => command,
+  act,
+  ...described
+}: Omit<SubagentsCommand, 'act'> & {
+  readonly act: (here: RunsHere, flags: Flags, listing: RunListing) => void | Promise<void>;
+}): SubagentsCommand {
+  return {
+    ...described,
+    define: (command) => define(command.argument('[target]', 'the run')),
+    act: (here, flags: Flags, target?: string) => {
+      if (target === undefined) return complainUsage(`${described.name} <id|#>`, here);
+      const listing = findRun(target, here);
+      return listing && act(here, flags, listing);
+    },
+  };
+}
+
+/** Reads the number of seconds behind an option. */
+export function readSeconds(text: string): number {
+  const seconds = parseSeconds(text);
+  if (seconds !== undefined) return seconds;
+  throw new InvalidArgumentError('It is a number of seconds, or such as 90s, 10m, 2h.');
+}
 
 /** Runs a command about runs, after whatever is due; inside a run it is refused (R43). `action`: what it wants to do. */
 export async function withRunsHere(

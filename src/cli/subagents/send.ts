@@ -5,14 +5,35 @@ import type { WaitAnswer } from '../../runs/world.ts';
 import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  type RunsHere,
+  readSeconds,
+  refuse,
+  type SubagentsCommand,
+} from './runs-here.ts';
 import { endReason, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
 /** `subagents send`: one more message to a sub-agent, and its reply within so many seconds; 0: does not wait for it. */
-export async function send(
+export const send: SubagentsCommand = {
+  name: 'send',
+  does: 'send a message',
+  description: 'send a message into the session of a run',
+  calls: [`3 'and now the second one'`, '3 --timeout 0 - < message.md'],
+  define: (command) =>
+    command
+      .argument('[words...]', 'the run, then the message; "-" reads it from standard input')
+      .option('--timeout <S>', 'how many seconds to wait for the reply (30); 0: not at all', readSeconds),
+  act: sendMessage,
+};
+
+async function sendMessage(
   here: RunsHere,
   { timeout = TIMEOUT_DEFAULT_SECONDS }: JsonFlag & { readonly timeout?: number },
   words: readonly string[],

@@ -1,6 +1,7 @@
-import type { ClientName } from '../../core/client-name.ts';
+import { Option } from 'commander';
+import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
-import type { WorktreeMode } from '../../runs/model/run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/model/run.ts';
 import { ordinal } from '../../runs/model/stats.ts';
 import { retryRun } from '../../runs/send.ts';
 import { seenByGit, spawnRun } from '../../runs/spawn.ts';
@@ -9,10 +10,19 @@ import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../runs/world.ts'
 import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { shortId, visibleLine } from './run-words.ts';
-import { complain, complainUsage, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import {
+  aboutRun,
+  complain,
+  complainUsage,
+  type JsonFlag,
+  type RunsHere,
+  readSeconds,
+  refuse,
+  type SubagentsCommand,
+} from './runs-here.ts';
 import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
-export type SpawnFlags = JsonFlag & {
+type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
   readonly agent?: string;
   readonly model?: string;
@@ -28,7 +38,39 @@ export type SpawnFlags = JsonFlag & {
 const TASK_BYTES_MAX = 1024 * 1024;
 
 /** `subagents spawn`: starts a sub-agent in the background. */
-export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
+export const spawn: SubagentsCommand = {
+  name: 'spawn',
+  does: 'spawn a sub-agent',
+  description: 'start a sub-agent in the background',
+  calls: [
+    `'Look for dead code and list it'`,
+    `--permissions edit --label docs 'Correct the README'`,
+    `--cli codex --timeout 10m 'Which parts of the API have no tests?'`,
+    '--worktree always --wait - < task.md',
+  ],
+  define: (command) =>
+    command
+      .argument('[task...]', 'what it is to do; "-" reads it from standard input')
+      .addOption(choice('--cli <C>', 'the client that it runs in', CLIENT_NAMES))
+      .option('--agent <ID>', 'as which agent of the settings')
+      .option('--model <M>', 'as the client names its models')
+      .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
+      .option('--timeout <S>', 'stop it after so many seconds, or 10m, 2h; 0: never', readSeconds)
+      .option('--label <L>', 'what it is called')
+      .addOption(choice('--cleanup <HOW>', 'what becomes of it afterwards', ['delete', 'keep']))
+      .addOption(choice('--worktree <M>', 'whether it works in a worktree of its own', WORKTREE_MODES))
+      .option('--permissions <P>', PERMISSIONS)
+      .option('--wait', 'wait for its result'),
+  act: start,
+};
+
+const PERMISSIONS = 'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"';
+
+function choice(flags: string, description: string, choices: readonly string[]): Option {
+  return new Option(flags, description).choices([...choices]);
+}
+
+async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
   const isStdin = words.length === 1 && words[0] === '-';
   const task = isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ');
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
@@ -40,7 +82,16 @@ export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly s
 }
 
 /** `subagents retry`: a new run with the task and the settings of an earlier one. */
-export function retry(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Promise<void> {
+export const retry = aboutRun({
+  name: 'retry',
+  does: 'retry a sub-agent',
+  description: 'start a run anew, with the same task and settings',
+  calls: ['3'],
+  define: (command) => command.option('--wait', 'wait for its result'),
+  act: startAnew,
+});
+
+function startAnew(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Promise<void> {
   return tell(retryRun(run.id, here.requester, here.world), flags, here);
 }
 

@@ -5,13 +5,33 @@ import { counted } from '../../setup/check.ts';
 import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import {
+  complainUsage,
+  findRun,
+  isPerson,
+  type JsonFlag,
+  type RunsHere,
+  refuse,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
 type StopFlags = JsonFlag & { readonly project?: true };
 
 /** `subagents stop`: ends a run, all of this session or, with --project, of the project, and waits until no process is left. */
-export async function stop(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
+export const stop: SubagentsCommand = {
+  name: 'stop',
+  does: 'stop sub-agents',
+  description: 'stop a run, or all that you have asked for',
+  calls: ['3', 'last', 'all', 'all --project'],
+  define: (command) =>
+    command
+      .argument('[target]', 'the run, or "all" for all that this session has asked for')
+      .option('--project', 'with "all": also what other sessions of this project have asked for'),
+  act: end,
+};
+
+async function end(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
   const isAll = target === 'all' || target === '*';
   if (target === undefined || target.trim() === '' || (project && !isAll))
     return complainUsage('stop <id|#|all [--project]>', here);

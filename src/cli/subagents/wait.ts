@@ -11,12 +11,32 @@ import type { TurnName, WaitAnswer, WaitOptions } from '../../runs/world.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  type RunsHere,
+  readSeconds,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
 
 /** `subagents wait`: until the run, or every active one, has ended. */
-export async function wait(
+export const wait: SubagentsCommand = {
+  name: 'wait',
+  does: 'wait for sub-agents',
+  description: 'wait until runs have ended',
+  calls: ['3', 'all --timeout 10m'],
+  define: (command) =>
+    command
+      .argument('[target]', 'the run, or "all" for all that are active')
+      .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds),
+  act: waitForTarget,
+};
+
+async function waitForTarget(
   here: RunsHere,
   { timeout }: JsonFlag & { readonly timeout?: number },
   target?: string,

@@ -8,12 +8,19 @@ import { counted } from '../../setup/check.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../output.ts';
 import { visibleLine } from './run-words.ts';
-import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { aboutRun, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 
 /** `subagents diff`: what the run has changed, as a patch; through a pipe just as git gives it. */
-export async function diff(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
+export const diff = aboutRun({
+  name: 'diff',
+  description: 'show what a run has changed in its worktree',
+  calls: ['3', '3 > changes.patch'],
+  act: showChanges,
+});
+
+async function showChanges(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'diff', here);
   if (run === undefined) return;
   const { context, world } = here;
@@ -27,7 +34,14 @@ export async function diff(here: RunsHere, _flags: JsonFlag, listing: RunListing
 }
 
 /** `subagents merge`: brings them into the working tree from which the run's was made; all of them or nothing. */
-export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
+export const merge = aboutRun({
+  name: 'merge',
+  description: 'bring what a run has changed in its worktree into yours, not committed',
+  calls: ['3'],
+  act: bringIn,
+});
+
+async function bringIn(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'merge', here);
   if (run === undefined || isAtWork('merge the changes of', run, here)) return;
   const { path, repository } = run.worktree;
@@ -51,7 +65,15 @@ export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListin
 type DiscardFlags = JsonFlag & { readonly yes?: true };
 
 /** `subagents discard`: removes the working tree and its branch; asks when something is nowhere else. */
-export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
+export const discard = aboutRun({
+  name: 'discard',
+  description: "remove a run's worktree and its branch",
+  calls: ['3', '3 --yes'],
+  define: (command) => command.option('--yes', 'also what is nowhere else'),
+  act: remove,
+});
+
+async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'discard', here);
   if (run === undefined || isAtWork('discard the worktree of', run, here)) return;
   const { context, world, isJson } = here;
