@@ -17,6 +17,7 @@ import { writeDatabase } from '../hooks/store/use-database.ts';
 import {
   type CliContext,
   type CliState,
+  choice,
   EXIT,
   fail,
   findRecordedScope,
@@ -64,7 +65,7 @@ export function analyzeCommand(context: CliContext): Command {
     .description('ask a model for lessons, rules, skills and hooks that the log suggests')
     .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
     .option('--project <P>', 'a project by its path or name, or "all"; otherwise the one you are in')
-    .addOption(new Option('--cli <NAME>', 'the program that asks the model').choices(CLIENT_NAMES))
+    .addOption(choice('--cli <NAME>', 'the program that asks the model', CLIENT_NAMES))
     .option('--model <NAME>', 'the model')
     .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
     .addOption(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
@@ -118,6 +118,11 @@ export function subcommand<Flags, Given extends unknown[]>(
   return command.action(() =>
     act(command.optsWithGlobals<Flags & object>(), ...(command.processedArgs as Given)),
   );
+}
+
+/** An option that takes one of these words. */
+export function choice(flags: string, description: string, words: readonly string[]): Option {
+  return new Option(flags, description).choices([...words]);
 }
 
 /** Reads the number behind `--limit`. */

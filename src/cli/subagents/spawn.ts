@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/model/run.ts';
@@ -7,7 +6,7 @@ import { retryRun } from '../../runs/send.ts';
 import { seenByGit, spawnRun } from '../../runs/spawn.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../runs/world.ts';
-import { EXIT } from '../context.ts';
+import { choice, EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { shortId, visibleLine } from './run-words.ts';
 import {
@@ -65,10 +64,6 @@ export const spawn: SubagentsCommand = {
 };
 
 const PERMISSIONS = 'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"';
-
-function choice(flags: string, description: string, choices: readonly string[]): Option {
-  return new Option(flags, description).choices([...choices]);
-}
 
 async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
   const isStdin = words.length === 1 && words[0] === '-';
