@@ -19,7 +19,7 @@ import {
   projectHere,
   withState,
 } from './context.ts';
-import { shownJson, shownLine } from './output.ts';
+import { printJson, shownLine } from './output.ts';
 
 /** How old an analysis of another implementation may be to be taken in. */
 const CACHED_HOURS = 168;
@@ -39,11 +39,6 @@ function numbered(project: CliProject | undefined, paths: StatePaths, now: Date)
     const all = listSuggestions(project === undefined ? {} : { project }, db);
     return all.map((suggestion, index) => ({ number: index + 1, ...suggestion }));
   });
-}
-
-/** Whether it waits for the user's decision. */
-function isWaiting({ status }: Suggestion): boolean {
-  return status === 'new' || status === 'shown';
 }
 
 /**
@@ -109,26 +104,17 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   if (scope === undefined) return;
   const project = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path);
   const isHere = project?.path === projectHere(paths, context).path;
-  const all = numbered(project, paths, context.now());
-  const rows = (flags.all ? all : all.filter(isWaiting)).map((row) =>
-    isHere ? row : { ...row, number: null },
-  );
-  if (flags.json) context.stdout(shownJson({ suggestions: rows }));
-  else print(rows, flags, context);
-}
-
-function print(rows: readonly Row[], { all }: Flags, context: CliContext): void {
+  const rows = numbered(project, paths, context.now())
+    .filter(({ status }) => flags.all || status === 'new' || status === 'shown')
+    .map((row) => (isHere ? row : { ...row, number: null }));
   const { dim } = pc.createColors(context.colour);
-  if (rows.length === 0) {
-    context.stdout(
-      all
-        ? 'No suggestions.\n'
-        : 'No suggestion waits for a decision. "self-generation analyze" looks for some.\n',
-    );
-    return;
-  }
-  for (const row of rows) context.stdout(describe(row, context));
-  context.stdout(dim('Apply one with "self-generation apply N", which shows a diff and asks first.\n'));
+  const none = flags.all
+    ? 'No suggestions.\n'
+    : 'No suggestion waits for a decision. "self-generation analyze" looks for some.\n';
+  const next = dim('Apply one with "self-generation apply N", which shows a diff and asks first.\n');
+  if (flags.json) printJson({ suggestions: rows }, context);
+  else if (rows.length === 0) context.stdout(none);
+  else context.stdout(`${rows.map((row) => describe(row, context)).join('')}${next}`);
 }
 
 function describe(
@@ -138,13 +124,12 @@ function describe(
   const { bold, dim, green, yellow } = pc.createColors(colour);
   const paint = status === 'applied' ? green : status === 'new' ? yellow : dim;
   const place = project === 'all' ? 'all projects' : project;
+  const hook = details.hook ? describeDeclaration(details.hook) : CONTAINS_CODE;
   const lines = [
     `${bold(number === null ? '-' : `${number}.`)} [${type}] ${shownLine(summary)}`,
     `   ${id}  ${paint(status)}  ${dim(shownLine(place))}`,
     ...(type === 'lesson' ? [`   ${shownLine(text)}`] : []),
-    ...(type === 'hook'
-      ? [`   ${details.hook ? shownLine(describeDeclaration(details.hook)) : CONTAINS_CODE}`]
-      : []),
+    ...(type === 'hook' ? [`   ${shownLine(hook)}`] : []),
     ...(evidence === '' ? [] : [`   ${dim(shownLine(evidence))}`]),
     ...(why === null ? [] : [`   why: ${shownLine(why)}`]),
   ];
