@@ -17,7 +17,7 @@ import {
 } from './runs-here.ts';
 import { endReason, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
-const TIMEOUT_DEFAULT_SECONDS = 30;
+const REPLY_WITHIN_SECONDS = 30;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
 /** `subagents send`: one more message to a sub-agent, and its reply within so many seconds; 0: does not wait for it. */
@@ -35,7 +35,7 @@ export const send: SubagentsCommand = {
 
 async function sendMessage(
   here: RunsHere,
-  { timeout = TIMEOUT_DEFAULT_SECONDS }: JsonFlag & { readonly timeout?: number },
+  { timeout = REPLY_WITHIN_SECONDS }: JsonFlag & { readonly timeout?: number },
   words: readonly string[],
 ): Promise<void> {
   const [target, ...rest] = words;
@@ -50,11 +50,11 @@ async function sendMessage(
   if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
   if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
   const turns = [{ runId: answer.runId, turn: answer.turn }];
-  const tellOf = ({ runs: [run] }: WaitAnswer) => tell(run ?? listing, here);
+  const tellOf = ({ runs: [run] }: WaitAnswer) => tellReply(run ?? listing, here);
   await waitAndTell(turns, { timeoutMs: timeout * 1000, tell: tellOf }, here);
 }
 
-function tell(run: RunWithTurn, here: RunsHere): void {
+function tellReply(run: RunWithTurn, here: RunsHere): void {
   const { context, isJson } = here;
   const { state } = run.turn;
   const name = `(run ${shortId(run.run.id)})`;
