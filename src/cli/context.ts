@@ -236,20 +236,17 @@ export function findScope(
   paths: StatePaths,
   context: CliContext,
 ): AnalysisScope | undefined {
+  const scopeOf = ({ name, path }: { readonly name: string; readonly path: string }) =>
+    ({ kind: 'project', name, path }) as const;
+  if (wanted === undefined) return scopeOf(projectHere(paths, context));
   if (wanted === 'all') return { kind: 'all' };
-  const isPath = wanted !== undefined && (/[\\/]/.test(wanted) || existsSync(resolve(context.cwd, wanted)));
-  if (wanted === undefined || isPath) {
-    const { name, path } =
-      wanted === undefined ? projectHere(paths, context) : projectOfDirectory(resolve(context.cwd, wanted));
-    return { kind: 'project', name, path };
-  }
+  const path = resolve(context.cwd, wanted);
+  if (/[\\/]/.test(wanted) || existsSync(path)) return scopeOf(projectOfDirectory(path));
   const known = readDatabase(paths, listProjects) ?? [];
-  const found = known.filter(({ name }) => name === wanted);
-  const [only] = found;
-  if (only !== undefined && found.length === 1) return { kind: 'project', name: only.name, path: only.path };
-  if (found.length > 1)
-    failToFind(wanted, { reason: 'more than one has this name', candidates: found }, context);
-  else failToFind(wanted, { reason: NOTHING_RECORDED, candidates: known }, context);
+  const [only, ...others] = known.filter(({ name }) => name === wanted);
+  if (only !== undefined && others.length === 0) return scopeOf(only);
+  if (only === undefined) failToFind(wanted, NOTHING_RECORDED, known, context);
+  else failToFind(wanted, 'more than one has this name', [only, ...others], context);
   return undefined;
 }
 
@@ -266,16 +263,18 @@ export function findRecordedScope(
     isAnythingRecorded(paths) &&
     writeDatabase(paths, (db) => spellings.some((spelling) => isRecorded(spelling, db)));
   if (isKnown) return scope;
-  const candidates = readDatabase(paths, listProjects) ?? [];
-  failToFind(wanted, { reason: NOTHING_RECORDED, candidates }, context);
+  failToFind(wanted, NOTHING_RECORDED, readDatabase(paths, listProjects) ?? [], context);
   return undefined;
 }
 
 const NOTHING_RECORDED = 'nothing is recorded of it';
 
-type NotFound = { readonly reason: string; readonly candidates: readonly KnownProject[] };
-
-function failToFind(wanted: string, { reason, candidates }: NotFound, context: CliContext): void {
+function failToFind(
+  wanted: string,
+  reason: string,
+  candidates: readonly KnownProject[],
+  context: CliContext,
+): void {
   const named = candidates.slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
   const hint = named.length > 0 ? `. Give a path: ${named.join(', ')}` : '';
   fail(context, EXIT.notFound, `find the project "${wanted}": ${reason}${hint}`);

@@ -32,7 +32,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
 
-/** The commands for a person. Gives the exit code; nothing below this ends the process. */
+/** The commands for a person. Returns the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
   becomeLongLived();
   // What cannot be written is noted where it is written, and there is nowhere to say of standard error that it cannot.
@@ -74,26 +74,20 @@ function watchedOutput() {
   return { write, failure: () => last.then(() => failure) };
 }
 
+/** In the order in which the help lists them. */
+const COMMANDS: readonly ((context: CliContext) => Command)[] = [
+  ...[installCommand, uninstallCommand, doctorCommand, statusCommand],
+  ...[analyzeCommand, suggestionsCommand, applyCommand, dismissCommand, undoCommand],
+  ...[importCommand, subagentsCommand, errorsCommand, configCommand, hookCommand],
+];
+
 /** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
 function program(context: CliContext) {
   const root = newCommand(PROGRAM, context)
     .description('Gives sub-agents of coding agents what the project has already learned.')
     .version(VERSION, '-v, --version', 'print the version')
     .addHelpText('after', EXAMPLES);
-  root.addCommand(installCommand(context));
-  root.addCommand(uninstallCommand(context));
-  root.addCommand(doctorCommand(context));
-  root.addCommand(statusCommand(context));
-  root.addCommand(analyzeCommand(context));
-  root.addCommand(suggestionsCommand(context));
-  root.addCommand(applyCommand(context));
-  root.addCommand(dismissCommand(context));
-  root.addCommand(undoCommand(context));
-  root.addCommand(importCommand(context));
-  root.addCommand(subagentsCommand(context));
-  root.addCommand(errorsCommand(context));
-  root.addCommand(configCommand(context));
-  root.addCommand(hookCommand(context));
+  for (const command of COMMANDS) root.addCommand(command(context));
   return root;
 }
 
@@ -164,11 +158,8 @@ function hookCommand(context: CliContext): Command {
       throw error;
     })
     .action((name?: string) => {
-      const missing =
-        name === 'applied'
-          ? 'an applied hook is called by the id of its suggestion'
-          : 'a hook reads its event from standard input';
-      command.error(`error: ${missing}`);
+      if (name === 'applied') command.error('error: an applied hook is called by the id of its suggestion');
+      command.error('error: a hook reads its event from standard input');
     });
   return command;
 }

@@ -7,10 +7,9 @@ import { info } from './info.ts';
 import { list } from './list.ts';
 import { log } from './log.ts';
 import { complainInJson, type JsonFlag, type SubagentsCommand, withRunsHere } from './runs-here.ts';
-import { send } from './send.ts';
 import { retry, spawn } from './spawn.ts';
 import { stop } from './stop.ts';
-import { wait } from './wait.ts';
+import { send, wait } from './wait.ts';
 import { diff, discard, merge } from './worktree.ts';
 
 /** In the order in which the help lists them. */
