@@ -9,7 +9,7 @@ describe('newCommand()', () => {
     ['a missing value', ['--load'], "error: option '--load <n>' argument missing\n"],
   ];
   for (const [name, words, message] of rows) {
-    test(`gives 2, the error and where to read on for ${name}`, async () => {
+    test(`exits with 2, the error and where to read on for ${name}`, async () => {
       const answer = await callHere(
         (context) =>
           newCommand('very deep', context)
@@ -22,7 +22,7 @@ describe('newCommand()', () => {
     });
   }
 
-  test('gives 0 and the help on standard output for --help', async () => {
+  test('exits with 0 and the help on standard output for --help', async () => {
     const answer = await callHere((context) => newCommand('deep', context), ['-h']);
     expect(answer).toMatchObject({ code: 0, stderr: '' });
     expect(answer.stdout).toStartWith('Usage: deep');

@@ -68,7 +68,7 @@ describe('dismiss', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ kind: 'refused', reason: 'it is dismissed already' });
   });
 
-  test('gives 3 for what does not exist, and stores nothing', async () => {
+  test('exits with 3 for what does not exist, and stores nothing', async () => {
     using home = temporaryHome();
     seedSuggestion(home, RULE);
     for (const word of ['anything', '7', 's000000000']) expect((await call(home, [word])).code).toBe(3);

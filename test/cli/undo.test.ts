@@ -97,7 +97,7 @@ describe('undo', () => {
     expect(storedSuggestion(home, id).status).toBe('shown');
   });
 
-  test('gives 1 for what waits, 3 for what is unknown and 2 for a wrong call', async () => {
+  test('exits with 1 for what waits, 3 for what is unknown and 2 for a wrong call', async () => {
     using home = temporaryHome();
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);

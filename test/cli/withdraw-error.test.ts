@@ -56,7 +56,7 @@ describe('errors withdraw', () => {
     ]);
   });
 
-  test('gives that as JSON', async () => {
+  test('prints that as JSON', async () => {
     const { home, id } = telling();
     using _ = home;
     expect(JSON.parse((await errors(home, ['withdraw', id, '--json'])).stdout)).toEqual({
@@ -66,7 +66,7 @@ describe('errors withdraw', () => {
     });
   });
 
-  test('gives 3 for an error that there is not, and 2 for a wrong call', async () => {
+  test('exits with 3 for an error that there is not, and 2 for a wrong call', async () => {
     const { home } = telling();
     using _ = home;
     expect(await errors(home, ['withdraw', '99'])).toMatchObject({ code: 3 });
