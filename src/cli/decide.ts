@@ -63,7 +63,11 @@ export function applyCommand(context: CliContext): Command {
     );
 }
 
-async function applyFiles(report: Report, flags: ApplyFlags, { paths, config }: CliState): Promise<void> {
+async function applyFiles(
+  report: DecisionReport,
+  flags: ApplyFlags,
+  { paths, config }: CliState,
+): Promise<void> {
   const { suggestion, context } = report;
   const { type, details, text, projectPath } = suggestion;
   const place = locate(context.env, context.platform);
@@ -114,7 +118,7 @@ async function applyFiles(report: Report, flags: ApplyFlags, { paths, config }: 
 }
 
 /** From then on agents are told it when its error happens, and sub-agents of its project when they start. */
-async function applyLesson(report: Report, { paths }: CliState): Promise<void> {
+async function applyLesson(report: DecisionReport, { paths }: CliState): Promise<void> {
   const { suggestion, context } = report;
   const { text, details, project, projectPath } = suggestion;
   const plan = planLesson(suggestion);
@@ -156,7 +160,7 @@ export function dismissCommand(context: CliContext): Command {
     );
 }
 
-function dismiss(report: Report, flags: DismissFlags, paths: CliState['paths']): void {
+function dismiss(report: DecisionReport, flags: DismissFlags, paths: CliState['paths']): void {
   const { suggestion, context } = report;
   const { id, summary } = suggestion;
   // Redacted whole, and cut then: half a secret is not recognised as one.
@@ -185,7 +189,7 @@ export function undoCommand(context: CliContext): Command {
     .action((word: string, flags: Flags) => decideOn(word, 'undo', flags, context, undo));
 }
 
-async function undo(report: Report, { paths }: CliState): Promise<void> {
+async function undo(report: DecisionReport, { paths }: CliState): Promise<void> {
   const { suggestion, context } = report;
   const lesson = suggestion.status === 'applied' ? readAppliedLesson(suggestion.applied) : undefined;
   const plan = lesson === undefined ? planUndoOf(suggestion, paths, context) : LESSON_UNDONE;
@@ -223,12 +227,12 @@ function decideOn(
   verb: Verb,
   flags: Flags,
   context: CliContext,
-  act: (report: Report, state: CliState) => void | Promise<void>,
+  act: (report: DecisionReport, state: CliState) => void | Promise<void>,
 ): Promise<void> {
   return withState(context, verb === 'undo' ? verb : `${verb} a suggestion`, (state) => {
     const suggestion = pickSuggestion(word, state.paths, context);
     if (suggestion === undefined) return undefined;
-    const report = new Report(verb, suggestion, flags, context);
+    const report = new DecisionReport(verb, suggestion, flags, context);
     const decided = decidedAlready(verb, suggestion);
     return decided === undefined ? act(report, state) : report.refuse(decided);
   });
@@ -247,7 +251,7 @@ function decidedAlready(verb: Verb, { id, status, why }: Suggestion): string | u
 }
 
 /** Says what becomes of a suggestion: to a person as it happens, or to a program as one JSON document at the end. */
-class Report {
+class DecisionReport {
   /** What the JSON document says beside the outcome. */
   details: object = {};
 

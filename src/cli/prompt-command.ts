@@ -46,7 +46,7 @@ export async function answerPrompt(prompt: string, run: PromptHook): Promise<str
     throw new CommanderError(EXIT.usage, 'waits', '');
   });
   const isDone = await Promise.race([
-    carryOut(group, wordsIn(words, group), say),
+    parseWords(group, wordsIn(words, group), say),
     Bun.sleep(ANSWER_WITHIN_MS - (Date.now() - run.now.getTime())).then(() => false),
   ]);
   if (!isDone) say(UNFINISHED);
@@ -95,7 +95,7 @@ function waits(command: Command): boolean {
   return ['wait', 'attach'].includes(command.name()) || wait === true || follow === true || watch === true;
 }
 
-async function carryOut(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
+async function parseWords(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
   try {
     await group.parseAsync(words, { from: 'user' });
   } catch (error) {

@@ -57,18 +57,18 @@ ${IDS}`;
 
 /** `subagents`: background runs of the clients, to be started, looked at, talked to and stopped. */
 export function subagentsCommand(context: CliContext, read = readInput): Command {
-  const carryOut = ({ act, does, description }: SubagentsCommand, flags: JsonFlag, argument?: unknown) =>
+  const perform = ({ act, does, description }: SubagentsCommand, flags: JsonFlag, argument?: unknown) =>
     withRunsHere({ context, read }, flags, does ?? description, (here) =>
       act(here, flags as never, argument as never),
     );
   const description = 'start, watch, ask and stop sub-agents that run in the background';
   const group = commandGroup('subagents', { description, after: EXAMPLES }, context, (flags: JsonFlag) =>
-    carryOut(list, flags),
+    perform(list, flags),
   );
   list.define?.(group);
   for (const row of COMMANDS) {
     const described = { ...row, after: `\n\n${CODES}\n\n${IDS}` };
-    const act = (flags: JsonFlag, argument?: unknown) => carryOut(row, flags, argument);
+    const act = (flags: JsonFlag, argument?: unknown) => perform(row, flags, argument);
     const command = subcommand(`subagents ${row.name}`, described, context, act);
     group.addCommand(row.define?.(command) ?? command);
   }

@@ -177,15 +177,15 @@ export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
   return `${run.number}) ${parts.join(' · ')}${reason === undefined ? '' : `\n   ${visibleLine(reason)}`}\n`;
 }
 
-type Report = ReturnType<typeof reportedWords>;
+type Reported = ReturnType<typeof reportedWords>;
 
 /** What the sub-agent has reported of a turn, if its announce step has asked it to. */
-export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
+export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Reported {
   return readRuns(world.paths, (db) => reportedWords(turn.runId, turn.number, db));
 }
 
 /** The report, or else the last message and what there is to say of the turn, as a terminal may show it; may be empty. */
-export function resultText({ turn }: RunWithTurn, report: Report): string {
+export function resultText({ turn }: RunWithTurn, report: Reported): string {
   if (report !== undefined) {
     const notes = report.notes === NO_NOTES ? '' : `\n\nNotes:\n${report.notes}`;
     return `${shownText(`${report.result}${notes}`)}\n`;
