@@ -10,26 +10,38 @@ const modelName = typeOf<string>('the name of a model', isWord);
 export const HOOK_SETTINGS = {
   enabled: row(boolean, true, 'master switch: false makes every hook do nothing'),
   language: row(oneOf('ko', 'en'), 'ko', 'language of the texts that agents are given'),
-  collectPromptText: row(boolean, true, 'false stores no prompt, but [REDACTED]'),
+  collectPromptText: row(boolean, true, 'false stores [REDACTED] instead of what you typed'),
   retentionDays: row(positive(36500), 90, 'how long events are kept'),
   subagentContext: {
-    agents: row(names, [], 'agent types given context, beside the code agents'),
-    excludeAgents: row(names, [], 'agent types never given context'),
+    agents: row(names, [], 'agent types, beside the built-in code agents, that are given context'),
+    excludeAgents: row(names, [], 'agent types that are never given context'),
   },
   lessons: {
     model: row(
       oneOf('off', 'suggest', 'daily'),
       'off',
-      'lessons by a model, once a day: none, for you to judge, or told at once where their commands ran',
+      'lessons that a model writes once a day: none, for you to judge, or told at once where their commands ran',
     ),
   },
-  analysisOnSessionEnd: row(boolean, false, 'true asks a model after a session, within the budget'),
-  analysisCli: row(oneOf(...CLIENT_NAMES), 'claude', 'the program that analyses the log'),
-  analysisModel: row(modelName, 'sonnet', 'its model; the default is for claude alone'),
+  analysisOnSessionEnd: row(boolean, false, 'true analyses the log after every session, within the budget'),
+  analysisCli: row(oneOf(...CLIENT_NAMES), 'claude', 'the program that asks the model'),
+  analysisModel: row(
+    modelName,
+    'sonnet',
+    'its model; the default is for claude, the others choose their own',
+  ),
   analysisDays: row(positive(365), 7, 'how many days of the log are analysed'),
-  analysisDailyBudgetUsd: row(positive(1000), 1, 'what all analyses of a day may cost, in USD'),
-  analysisMinIntervalMinutes: row(positive(10_080), 60, 'how long a project waits for the next one'),
-  analysisCacheMaxAgeHours: row(positive(8760), 24, 'how old an announced suggestion may be'),
+  analysisDailyBudgetUsd: row(positive(1000), 1, 'what all analyses of 24 hours may cost together, in USD'),
+  analysisMinIntervalMinutes: row(
+    positive(10_080),
+    60,
+    'how long no session of a project starts another analysis of it',
+  ),
+  analysisCacheMaxAgeHours: row(
+    positive(8760),
+    24,
+    'how old an analysis may be to be announced when a session starts',
+  ),
 };
 
 /** The user's settings, `config.json`, as far as hooks read them. */

@@ -252,9 +252,9 @@ const SUBAGENTS = {
 const TOOLS = {
   tools: {
     deny: row(tools, [], 'tools that sub-agents do not have; stronger than allow'),
-    allow: row(orNull(tools), null, 'the only tools that they have; null: all that are not denied'),
+    allow: row(orNull(tools), null, 'the only tools that sub-agents have; null: all that are not denied'),
   },
-  allow: row(grants, [], 'what they may do where their requester would be asked: edit, all, or rules'),
+  allow: row(grants, [], 'what sub-agents may do where their requester would be asked: edit, all, or rules'),
   strict: row(
     is.boolean,
     true,
@@ -263,7 +263,7 @@ const TOOLS = {
 };
 
 const ANNOUNCE = {
-  mode: row(mode, 'turn', 'who words a result: one more turn, the first prompt asks it, or nobody'),
+  mode: row(mode, 'turn', 'who words a result: one more turn, the first prompt asks for it, or nobody'),
   timeoutSeconds: row(numberFrom(1, 600), 60, 'how long that one more turn may take'),
   skipOnFailure: row(is.boolean, true, 'false announces a failed run also when the model would not'),
   wake: row(onOff, 'on', 'whether a result wakes the idle Claude Code session that asked for the run'),
