@@ -51,17 +51,12 @@ function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
 }
 
-const AGES = [
-  { unit: 'd', ms: 86_400_000 },
-  { unit: 'h', ms: 3_600_000 },
-  { unit: 'min', ms: 60_000 },
-] as const;
-
 function age(ts: string, now: Date): string {
-  const passedMs = now.getTime() - Date.parse(ts);
-  if (Number.isNaN(passedMs)) return 'at an unknown time';
-  const age = AGES.find(({ ms }) => passedMs >= ms);
-  return age === undefined ? 'just now' : `${Math.floor(passedMs / age.ms)} ${age.unit} ago`;
+  const minutes = Math.floor((now.getTime() - Date.parse(ts)) / 60_000);
+  if (Number.isNaN(minutes)) return 'at an unknown time';
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  return minutes < 1440 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1440)} d ago`;
 }
 
 /** What agents are told of an error, and why not of all of it. */

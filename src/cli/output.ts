@@ -4,30 +4,16 @@ import { inertText, withoutFrames } from '../core/inert-text.ts';
 import { cleanText, cutText } from '../core/text.ts';
 import type { CliContext } from './context.ts';
 
-const NO_LINES = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
+const SIDES = ['top', 'bottom', 'left', 'right'].flatMap((side) => [side, `${side}-mid`]);
+const CORNERS = ['top-left', 'top-right', 'bottom-left', 'bottom-right', 'mid', 'mid-mid'];
+const NO_LINES = Object.fromEntries([...SIDES, ...CORNERS].map((part) => [part, '']));
 
 /** A table without lines; the heading is dim where colour is wanted. */
 export function newTable(head: string[], { colour }: CliContext) {
   const { dim } = pc.createColors(colour);
   return new Table({
     head: head.map(dim),
-    chars: NO_LINES,
+    chars: { ...NO_LINES, middle: '  ' },
     // Its own colours are switched off: it would look at the environment by other rules than ours.
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });

@@ -532,6 +532,7 @@ describe('errors', () => {
     [['show', '0'], 'It is the number that "errors list" shows.'],
     [['show', '1e3'], 'It is the number that "errors list" shows.'],
     [['resolve'], "missing required argument 'id'"],
+    [['withdraw', 'x'], 'It is the number that "errors list" shows.'],
     [['forget'], "missing required argument 'id'"],
     [['forget', '1', '--open'], "unknown option '--open'"],
   ];
@@ -548,6 +549,9 @@ describe('errors', () => {
   for (const words of [
     ['show', '99'],
     ['resolve', '99', 'x'],
+    ['withdraw', '99'],
+    ['share', '99'],
+    ['unshare', '99'],
     ['forget', '99', '--yes'],
   ]) {
     test(`exits with 3 for ${words.join(' ')}`, async () => {
@@ -594,7 +598,7 @@ describe('errors', () => {
     expect(long).toMatchObject({ exitCode: 0, stderr: 'warning: the text was cut to 300 characters\n' });
   });
 
-  for (const name of ['', 'list', 'search', 'show', 'resolve', 'forget']) {
+  for (const name of ['', 'list', 'search', 'show', 'resolve', 'withdraw', 'share', 'unshare', 'forget']) {
     test(`errors ${name} --help has examples`, async () => {
       using home = temporaryHome();
       const { stdout, code } = await errors(home, [...(name === '' ? [] : [name]), '--help']);
