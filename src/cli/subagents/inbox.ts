@@ -13,9 +13,10 @@ import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/out
 import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
 import { counted } from '../../setup/check.ts';
 import { EXIT } from '../context.ts';
-import { printJson, shownText, visible } from '../output.ts';
+import { shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';
 import {
+  answer,
   complain,
   complainUsage,
   findRun,
@@ -46,17 +47,17 @@ export const inbox: SubagentsCommand = {
 
 async function read(here: RunsHere, flags: InboxFlags): Promise<void> {
   if (flags.peek) return peek(here);
-  const { context, requester, world, isJson } = here;
+  const { context, requester, world } = here;
   const owner = `inbox:${randomUUID()}`;
   const isPersons = isPerson(here);
   const reader = { owner, isPerson: isPersons && flags.mine !== true, lengthMax: LENGTH_MAX };
   const delivery = takeDelivery(requester, reader, world);
   const told = delivery?.announcements ?? [];
-  if (isJson) printJson({ announcements: told.map(announcementJson) }, context);
-  else if (delivery === undefined) context.stdout(nothingText(waitingHere(here).length));
+  const persons = told.map((one) => story(one, here)).join('') + takenText(told);
   // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
-  else if (!isPersons) context.stdout(`${visible(delivery.text)}\n`);
-  else context.stdout(told.map((one) => story(one, here)).join('') + takenText(told));
+  const said = isPersons ? persons : `${visible(delivery?.text ?? '')}\n`;
+  const text = delivery === undefined ? nothingText(waitingHere(here).length) : said;
+  answer({ announcements: told.map(announcementJson) }, text, here);
   if (await context.written()) acknowledgeDelivery(requester.key, owner, world);
   else returnDelivery(owner, world);
 }
@@ -70,8 +71,8 @@ function takenText(told: readonly Announcement[]): string {
 
 function peek(here: RunsHere): void {
   const waiting = waitingHere(here);
-  if (here.isJson) printJson({ announcements: waiting.map(announcementJson) }, here.context);
-  else here.context.stdout(waiting.map((one) => story(one, here)).join('') || nothingText(0));
+  const text = waiting.map((one) => story(one, here)).join('') || nothingText(0);
+  answer({ announcements: waiting.map(announcementJson) }, text, here);
 }
 
 function nothingText(waiting: number): string {
@@ -95,14 +96,9 @@ function story(one: Announcement, { context }: RunsHere): string {
 
 function announcementJson(one: Announcement) {
   const { runId, number, turn, label, status, result, notes, stats, attempts, state, requesterSession } = one;
-  const said = { announceId: one.id, runId, number, turn, label, status, result, notes, stats };
   return {
-    ...said,
-    text: announceBody(one),
-    redelivery: one.isRedelivery,
-    attempts,
-    state,
-    requesterSession,
+    ...{ announceId: one.id, runId, number, turn, label, status, result, notes, stats },
+    ...{ text: announceBody(one), redelivery: one.isRedelivery, attempts, state, requesterSession },
   };
 }
 
@@ -128,8 +124,7 @@ async function drop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<
   unmarkInbox(requester.key, world.paths, nowMs);
   if (ids !== 'all' && dismissed.length === 0)
     return complain(`Nothing of "${target}" waits to be told.`, EXIT.notFound, here);
-  if (here.isJson) printJson({ dismissed }, context);
-  else context.stdout(`Dismissed ${counted(dismissed.length, 'announcement')}.\n`);
+  answer({ dismissed }, `Dismissed ${counted(dismissed.length, 'announcement')}.\n`, here);
 }
 
 /** Undefined after saying that there is no such run. */

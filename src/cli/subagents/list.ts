@@ -7,7 +7,7 @@ import { readRunList } from '../../runs/read-log.ts';
 import { advance } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { EXIT, limitUpTo } from '../context.ts';
-import { cutToWidth, printJson } from '../output.ts';
+import { cutToWidth } from '../output.ts';
 import {
   hidesFailure,
   keepsWorktree,
@@ -18,7 +18,7 @@ import {
   visibleLine,
   writtenAtMs,
 } from './run-words.ts';
-import { complain, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
+import { answer, complain, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
 
 type ListFlags = JsonFlag & {
   readonly all?: true;
@@ -57,11 +57,10 @@ export const list: SubagentsCommand = {
 async function show(here: RunsHere, flags: ListFlags): Promise<void> {
   if (flags.watch) return watch(here, flags);
   const found = readFound(flags, here);
-  const { context, requester, isJson } = here;
-  if (!isJson) return context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
-  const nowMs = context.now().getTime();
+  const nowMs = here.context.now().getTime();
   const runs = found.runs.map(({ listing, queuePosition }) => runJson(listing, { queuePosition, nowMs }));
-  printJson({ requester: flags.allProjects ? null : requester.key, ...found, runs }, context);
+  const requester = flags.allProjects ? null : here.requester.key;
+  answer({ requester, ...found, runs }, `${listLines(found, flags, here).join('\n')}\n`, here);
 }
 
 /** Draws the list over itself each second, as long as a run is active. */

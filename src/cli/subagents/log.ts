@@ -17,9 +17,16 @@ import { readLog } from '../../runs/read-log.ts';
 import { readRuns } from '../../runs/store/runs-db.ts';
 import { turnsOf } from '../../runs/store/turns.ts';
 import type { CliContext } from '../context.ts';
-import { printJson, shownText } from '../output.ts';
+import { shownText } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import { complainUsage, findRun, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
+import {
+  answer,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  type RunsHere,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 type LogFlags = JsonFlag & { readonly follow?: true };
 const USAGE = 'log <id|#> [limit] [tools]';
@@ -48,13 +55,15 @@ async function show(here: RunsHere, flags: LogFlags, words: readonly string[]): 
     return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
   const listing = findRun(target, here);
   if (listing === undefined) return;
-  if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
-  if (flags.follow) return follow(listing.run, asked, here);
-  const shown = lastEntries(readLog(listing.run, here.world), asked);
   const { run, turn } = listing;
-  const said = { runId: run.id, number: run.number, status: turn.state, entries: shown };
-  if (here.isJson) return printJson(said, here.context);
-  here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
+  const title = `📜 Subagent log: ${nameOf(run)}\n`;
+  if (flags.follow) {
+    here.context.stdout(title);
+    return follow(run, asked, here);
+  }
+  const entries = lastEntries(readLog(run, here.world), asked);
+  const lines = entries.length === 0 ? '(no messages)\n' : linesOf(entries, here.context);
+  answer({ runId: run.id, number: run.number, status: turn.state, entries }, title + lines, here);
 }
 
 /** The first number is the limit, `tools` may stand anywhere; undefined when there is another word. */

@@ -102,6 +102,18 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
   return undefined;
 }
 
+/** The run that is meant, or all of them; undefined after saying why it is none. `call`: how the command is called. */
+export function findRunOrAll(
+  target: string | undefined,
+  call: string,
+  here: RunsHere,
+): RunListing | 'all' | undefined {
+  if (target === 'all' || target === '*') return 'all';
+  if (target === undefined || target.trim() === '') complainUsage(call, here);
+  else return findRun(target, here);
+  return undefined;
+}
+
 /** A run of another project has its number there, so that what to do next is to be called there. */
 export function callPlace({ number, requester: { key, cwd } }: Run, { requester }: RunsHere): string {
   return key === requester.key ? '' : ` Call that in "${cwd}", where it is #${number}.`;
@@ -125,6 +137,12 @@ export function complainInJson(command: Command, context: CliContext): void {
 }
 
 type Speaking = Pick<RunsHere, 'isJson' | 'context'>;
+
+/** Prints the answer: the document where JSON is asked for, else the text. */
+export function answer(document: object, text: string, { isJson, context }: Speaking): void {
+  if (isJson) printJson(document, context);
+  else context.stdout(text);
+}
 
 /** Says that it cannot be done, and why: as a document where one is expected. */
 export function complain(error: string, exitCode: number, here: Speaking): void {

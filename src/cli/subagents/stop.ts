@@ -7,7 +7,7 @@ import { printJson } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
 import {
   complainUsage,
-  findRun,
+  findRunOrAll,
   isPerson,
   type JsonFlag,
   type RunsHere,
@@ -32,11 +32,11 @@ export const stop: SubagentsCommand = {
 };
 
 async function end(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
-  const isAll = target === 'all' || target === '*';
-  if (target === undefined || target.trim() === '' || (project && !isAll))
-    return complainUsage('stop <id|#|all [--project]>', here);
-  const listing = isAll ? undefined : findRun(target, here);
-  if (!isAll && listing === undefined) return;
+  const call = 'stop <id|#|all [--project]>';
+  if (project && target !== 'all' && target !== '*') return complainUsage(call, here);
+  const found = findRunOrAll(target, call, here);
+  if (found === undefined) return;
+  const listing = found === 'all' ? undefined : found;
   const { requester, world, context } = here;
   context.progress('stopping …');
   const every: StopTarget = { kind: project ? 'project' : 'all' };

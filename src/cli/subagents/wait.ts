@@ -16,6 +16,7 @@ import {
   complain,
   complainUsage,
   findRun,
+  findRunOrAll,
   type JsonFlag,
   type RunsHere,
   readSeconds,
@@ -43,10 +44,9 @@ async function waitForTarget(
   { timeout }: JsonFlag & { readonly timeout?: number },
   target?: string,
 ): Promise<void> {
-  if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
-  const isAll = target === 'all' || target === '*';
-  const listing = isAll ? undefined : findRun(target, here);
-  if (!isAll && listing === undefined) return;
+  const found = findRunOrAll(target, 'wait <id|#|all>', here);
+  if (found === undefined) return;
+  const listing = found === 'all' ? undefined : found;
   const whose = listing === undefined ? 'project' : { runId: listing.run.id };
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
   const key = listing?.run.requester.key ?? here.requester.key;

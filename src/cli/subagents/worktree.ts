@@ -8,7 +8,7 @@ import { counted } from '../../setup/check.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../output.ts';
 import { visibleLine } from './run-words.ts';
-import { aboutRun, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { aboutRun, answer, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 
@@ -58,8 +58,8 @@ async function bringIn(here: RunsHere, _flags: JsonFlag, listing: RunListing): P
     known: `Nothing to merge: what #${run.number} has changed is in ${repository} already.`,
   };
   const { id: runId, number } = run;
-  if (here.isJson) printJson({ runId, number, status: merged.kind, repository, files }, here.context);
-  else here.context.stdout(`${visibleLine(said[merged.kind])}\n${discard}\n`);
+  const text = `${visibleLine(said[merged.kind])}\n${discard}\n`;
+  answer({ runId, number, status: merged.kind, repository, files }, text, here);
 }
 
 type DiscardFlags = JsonFlag & { readonly yes?: true };
@@ -91,8 +91,7 @@ async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing
   }
   const { id: runId, number, worktree } = run;
   const said = visibleLine(`Discarded the worktree of #${number}: ${path}, branch ${branch}.`);
-  if (isJson) printJson({ runId, number, status: 'discarded', worktree }, context);
-  else context.stdout(`${said}\n`);
+  answer({ runId, number, status: 'discarded', worktree }, `${said}\n`, here);
 }
 
 /** Undefined after saying that it has no working tree of its own. */
