@@ -68,7 +68,7 @@ export function configCommand(context: CliContext): Command {
 
 type Act = (file: ConfigFile, ...words: string[]) => void;
 
-/** Finds the setting first; says so when there is none. */
+/** Finds the setting first; reports an unknown key. */
 function ofField(act: (file: ConfigFile, field: ConfigField, text: string) => void): Act {
   return (file, key = '', text = '') => {
     const field = CONFIG_FIELDS.find((one) => one.key === key);

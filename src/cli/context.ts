@@ -25,7 +25,7 @@ export type CliContext = {
   readonly showsProgress: boolean;
   /** The size of the terminal that standard output is, by now; undefined for a pipe or a file. */
   readonly screen: () => { readonly columns: number; readonly rows: number } | undefined;
-  /** Has Ctrl-C do this instead of ending the program, until what is returned is called. */
+  /** Calls `act` on Ctrl-C instead of ending the program, until the returned function is called. */
   readonly onInterrupt: (act: () => void) => () => void;
   /** The running program: `process.execPath`. */
   readonly executablePath: string;
@@ -35,7 +35,7 @@ export type CliContext = {
   readonly colour: boolean;
   /** Whether somebody sits at a terminal who can be asked. */
   readonly isInteractive: boolean;
-  /** A person typed it as a prompt of a client, and alone sees the answer: what the client's marks say of an agent does not count. */
+  /** A person typed it as a prompt of a client and is the only reader: the client's marks do not mean an agent. */
   readonly isPrompt?: true;
   /** Asks a question that is answered with yes or no. */
   readonly confirm: (question: string) => Promise<boolean>;
@@ -61,12 +61,12 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** A failure has to say what failed, why, and what to do. */
+/** The reason and the advice of a command that needs a home directory. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';
 
 /**
  * A command that talks through the context and never ends the process. A wrong call sets exit code 2 and then throws
- * commander's CommanderError, as asking for `--help` does without an exit code: whoever parses catches it. `path` is
+ * commander's CommanderError, as asking for `--help` does without an exit code: the caller of parse() catches it. `path` is
  * how the command is called, for example `config get`.
  */
 export function newCommand(path: string, context: CliContext): Command {
@@ -134,10 +134,10 @@ export function limitUpTo(most: number): (text: string) => number {
   };
 }
 
-/** Where everything of the user is, and the settings. */
+/** The user's state directory and settings. */
 export type CliState = { readonly paths: StatePaths; readonly config: Config };
 
-/** Runs a command that needs a home directory; without one it fails and says so. `action`: what it wanted to do. */
+/** Runs a command that needs a home directory; reports an error when there is none. `action`: what failed then. */
 export async function withState(
   context: CliContext,
   action: string,
@@ -148,7 +148,7 @@ export async function withState(
   else await act({ paths, config: loadConfig(paths) });
 }
 
-/** Why this is refused to an agent: it must not decide what agents are told, or what they may do. `words`: of the call. */
+/** Why a call is refused to an agent, which must not decide what agents are told or may do. `words`: the call's. */
 export function objectionToAgent(words: string, context: CliContext): string | undefined {
   const mark = context.agentMark();
   if (mark === undefined) return undefined;
@@ -200,7 +200,7 @@ export function confirmOnTerminal(question: string): Promise<boolean> {
   });
 }
 
-/** A project as the hooks know it. */
+/** A project as the hooks identify it. */
 export type CliProject = ReturnType<typeof projectOfDirectory>;
 
 const PROJECTS_NAMED_MAX = 8;

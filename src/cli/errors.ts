@@ -169,7 +169,7 @@ function search(words: readonly string[], flags: ListFlags, context: CliContext)
   });
 }
 
-/** The very error, as a hook finds it: what was printed may have been pasted here. */
+/** Finds the error as a hook does, for a pasted error message. */
 function knownError(text: string, { project, filter }: Asked, db: Db): number | undefined {
   if (project === null || filter.state === 'open') return undefined;
   const { key } = readFailure({ tool: 'Bash', line: null, text: redactSecrets(cleanText(text)) });

@@ -75,7 +75,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
   }
 }
 
-/** Undefined after saying what is missing, or wrong. */
+/** Returns undefined after reporting what is missing or wrong. */
 function findRoots({ from }: Flags, context: CliContext): readonly string[] | undefined {
   if (from !== undefined) return checkedRoots(from, context);
   const place = locate(context.env, context.platform);
@@ -114,7 +114,7 @@ function objectionTo(root: string) {
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
-/** By its first bytes. */
+/** Whether the file begins as an SQLite database does. */
 function isDatabase(path: string): boolean {
   const file = openSync(path, 'r');
   try {

@@ -76,7 +76,7 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   const paths = statePaths(env, platform);
   const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
   let { lessons, wake } = flags;
-  // Who has settings has decided before.
+  // Existing settings mean that the user has decided before.
   if (mayAsk && paths !== undefined && !existsSync(paths.config)) {
     const question = lessonQuestion(lessonCost(paths, context));
     if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
@@ -207,7 +207,7 @@ function countTranscripts({ env, platform }: CliContext): number {
     : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
 }
 
-/** The question of `install`: what is asked, what it costs, and what does not happen without a word of the user. */
+/** The question of `install`, with its cost in the user's own numbers. */
 function lessonQuestion({
   sessions,
   failingCalls,

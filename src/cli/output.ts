@@ -14,12 +14,12 @@ export function newTable(head: string[], { colour }: CliContext) {
   return new Table({
     head: head.map(dim),
     chars: { ...NO_LINES, middle: '  ' },
-    // Its own colours are switched off: it would look at the environment by other rules than ours.
+    // Its own colours are off: it decides on them by other environment variables.
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
 }
 
-/** Texts of others as they may be printed: whoever reads may be an agent, and the screen is nobody else's. */
+/** Texts from outside are printed only by these functions: the reader may be an agent, and a terminal obeys control characters. */
 
 /** All of it on one line. */
 export function shownLine(text: string): string {

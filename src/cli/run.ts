@@ -19,7 +19,7 @@ import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
 import { uninstallCommand } from './uninstall.ts';
 
-/** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
+/** Room behind the line of progress for the `^C` of the terminal and the cursor. */
 const CTRL_C_COLUMNS = 3;
 
 export { answerPrompt };
@@ -35,7 +35,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
 /** The commands for a person. Returns the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
   becomeLongLived();
-  // What cannot be written is noted where it is written, and there is nowhere to say of standard error that it cannot.
+  // Failed writes to stdout are reported below; those to stderr cannot be reported anywhere.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let exitCode = 0;
   const output = watchedOutput();
@@ -51,7 +51,7 @@ export async function runCli(words: readonly string[]): Promise<number> {
     }
   }
   const failure = await output.failure();
-  // `doctor | head` closes the pipe early: what is left to say has no reader, and that is no failure.
+  // `doctor | head` closes the pipe early, which is no failure.
   if (failure === undefined || failure.code === 'EPIPE') return exitCode;
   const advice =
     'What it did stays: run it again, with an output that can be written, if it may be done twice';
@@ -126,7 +126,7 @@ function processContext(
   };
 }
 
-/** NO_COLOR wins, then FORCE_COLOR, then whether anybody is looking. */
+/** NO_COLOR wins, then FORCE_COLOR, then whether it is a terminal. */
 function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR && env.FORCE_COLOR !== '0') return true;
@@ -144,8 +144,8 @@ Examples:
 Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
 
 /**
- * `hook`: what the client runs. The program's entry point has run it before anything else was loaded; a call that
- * comes here is one for help, or a wrong one.
+ * `hook`: what the client runs. main.ts runs hooks before anything else is loaded; only calls
+ * for help and wrong calls come here.
  */
 function hookCommand(context: CliContext): Command {
   const command = newCommand('hook', context)

@@ -21,7 +21,7 @@ import {
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
 
-/** How old an analysis of another implementation may be to be taken in. */
+/** The age up to which the analysis of another implementation is taken in. */
 const CACHED_HOURS = 168;
 const MS_PER_HOUR = 3_600_000;
 const PREFIX_LENGTH_MIN = 4;

@@ -61,7 +61,7 @@ async function takeAway(flags: Flags, { env, platform }: CliContext): Promise<Un
   return report.kind === 'failed' ? report : { ...report, warnings: [...notes, ...report.warnings] };
 }
 
-/** What is to be said of those that stay. */
+/** Removes the working trees in which nothing would be lost; returns a note for each that stays. */
 async function leaveWorktrees(env: Environment, platform: string): Promise<string[]> {
   const paths = statePaths(env, platform);
   if (paths === undefined) return [];

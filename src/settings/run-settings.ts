@@ -113,7 +113,7 @@ export function isMainOnly(path: string): boolean {
   return MAIN_ONLY.includes(name.trim().toLowerCase());
 }
 
-/** A list or an object as its one part, or as none when it is bad, which is reported. */
+/** Returns the part of a list or an object in a list of its own, which is empty when it is bad; that is reported. */
 function partOf<T>({ expected, read }: Type<T>, found: unknown, report: Report): T[] {
   const taken = read(found, report);
   if (taken === undefined) report('', found, `expected ${expected}; it is left out`);

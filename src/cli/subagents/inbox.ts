@@ -26,13 +26,13 @@ import {
   type SubagentsCommand,
 } from './runs-here.ts';
 
-/** For what waits at most, uncut. */
+/** Nothing that waits is longer. */
 const LENGTH_MAX = 1_000_000;
 const ID_LENGTH_MIN = 4;
 
 type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 
-/** `subagents inbox`: what nobody was told yet. What was written has arrived. A person also gets what is meant for agents' sessions. */
+/** `subagents inbox`: what nobody was told yet. What was written counts as delivered. A person also gets what is meant for agents' sessions. */
 export const inbox: SubagentsCommand = {
   name: 'inbox',
   does: 'read the inbox',
@@ -127,7 +127,7 @@ async function drop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<
   answer({ dismissed }, `Dismissed ${counted(dismissed.length, 'announcement')}.\n`, here);
 }
 
-/** Undefined after saying that there is no such run. */
+/** Returns undefined after reporting that there is no such run. */
 function idsOf(target: string, here: RunsHere): string[] | undefined {
   const waiting = waitingHere(here);
   const begun = waiting.filter(({ id }) => target.length >= ID_LENGTH_MIN && id.startsWith(target));

@@ -29,7 +29,7 @@ type ListFlags = JsonFlag & {
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100_000;
-/** Where no terminal says how wide it is. */
+/** Used where no terminal tells its size. */
 const COLUMNS_DEFAULT = 80;
 const ROWS_DEFAULT = 24;
 const WATCH_INTERVAL_MS = 1000;
@@ -101,7 +101,7 @@ function listLines(
   const columns = context.screen()?.columns || COLUMNS_DEFAULT;
   const nowMs = context.now().getTime();
   const cells = runs.map(({ listing, queuePosition }) => [
-    // A number is one in its own project.
+    // Numbers are unique in one project only.
     allProjects ? `id:${shortId(listing.run.id)}` : `${listing.run.number})`,
     stateWords(listing, queuePosition),
     ...cellsOf(listing, nowMs, world.paths),

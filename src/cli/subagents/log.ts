@@ -31,7 +31,7 @@ import {
 type LogFlags = JsonFlag & { readonly follow?: true };
 const USAGE = 'log <id|#> [limit] [tools]';
 const FOLLOW_INTERVAL_MS = 300;
-/** So many entries are the same only at one place. */
+/** A sequence of this length is taken to be unique in a log. */
 const MATCHED = 16;
 const TEXT_LENGTH_MAX = 8192;
 
@@ -93,7 +93,7 @@ async function follow(run: Run, asked: LogChoice, here: RunsHere): Promise<void>
   let sizes: string | undefined;
   let isHeldBack = false;
   for (;;) {
-    // The states first: what is written before a turn ends is then in what is read after.
+    // States are read before the log, so that the log read last is complete for turns that have ended.
     const turns = readRuns(here.world.paths, (db) => turnsOf(run.id, db)) ?? [];
     const isOver = turns.every(({ state }) => isTerminal(state));
     const sizesNow = sizesOf(run, turns, here);
@@ -116,7 +116,7 @@ async function follow(run: Run, asked: LogChoice, here: RunsHere): Promise<void>
   }
 }
 
-/** How far a log has been printed, and its last entries: by them the place is found when the beginning is left out. */
+/** How far a log has been printed, and its last entries, by which the place is found when the log was cut at its beginning. */
 type Printed = { readonly count: number; readonly last: readonly LogEntry[] };
 
 function upTo(entries: readonly LogEntry[], count: number): Printed {
@@ -135,7 +135,7 @@ function resumeAt(entries: readonly LogEntry[], { count, last }: Printed): numbe
   return at;
 }
 
-/** What came since. The last message may have gone on, too. */
+/** The entries since then, with the continuation of the last message. */
 function newsOf(entries: readonly LogEntry[], at: number, { last }: Printed): LogEntry[] {
   const grown = entries[at - 1];
   const more = grown?.text.slice(last.at(-1)?.text.length ?? 0) ?? '';

@@ -10,7 +10,7 @@ import type { Refusal, RunsWorld } from '../../runs/world.ts';
 import { type CliContext, EXIT, NO_HOME } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 
-/** What every command about background runs begins with, and how each of them says that it cannot. */
+/** Shared by the commands of background runs: opening the store, finding runs, printing answers and refusals. */
 
 export type JsonFlag = { readonly json?: true };
 
@@ -63,7 +63,7 @@ export function readSeconds(text: string): number {
   throw new InvalidArgumentError('It is a number of seconds, or such as 90s, 10m, 2h.');
 }
 
-/** Runs a command about runs, after whatever is due; inside a run it is refused (R43). `action`: what it wants to do. */
+/** Runs a command about runs after reconciling them; inside a run it is refused (R43). `action`: what failed in an error. */
 export async function withRunsHere(
   { context, read }: Pick<RunsHere, 'context' | 'read'>,
   { json }: JsonFlag,
@@ -86,7 +86,7 @@ export async function withRunsHere(
   }
 }
 
-/** Whether nobody but a person reads along: no client has started this, or it was typed as a prompt. */
+/** Whether only a person reads the output: no client has started this, or it was typed as a prompt. */
 export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'context'>): boolean {
   return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
@@ -114,12 +114,12 @@ export function findRunOrAll(
   return undefined;
 }
 
-/** A run of another project has its number there, so that what to do next is to be called there. */
+/** For a run of another project: where the next command has to be called, since numbers are per project. */
 export function callPlace({ number, requester: { key, cwd } }: Run, { requester }: RunsHere): string {
   return key === requester.key ? '' : ` Call that in "${cwd}", where it is #${number}.`;
 }
 
-/** Commander's own complaints of a wrong call, as a document where one is asked for. */
+/** Prints commander's own errors about a wrong call as JSON where JSON is asked for. */
 export function complainInJson(command: Command, context: CliContext): void {
   const isJson = () => {
     let root: Command & { rawArgs?: readonly string[] } = command;
@@ -144,19 +144,19 @@ export function answer(document: object, text: string, { isJson, context }: Spea
   else context.stdout(text);
 }
 
-/** Says that it cannot be done, and why: as a document where one is expected. */
+/** Prints an error, as JSON where JSON is asked for. */
 export function complain(error: string, exitCode: number, here: Speaking): void {
   say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
 }
 
-/** The same for what was refused. `says`: what stands before the reason. */
+/** Prints a refusal in the same way. `says`: text before the reason. */
 export function refuse(refusal: Refusal, says: string, here: Speaking): void {
   const exitCode = refusal.limit === true ? EXIT.limit : EXIT.failed;
   const isForbidden = refusal.status === 'forbidden';
   say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
 }
 
-/** How a command is called, when it was not called so. */
+/** Prints how a command is called after a wrong call. */
 export function complainUsage(call: string, here: Speaking): void {
   const error = `Usage: self-generation subagents ${call}`;
   say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);

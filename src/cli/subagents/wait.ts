@@ -54,7 +54,7 @@ async function waitForTarget(
   await waitAndTell(turns, { timeoutMs, untilAnnounced: true, tell: (answer) => tell(answer, here) }, here);
 }
 
-/** Waits for these turns and tells how it stands with them. What has ended and could be written has been told, and is not told again. */
+/** Waits for these turns and prints their state. Ended turns that could be printed count as delivered. */
 export async function waitAndTell(
   turns: readonly TurnName[],
   { tell, ...patience }: Patience & { readonly tell: (answer: WaitAnswer) => void },
@@ -68,7 +68,7 @@ export async function waitAndTell(
   if (shown.length > 0 && (await here.context.written())) acknowledgeTurns(shown, here.requester, here.world);
 }
 
-/** What the outcome of these turns is to whoever called; the first that applies of: goes on, failed, timed out, stopped. */
+/** The exit code for these turns: the first that applies of goes on, failed, timed out, stopped. */
 export function outcomeCode(runs: readonly RunWithTurn[]): number {
   const states = new Set(runs.map(({ turn }) => turn.state));
   if (![...states].every(isTerminal)) return EXIT.goesOn;
@@ -95,7 +95,7 @@ type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
 
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** Until they have ended or the time is over, with a line of progress; undefined after Ctrl-C, when it has been said that they go on. */
+/** Waits until they have ended or the time is over, with a line of progress. Returns undefined after Ctrl-C, which is reported. */
 async function waitFor(
   turns: readonly TurnName[],
   patience: Patience,
@@ -158,7 +158,7 @@ function newestWork(runs: readonly RunWithTurn[], { world }: RunsHere): string {
   return ` · ${runs.length > 1 ? `#${newest?.run.number} ` : ''}${visibleLine(words)}`;
 }
 
-/** Why a turn came to no good end; undefined when nobody knows, or it did. */
+/** Why a turn failed; undefined when it did not, or nothing is known. */
 export function endReason({ error, stop, state }: Turn): string | undefined {
   if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
   return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;

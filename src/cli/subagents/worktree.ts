@@ -94,7 +94,7 @@ async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing
   answer({ runId, number, status: 'discarded', worktree }, `${said}\n`, here);
 }
 
-/** Undefined after saying that it has no working tree of its own. */
+/** Returns undefined after reporting that it has no working tree of its own. */
 function runWithTree({ run }: RunListing, verb: string, here: RunsHere): (Run & TreeRun) | undefined {
   if (run.worktree !== null) return { ...run, worktree: run.worktree };
   const reason = `it works in "${run.cwd}", in no worktree of its own: "spawn --worktree always" gives one`;
@@ -102,7 +102,7 @@ function runWithTree({ run }: RunListing, verb: string, here: RunsHere): (Run & 
   return undefined;
 }
 
-/** While a run works, what it has changed is not whole. Says so. */
+/** Whether the run still works, and its changes are incomplete; reports it then. */
 function isAtWork(what: string, run: Run, here: RunsHere): boolean {
   const active = activeTurn(run, here.world.paths);
   if (active === undefined) return false;
