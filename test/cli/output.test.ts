@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import type { CliContext } from '../../src/cli/context.ts';
-import { colouredDiff, shownJson, shownLine, shownText, visible } from '../../src/cli/output.ts';
+import { colouredDiff, newTable, shownJson, shownLine, shownText, visible } from '../../src/cli/output.ts';
 
 describe('visible()', () => {
   const rows: [string, string][] = [
@@ -46,5 +46,23 @@ describe('texts of others', () => {
     const value = { text: hostile, list: ['<a>', '한글 🎉', 1, null] };
     expect(JSON.parse(shownJson(value))).toEqual(value);
     expect(shownJson(value)).not.toMatch(/<|\u202e|\u001b/);
+  });
+});
+
+function rendered(colour: boolean): string {
+  const table = newTable(['name', 'value'], { colour } as CliContext);
+  table.push(['a', 'one'], ['한글', 'two']);
+  return table.toString();
+}
+
+describe('newTable()', () => {
+  test('aligns columns by their width on a terminal, without lines', () => {
+    expect(rendered(false).split('\n')).toEqual(['name  value', 'a     one  ', '한글  two  ']);
+  });
+
+  test('dims the heading, and nothing else, where colour is wanted', () => {
+    const [heading, ...rows] = rendered(true).split('\n');
+    expect(heading).toContain('\x1b[2mname\x1b[22m');
+    expect(rows.join('')).not.toContain('\x1b');
   });
 });
