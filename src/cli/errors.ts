@@ -69,19 +69,21 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or more than one.`;
 export function errorsCommand(context: CliContext, readText = readInput): Command {
   const description = 'look at, search, correct, share and forget the errors that were recorded';
   const group = commandGroup('errors', { description, after: EXAMPLES }, context, (flags: ListFlags) =>
-    list(flags, context),
+    list(undefined, flags, context),
   );
   const listing = {
     description: 'list the newest errors',
     calls: ['', '--open', '--all-projects --limit 50'],
   };
-  const listed = subcommand('errors list', listing, context, (flags: ListFlags) => list(flags, context));
+  const listed = subcommand('errors list', listing, context, (flags: ListFlags) =>
+    list(undefined, flags, context),
+  );
   const searching = {
     description: 'find errors by words or by a file',
     calls: ['cannot read properties', 'src/db.ts --all-projects', '모듈 --open', '-- --legacy-peer-deps'],
   };
   const found = subcommand('errors search', searching, context, (flags: ListFlags, words: string[]) =>
-    search(words, flags, context),
+    list(words, flags, context),
   ).argument('<words...>', 'beginnings of words; any characters, and behind "--" also dashes');
   for (const command of [group, listed, found]) withListFlags(command);
   group.addCommand(listed).addCommand(found);
@@ -121,52 +123,36 @@ type Asked = {
 function askedFor(flags: ListFlags, paths: StatePaths, context: CliContext): Asked | undefined {
   const state = flags.open ? 'open' : flags.solved ? 'solved' : 'any';
   const here = projectHere(paths, context);
-  const everything = {
-    filter: { projects: undefined, state },
-    project: null,
-    ownProject: here.spellings,
-  } as const;
-  if (flags.allProjects) return everything;
-  if (flags.project === undefined)
-    return { filter: { projects: here.spellings, state }, project: here.path, ownProject: here.spellings };
-  const scope = findScope(flags.project, paths, context);
-  if (scope === undefined || scope.kind === 'all') return scope && everything;
-  const spellings = projectPathSpellings(scope.path, scope.path);
+  const all = { filter: { projects: undefined, state }, project: null, ownProject: here.spellings } as const;
+  const scope = flags.allProjects ? { kind: 'all' as const } : findScope(flags.project, paths, context);
+  if (scope === undefined || scope.kind === 'all') return scope && all;
+  const spellings =
+    flags.project === undefined ? here.spellings : projectPathSpellings(scope.path, scope.path);
   return { filter: { projects: spellings, state }, project: scope.path, ownProject: spellings };
 }
 
-function list(flags: ListFlags, context: CliContext): Promise<void> {
-  return withState(context, 'list the errors', ({ paths }) => {
-    const asked = askedFor(flags, paths, context);
-    if (asked === undefined) return;
-    const errors =
-      readErrors(paths, (db) => listErrors(asked.filter, flags.limit ?? LIMIT_DEFAULT, db)) ?? [];
-    if (flags.json) printJson({ project: asked.project, errors }, context);
-    else if (errors.length > 0) printErrors(errors, { withProject: asked.project === null }, context);
-    else context.stdout(`${nothing('is recorded', asked)}\n`);
-  });
-}
-
-function search(words: readonly string[], flags: ListFlags, context: CliContext): Promise<void> {
-  return withState(context, 'search the errors', ({ paths }) => {
+/** Lists the newest errors, or with `words` those that match. */
+function list(words: readonly string[] | undefined, flags: ListFlags, context: CliContext): Promise<void> {
+  const isSearch = words !== undefined;
+  return withState(context, isSearch ? 'search the errors' : 'list the errors', ({ paths }) => {
     const asked = askedFor(flags, paths, context);
     if (asked === undefined) return;
     const limit = flags.limit ?? LIMIT_DEFAULT;
-    const found = {
-      text: words.map((word) => ofProject(word, asked)).join(' '),
-      ...asked,
-      limit,
-    };
-    const errors =
-      readErrors(paths, (db) => {
-        const known = knownError(words.join(' '), asked, db);
-        const ids = searchErrors(found, db).filter((id) => id !== known);
-        return findErrors(known === undefined ? ids : [known, ...ids.slice(0, limit - 1)], db);
-      }) ?? [];
+    const find = (db: Db) =>
+      isSearch ? search(words, asked, limit, db) : listErrors(asked.filter, limit, db);
+    const errors = readErrors(paths, find) ?? [];
+    const withProject = isSearch || asked.project === null;
     if (flags.json) printJson({ project: asked.project, errors }, context);
-    else if (errors.length > 0) printErrors(errors, { withProject: true }, context);
-    else context.stdout(`${nothing('matches', asked)}\n`);
+    else if (errors.length > 0) printErrors(errors, { withProject }, context);
+    else context.stdout(`${nothing(isSearch ? 'matches' : 'is recorded', asked)}\n`);
   });
+}
+
+function search(words: readonly string[], asked: Asked, limit: number, db: Db): ErrorEntry[] {
+  const known = knownError(words.join(' '), asked, db);
+  const text = words.map((word) => ofProject(word, asked)).join(' ');
+  const ids = searchErrors({ text, ...asked, limit }, db).filter((id) => id !== known);
+  return findErrors(known === undefined ? ids : [known, ...ids.slice(0, limit - 1)], db);
 }
 
 /** Finds the error as a hook does, for a pasted error message. */
