@@ -25,23 +25,11 @@ export const HOOK_SETTINGS = {
   },
   analysisOnSessionEnd: row(boolean, false, 'true analyses the log after every session, within the budget'),
   analysisCli: row(oneOf(...CLIENT_NAMES), 'claude', 'the program that asks the model'),
-  analysisModel: row(
-    modelName,
-    'sonnet',
-    'its model; the default is for claude, the others choose their own',
-  ),
+  analysisModel: row(modelName, 'sonnet', 'its model; the default is for claude, others choose their own'),
   analysisDays: row(positive(365), 7, 'how many days of the log are analysed'),
   analysisDailyBudgetUsd: row(positive(1000), 1, 'what all analyses of 24 hours may cost together, in USD'),
-  analysisMinIntervalMinutes: row(
-    positive(10_080),
-    60,
-    'how long no session of a project starts another analysis of it',
-  ),
-  analysisCacheMaxAgeHours: row(
-    positive(8760),
-    24,
-    'how old an analysis may be to be announced when a session starts',
-  ),
+  analysisMinIntervalMinutes: row(positive(10_080), 60, 'how long a project waits for the next analysis'),
+  analysisCacheMaxAgeHours: row(positive(8760), 24, 'how old an analysis may be to be announced'),
 };
 
 /** The user's settings, `config.json`, as far as hooks read them. */

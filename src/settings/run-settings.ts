@@ -6,9 +6,13 @@ import { grantProblem } from '../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { entryProblem } from '../runs/model/tool-policy.ts';
 import { parseSettings } from './hook-settings.ts';
-import * as is from './setting.ts';
 import {
+  boolean,
+  isNumber,
   isSetting,
+  isWord,
+  names,
+  oneOf,
   type Report,
   readSection,
   row,
@@ -34,31 +38,31 @@ export function orNull<T>({ expected, read }: Type<T>): Type<T | null> {
 
 /** A number between these, both included. */
 function numberFrom(least: number, most: number): Type<number> {
-  return typeOf(`a number from ${least} to ${most}`, (found) => is.isNumber(found, most) && found >= least);
+  return typeOf(`a number from ${least} to ${most}`, (found) => isNumber(found, most) && found >= least);
 }
 
 const count = typeOf<number>(
   'a whole number from 1 to 100000',
-  (found) => is.isNumber(found, 100_000) && Number.isInteger(found) && found >= 1,
+  (found) => isNumber(found, 100_000) && Number.isInteger(found) && found >= 1,
 );
 const limit = orNull(
-  typeOf<number>('a number above 0', (found) => is.isNumber(found, Number.MAX_SAFE_INTEGER) && found > 0),
+  typeOf<number>('a number above 0', (found) => isNumber(found, Number.MAX_SAFE_INTEGER) && found > 0),
 );
 const seconds = numberFrom(0, 30 * 86_400);
 const minutes = numberFrom(0, 10 * 365 * 1440);
-const worktree = is.oneOf(...WORKTREE_MODES);
-const mode = is.oneOf('turn', 'inline', 'raw');
-const onOff = is.oneOf('on', 'off');
-const name = orNull(typeOf<string>('a name', is.isWord));
-const client = orNull(is.oneOf(...CLIENT_NAMES));
-const thinking = orNull(is.oneOf(...THINKING_LEVELS));
+const worktree = oneOf(...WORKTREE_MODES);
+const mode = oneOf('turn', 'inline', 'raw');
+const onOff = oneOf('on', 'off');
+const name = orNull(typeOf<string>('a name', isWord));
+const client = orNull(oneOf(...CLIENT_NAMES));
+const thinking = orNull(oneOf(...THINKING_LEVELS));
 const path = orNull(
   typeOf<string>('an absolute path', (found) => typeof found === 'string' && isAbsolutePath(found)),
 );
 const command = orNull(
   typeOf<readonly string[]>(
     'a list of words, like ["notify-send", "Sub-agent"]',
-    (found) => Array.isArray(found) && found.length > 0 && found.every(is.isWord),
+    (found) => Array.isArray(found) && found.length > 0 && found.every(isWord),
   ),
 );
 
@@ -91,7 +95,7 @@ function checkedNames(
   return {
     expected,
     read: (found, report) =>
-      is.names.read(found, report)?.filter((entry, index) => isUsed(entry, index, report)),
+      names.read(found, report)?.filter((entry, index) => isUsed(entry, index, report)),
   };
 }
 
@@ -138,7 +142,7 @@ type Provider = { readonly models: readonly Model[] };
 const model: Type<Model> = {
   expected: 'an object with an "id"',
   read(found, report) {
-    if (!isRecord(found) || !is.isWord(found.id)) return undefined;
+    if (!isRecord(found) || !isWord(found.id)) return undefined;
     if (found.cost === undefined || isCost(found.cost)) return found as Model;
     const cost = '{"input": …, "output": …} in USD per million tokens, "cacheRead" and "cacheWrite" if known';
     report('.cost', found.cost, `expected ${cost}; the model has no price`);
@@ -149,7 +153,7 @@ const model: Type<Model> = {
 function isCost(found: unknown): boolean {
   if (!isRecord(found)) return false;
   const { input, output, cacheRead = null, cacheWrite = null } = found;
-  const isPrice = (value: unknown) => is.isNumber(value, USD_MAX) && value >= 0;
+  const isPrice = (value: unknown) => isNumber(value, USD_MAX) && value >= 0;
   return (
     [input, output].every(isPrice) && [cacheRead, cacheWrite].every((one) => one === null || isPrice(one))
   );
@@ -256,7 +260,7 @@ const TOOLS = {
   },
   allow: row(grants, [], 'what sub-agents may do where their requester would be asked: edit, all, or rules'),
   strict: row(
-    is.boolean,
+    boolean,
     true,
     'false only warns of a denied tool that a client cannot be kept from, and of names that mean nothing',
   ),
@@ -265,7 +269,7 @@ const TOOLS = {
 const ANNOUNCE = {
   mode: row(mode, 'turn', 'who words a result: one more turn, the first prompt asks for it, or nobody'),
   timeoutSeconds: row(numberFrom(1, 600), 60, 'how long that one more turn may take'),
-  skipOnFailure: row(is.boolean, true, 'false announces a failed run also when the model would not'),
+  skipOnFailure: row(boolean, true, 'false announces a failed run also when the model would not'),
   wake: row(onOff, 'on', 'whether a result wakes the idle Claude Code session that asked for the run'),
   wakesMax: row(numberFrom(0, 1000), 5, 'how often, until its user types something'),
 };

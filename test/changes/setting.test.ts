@@ -12,7 +12,7 @@ const rows = [
     key: 'agents.defaults.subagents.greeting',
     file: 'settings/run-settings.ts',
     behind: "  maxConcurrent: row(count, 8, 'how many sub-agents run at the same time'),",
-    line: "  greeting: row(is.oneOf('short', 'long'), 'short', 'how a sub-agent is greeted'),",
+    line: "  greeting: row(oneOf('short', 'long'), 'short', 'how a sub-agent is greeted'),",
   },
 ];
 
