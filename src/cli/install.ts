@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { countCalls } from '../analysis/calls-store.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
-import { parseClientVersion } from '../clients/claude/version.ts';
+import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hook-names.ts';
