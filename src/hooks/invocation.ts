@@ -9,7 +9,7 @@ import {
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading, openSnapshot, type SnapshotRead } from '../database/connection.ts';
 import type { searchErrorKB } from '../lessons/store/error-search.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import type { Decision, FullContext, HookContext, Project, Reply } from './decision.ts';
 import type { EventBase, HookEvent, HookEventOf } from './event.ts';
