@@ -76,7 +76,7 @@ function readUntilNothingIsNew(transcript: string, world: World, db: Db): string
     const left = describe(session);
     if (session === undefined || left === known) return left;
     known = left;
-    read(session, transcript, world, db);
+    readAndLearn(session, transcript, world, db);
   }
 }
 
@@ -90,7 +90,7 @@ function describe(session: TranscriptSession | undefined): string {
   return (session?.files ?? []).map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n');
 }
 
-function read(session: TranscriptSession, main: string, { paths, env }: World, db: Db): void {
+function readAndLearn(session: TranscriptSession, main: string, { paths, env }: World, db: Db): void {
   const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
   const { projects } = readSession(session, how, db);
   const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
