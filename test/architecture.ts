@@ -118,7 +118,6 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'hooks/error-logger.ts',
     'hooks/write-path.ts',
     'suggestions/applied-hook.ts',
-    'transcripts/catch-up-process.ts',
     'transcripts/catch-up.ts',
     'mcp/serve.ts',
     'runs/delivery/deliver-to-hook.ts',

@@ -14,7 +14,7 @@ import type { Suggestion } from '../suggestions/suggestion.ts';
 import { identityNow } from '../system/process-identity.ts';
 import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
 import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
-import { doubtLessons } from './keep-lessons.ts';
+import { doubtLessons, keepAnswer, reuseAnswer, type StoredAnswer } from './keep-answer.ts';
 import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
 import {
   type AnalysisRun,
@@ -26,7 +26,6 @@ import {
   type RunRequest,
   refusedRun,
 } from './runs-store.ts';
-import { keepAnswer, reuseAnswer, type StoredAnswer } from './stored-answer.ts';
 
 export type AnalyzeOptions = {
   readonly env: Environment;

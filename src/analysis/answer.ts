@@ -7,8 +7,8 @@ import { namedByManifests } from '../lessons/manifests.ts';
 import { parseShell } from '../lessons/shell.ts';
 import { readDeclaration } from '../suggestions/declared-hook.ts';
 import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../suggestions/suggestion.ts';
+import { commandWords, quotedCommands } from './advised-commands.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { commandWords, quotedCommands } from './shell-words.ts';
 
 const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 

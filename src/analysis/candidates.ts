@@ -3,8 +3,8 @@ import { isFileTool, isShellTool } from '../lessons/command.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
 import type { Noise } from '../lessons/failure.ts';
 import { findingsIn, isOwnRule } from '../lessons/findings.ts';
+import { plainLine } from './advised-commands.ts';
 import type { AnalysedCall, CallFailure } from './calls-store.ts';
-import { plainLine } from './shell-words.ts';
 import {
   findChecks,
   isAlike,

@@ -17,7 +17,7 @@ import {
 import type { Skill } from '../suggestions/skill-files.ts';
 import { loadCalls } from './calls-store.ts';
 import { type CandidateGroup, findCandidates } from './candidates.ts';
-import { type Contradiction, findContradictions } from './keep-lessons.ts';
+import { type Contradiction, findContradictions } from './keep-answer.ts';
 import type { WorkingCheck } from './shown-failure.ts';
 
 /** Which part of the log: one project, or all of it. */

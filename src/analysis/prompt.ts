@@ -6,7 +6,7 @@ import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/declared-hook.ts';
 import { ADVICE_LENGTH_MAX, LESSONS_MAX } from './answer.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { AnalysisData, AnalysisScope } from './data.ts';
-import type { Contradiction } from './keep-lessons.ts';
+import type { Contradiction } from './keep-answer.ts';
 
 /** What is sent to the model: the task, and the log as one JSON document that cannot end its own frame. */
 export type AnalysisPrompt = {

@@ -2,8 +2,8 @@ import { inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { isInformative, normalizeError } from '../lessons/errors/normalize-error.ts';
+import { commandWords } from './advised-commands.ts';
 import type { AnalysedCall, CallFailure } from './calls-store.ts';
-import { commandWords } from './shell-words.ts';
 
 /** A failing call as it is sent to a model: bounded, redacted, and unable to open a frame. */
 export type ShownExample = {

@@ -9,7 +9,7 @@ import { parseConfig } from '../settings/hook-setting-fields.ts';
 import { loadConfig, parseSettings } from '../settings/load-hook-settings.ts';
 import type { HookLogEntry } from '../system/failure-log.ts';
 import { readPlainFile } from '../system/files.ts';
-import { readUnreadNote, type UnreadNote } from '../transcripts/unread-note.ts';
+import { readUnreadNote, type UnreadNote } from '../transcripts/catch-up.ts';
 import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
 import { inspectDatabase, listWithheld } from './inspect-store.ts';
 import { hookModeIn, knownManifest } from './manifest.ts';

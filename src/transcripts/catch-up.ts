@@ -1,10 +1,16 @@
-import { ReadingBudget } from '../clients/claude/transcript-cursor.ts';
+import { rmSync } from 'node:fs';
+import { readTextFile } from '#runtime';
+import { type MergedTranscripts, ReadingBudget } from '../clients/claude/transcript-cursor.ts';
 import {
   findSession,
   type TranscriptFile,
   type TranscriptSession,
 } from '../clients/claude/transcript-files.ts';
+import { isRecord, parseJson, readString, readTexts } from '../core/guards.ts';
+import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import { fingerprint } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
+import { sqliteErrorCode } from '../database/sqlite.ts';
 import type { HookEvent } from '../hooks/event.ts';
 import {
   attempt,
@@ -14,13 +20,15 @@ import {
   type HookRun,
 } from '../hooks/invocation.ts';
 import { projectAt } from '../hooks/project.ts';
-import { learnSession } from '../lessons/learn-project.ts';
+import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
+import { learnProject, learnSession, lookAtRepository } from '../lessons/learn-project.ts';
+import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { ensurePrivateDirectory } from '../system/atomic-file.ts';
+import { logHookFailure } from '../system/failure-log.ts';
 import type { FoundFile } from '../system/files.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import { progressInDatabase, readPlace } from './imports-store.ts';
-import type { MergedTranscripts } from './merge-transcripts.ts';
 import { type ReadSession, readSession } from './session-import.ts';
-import { noteUnread, type UnreadReason } from './unread-note.ts';
 
 /** What a hook reads of the session's transcripts before it does its own work. */
 
@@ -172,3 +180,134 @@ function note(reason: UnreadReason, path: string, { event, paths, now }: HookRun
 }
 
 ({ catchUpForHook }) satisfies CatchUps;
+
+const PRIVATE_UMASK = 0o077;
+
+/**
+ * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
+ * waits, learns from the whole project, and looks of which repository it is a clone. One for each transcript at a time.
+ * Never throws; its failures stand in the hooks' log.
+ */
+export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {
+  const paths = statePaths(env, process.platform);
+  if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return;
+  process.umask(PRIVATE_UMASK);
+  try {
+    catchUpAlone(transcript, { paths, env });
+    if (project !== undefined) {
+      writeDatabase(paths, (db) => {
+        learnProject(project, db);
+        lookAtRepository(project, env, db);
+      });
+    }
+  } catch (error) {
+    logHookFailure('catch-up', String(error), paths, new Date());
+  }
+}
+
+type World = { readonly paths: StatePaths; readonly env: Environment };
+
+/** Who comes while another one reads leaves it to that one, which therefore looks once more when it has let go. */
+function catchUpAlone(transcript: string, world: World): void {
+  ensurePrivateDirectory(world.paths.data);
+  const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
+  let known = '';
+  for (;;) {
+    const release = tryLock(lock);
+    if (release === undefined) return;
+    try {
+      known = writeDatabase(world.paths, (db) => readUntilNothingIsNew(transcript, world, db));
+    } finally {
+      rmSync(lock, { force: true });
+      release();
+    }
+    const left = writeDatabase(world.paths, (db) => describe(newOf(transcript, db)));
+    if (left === known) return;
+  }
+}
+
+/** Who opens the lock while its holder removes it is told of a broken file: the holder looks once more after that. */
+function tryLock(file: string): (() => void) | undefined {
+  try {
+    return tryProcessLock(file);
+  } catch (error) {
+    if (sqliteErrorCode(error)?.startsWith('SQLITE_IOERR')) return undefined;
+    throw error;
+  }
+}
+
+/** Gives what stays unread: lines that somebody is writing. */
+function readUntilNothingIsNew(transcript: string, world: World, db: Db): string {
+  let known = '';
+  for (;;) {
+    const session = newOf(transcript, db);
+    const left = describe(session);
+    if (session === undefined || left === known) return left;
+    known = left;
+    readAndLearn(session, transcript, world, db);
+  }
+}
+
+function newOf(main: string, db: Db): TranscriptSession | undefined {
+  const isWanted = ({ path, bytes }: { path: string; bytes: number }) =>
+    readPlace(path, db)?.bytesSeen !== bytes;
+  return findSession({ main, isWanted, onUnreadable: () => {} }, progressInDatabase(db));
+}
+
+function describe(session: TranscriptSession | undefined): string {
+  return (session?.files ?? []).map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n');
+}
+
+function readAndLearn(session: TranscriptSession, main: string, { paths, env }: World, db: Db): void {
+  const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
+  const { projects } = readSession(session, how, db);
+  const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
+  for (const project of projects) learnSession(project, sessionId, db);
+}
+
+/** Why nothing could be learned from a session's transcript. */
+const UNREAD_REASONS = ['missing', 'unreadable', 'unknown'] as const;
+type UnreadReason = (typeof UNREAD_REASONS)[number];
+
+/** A session that had hooks, but no transcript that could be read. */
+type Unread = {
+  readonly ts: string;
+  readonly sessionId: string;
+  readonly path: string;
+  readonly reason: UnreadReason;
+};
+
+/** The newest one, and the sessions, newest last, within a few days of each other. */
+export type UnreadNote = Unread & { readonly sessions: number; readonly sessionIds: readonly string[] };
+
+const SESSIONS_MAX = 50;
+
+const NOTE_AGE_MAX_MS = 7 * 86_400_000;
+
+/** Notes it in one small file, for `status` and `doctor`. Never throws. */
+export function noteUnread(unread: Unread, paths: StatePaths): void {
+  const earlier = readUnreadNote(paths, new Date(unread.ts));
+  const others = (earlier?.sessionIds ?? []).filter((id) => id !== unread.sessionId);
+  const sessionIds = [...others, unread.sessionId].slice(-SESSIONS_MAX);
+  try {
+    const fs = process.getBuiltinModule('node:fs');
+    const directory = paths.unreadNote.slice(0, paths.unreadNote.lastIndexOf('/'));
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (fs.statSync(paths.unreadNote, { throwIfNoEntry: false })?.isFile() === false) return;
+    fs.writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
+  } catch {
+    // The next hook that meets the same notes it.
+  }
+}
+
+/** The note, unless it is a week old. Never throws. */
+export function readUnreadNote(paths: StatePaths, now: Date): UnreadNote | undefined {
+  const note = parseJson(readTextFile(paths.unreadNote) ?? '');
+  if (!isRecord(note)) return undefined;
+  const [ts = '', sessionId, path] = ['ts', 'sessionId', 'path'].map((key) => readString(note, key));
+  const reason = UNREAD_REASONS.find((one) => one === note.reason);
+  const isRecent = now.getTime() - Date.parse(ts) < NOTE_AGE_MAX_MS;
+  if (sessionId === undefined || path === undefined || reason === undefined || !isRecent) return undefined;
+  const sessionIds = readTexts(note.sessionIds);
+  return { ts, sessionId, path, reason, sessionIds, sessions: Math.max(1, sessionIds.length) };
+}

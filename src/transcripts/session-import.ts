@@ -1,5 +1,7 @@
 import {
   type CursorPlace,
+  type Merged,
+  MergedTranscripts,
   nothingPassedOver,
   type ReadingBudget,
 } from '../clients/claude/transcript-cursor.ts';
@@ -16,7 +18,6 @@ import { loadConfig } from '../settings/load-hook-settings.ts';
 import { loadSkills, type Skill, skillPlaces } from '../suggestions/skill-files.ts';
 import type { Unreadable } from '../system/files.ts';
 import { forgetNamelessCalls, type ImportStep, type ReadFile, writeSteps } from './imports-store.ts';
-import { type Merged, MergedTranscripts } from './merge-transcripts.ts';
 
 /** Holds the database for one piece of work, and leaves it to others before the next. */
 export type InTurn = <T>(work: () => T) => T;

@@ -21,7 +21,7 @@ import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { logHookFailure } from '../../src/system/failure-log.ts';
 import { runCommand } from '../../src/system/run-command.ts';
-import { noteUnread } from '../../src/transcripts/unread-note.ts';
+import { noteUnread } from '../../src/transcripts/catch-up.ts';
 import { pathsOf } from '../support/home.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
 

@@ -1,7 +1,9 @@
-import { isRecord, parseJson } from '../../core/guards.ts';
+import { isRecord, parseJson, reasonOf } from '../../core/guards.ts';
 import { withoutBlobs } from '../../core/long-json.ts';
+import type { Unreadable } from '../../system/files.ts';
 import { LineReader } from '../../system/line-reader.ts';
 import { type Call, type Happening, type OpenCalls, readEntry, type TranscriptOwner } from './transcript.ts';
+import type { TranscriptFile } from './transcript-files.ts';
 
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -40,7 +42,7 @@ export class ReadingBudget {
   }
 }
 
-export type TranscriptPart = {
+type TranscriptPart = {
   readonly path: string;
   readonly owner: TranscriptOwner;
   /** Where the reading begins. */
@@ -60,7 +62,7 @@ type Event = Extract<Happening, { kind: 'event' }>;
 export type CursorPlace = { readonly bytesDone: number; readonly bytesSeen: number };
 
 /** The events of one line. All lines up to it are done with when these are. */
-export type TranscriptStep = {
+type TranscriptStep = {
   readonly events: readonly [Event, ...Event[]];
   /** The end of the line. */
   readonly end: number;
@@ -92,7 +94,7 @@ const CONVERSATION = new Set<unknown>(['user', 'assistant']);
  * Goes through one transcript. Its place says all about it: it is set back to the oldest call that is still open, so that
  * a reading may stop anywhere and go on in another process.
  */
-export class TranscriptCursor {
+class TranscriptCursor {
   readonly calls: CallsByLine;
   /** Whether any line was one that a conversation consists of; undefined before the first line. */
   isConversation: boolean | undefined;
@@ -311,5 +313,141 @@ class CallsByLine implements OpenCalls {
     this.#readEarlier = undefined;
     if (earlier === undefined) return;
     for (const [id, opened] of earlier.#opened) if (!this.#opened.has(id)) this.#opened.set(id, opened);
+  }
+}
+
+/** The next events of a session and the file that they stand in; without events the file has been read up to `end`. */
+export type Merged = {
+  readonly file: TranscriptFile;
+  readonly step: TranscriptStep | undefined;
+  readonly end: number;
+  readonly place: CursorPlace;
+};
+
+type MergeOptions = {
+  readonly budget: ReadingBudget;
+  /** How far back the call of a result is looked for. */
+  readonly lookBackBytes: number;
+  /** Counts what is left out. */
+  readonly passedOver: PassedOver;
+  /** Gets the files that cannot be read. */
+  readonly unreadable: Unreadable[];
+};
+
+/**
+ * Goes through the transcripts of one session side by side, so that what its agents did comes in the order in which it
+ * happened; within a file the order is the file's. Where the files stand decides what comes next, nothing else.
+ */
+export class MergedTranscripts {
+  readonly #sources: readonly Source[];
+
+  constructor(files: readonly TranscriptFile[], options: MergeOptions) {
+    this.#sources = files.map((file) => new Source(file, options));
+  }
+
+  *read(): Generator<Merged> {
+    const openFiles = new OpenFiles();
+    try {
+      for (let source = earliest(this.#sources); source !== undefined; source = earliest(this.#sources)) {
+        const { file, step } = source;
+        if (step === undefined) break;
+        yield { file, step, end: step.end, place: step.after };
+        openFiles.use(source);
+        source.advance();
+      }
+      for (const { file, cursor } of this.#sources) {
+        if (cursor !== undefined && cursor.end > file.from)
+          yield { file, step: undefined, end: cursor.end, place: cursor.place };
+      }
+    } finally {
+      for (const source of this.#sources) source.rest();
+    }
+  }
+
+  /** Whether a result came whose call lies further back than was looked. */
+  get hasMissed(): boolean {
+    return this.#sources.some(({ cursor }) => cursor?.hasMissed === true);
+  }
+
+  /** Whether what was read of this file is a conversation; undefined when nothing was read. */
+  isConversation(file: TranscriptFile): boolean | undefined {
+    return this.#sources.find((source) => source.file === file)?.cursor?.isConversation;
+  }
+
+  /** What the agent said before the open call with this id. */
+  remarkOf(toolUseId: string): string | undefined {
+    for (const { cursor } of this.#sources) {
+      const remark = cursor?.calls.remarkOf(toolUseId);
+      if (remark !== undefined) return remark;
+    }
+    return undefined;
+  }
+}
+
+/** A transcript that is being read. One that cannot be read ends where it stands. */
+class Source {
+  readonly file: TranscriptFile;
+  readonly #unreadable: Unreadable[];
+  cursor: TranscriptCursor | undefined;
+
+  constructor(file: TranscriptFile, { passedOver, unreadable, ...limits }: MergeOptions) {
+    this.file = file;
+    this.#unreadable = unreadable;
+    this.#attempt(() => {
+      this.cursor = new TranscriptCursor({ ...file, ...limits }, passedOver);
+      this.cursor.rest();
+    });
+  }
+
+  get step(): TranscriptStep | undefined {
+    return this.cursor?.head;
+  }
+
+  advance(): void {
+    this.#attempt(() => this.cursor?.advance());
+  }
+
+  rest(): void {
+    this.cursor?.rest();
+  }
+
+  #attempt(operation: () => void): void {
+    try {
+      operation();
+    } catch (error) {
+      const reason = reasonOf(error);
+      this.#unreadable.push({ path: this.file.path, reason });
+      this.rest();
+      this.cursor = undefined;
+    }
+  }
+}
+
+/** The source whose next event happened first; of equal ones the one that stands first. */
+function earliest(sources: readonly Source[]): Source | undefined {
+  let found: Source | undefined;
+  let foundTs = '';
+  for (const source of sources) {
+    const ts = source.step?.events[0].ts;
+    if (ts === undefined || (found !== undefined && ts >= foundTs)) continue;
+    found = source;
+    foundTs = ts;
+  }
+  return found;
+}
+
+const OPEN_FILES_MAX = 16;
+
+/** A session may have had hundreds of sub-agents: only the files that are read from now stay open. */
+class OpenFiles {
+  readonly #sources = new Set<Source>();
+
+  use(source: Source): void {
+    this.#sources.delete(source);
+    this.#sources.add(source);
+    const [oldest] = this.#sources;
+    if (this.#sources.size <= OPEN_FILES_MAX || oldest === undefined) return;
+    oldest.rest();
+    this.#sources.delete(oldest);
   }
 }

@@ -7,7 +7,7 @@ import {
   provesCommand,
   quotedCommands,
   tellingWord,
-} from '../../src/analysis/shell-words.ts';
+} from '../../src/analysis/advised-commands.ts';
 
 describe('commandWords()', () => {
   const rows: [string, string[][]][] = [

@@ -1,6 +1,8 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
+import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
+import { type AnalysisKey, saveAnalysis } from '../database/analysis-cache.ts';
 import type { Db } from '../database/connection.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
@@ -16,12 +18,13 @@ import {
 } from '../lessons/store/model-lessons.ts';
 import type { Config } from '../settings/hook-settings.ts';
 import { counted } from '../setup/check.ts';
-import { listSuggestions } from '../suggestions/store.ts';
-import type { LessonEvidence, Proposal } from '../suggestions/suggestion.ts';
-import { commandsAlone, type ModelLesson } from './answer.ts';
+import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/store.ts';
+import type { LessonEvidence, Proposal, Suggestion } from '../suggestions/suggestion.ts';
+import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';
+import { type AnalysisAnswer, commandsAlone, type ModelLesson, readAnalysisAnswer } from './answer.ts';
 import { type AnalysedCall, shellLines } from './calls-store.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './shell-words.ts';
+import type { AnalysisPrompt } from './prompt.ts';
 
 /** A lesson that is told, and what has happened since that speaks against it. */
 export type Contradiction = {
@@ -90,7 +93,7 @@ type KeptLessons = {
   readonly refused: readonly string[];
 };
 
-export type Keeping = {
+type Keeping = {
   readonly mode: Config['lessons']['model'];
   /** What was sent to be looked at again. */
   readonly contradicted: readonly Contradiction[];
@@ -105,7 +108,7 @@ const WORDS_MAX = 3;
 const PRIORITY_MAX = 10;
 
 /** Proposes the lessons, tells the commands of those that may be told before that, and decides on those that were in doubt. */
-export function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db): KeptLessons {
+function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db): KeptLessons {
   const proposed: { proposal: Proposal; projectPath: string }[] = [];
   const told: string[] = [];
   const refused: string[] = [];
@@ -246,4 +249,77 @@ function whatFor({ failingLines }: CandidateGroup): string {
   const words = (failingLines[0] ?? '').split(' ').slice(0, WORDS_MAX);
   const plain = words.filter((word) => /^[\w@./:-]{1,30}$/.test(word)).join(' ');
   return plain === '' ? 'What helps when a call fails' : `What helps when "${plain}" fails`;
+}
+
+/** What is kept of an answer, and what became of its proposals so far. */
+export type StoredAnswer = {
+  readonly answer: ShownAnswer;
+  readonly suggestions: readonly Suggestion[];
+  /** Lessons that agents are told from now on, without anybody's word. */
+  readonly told: readonly string[];
+  /** Why lessons were left out. */
+  readonly dropped: readonly string[];
+};
+
+type ShownAnswer = Pick<AnalysisAnswer, 'clusters' | 'workflows' | 'errorPatterns'>;
+
+const EXPIRY_DAYS = 30;
+const MS_PER_DAY = 86_400_000;
+
+type Keeper = Keeping & { readonly key: AnalysisKey };
+
+/** Stores the answer and its proposals; the analysis in the cache carries the ids that commands know. */
+export function keepAnswer(answer: AnalysisAnswer, keeper: Keeper, db: Db): StoredAnswer {
+  const { key, ts } = keeper;
+  const proposed = {
+    ts,
+    project: key.project,
+    projectPath: key.projectPath ?? '',
+    origin: 'analysis',
+  } as const;
+  const ids = saveProposals(answer.proposals, proposed, db);
+  const suggestions = answer.proposals.map((proposal, index) => cached(proposal, ids[index] ?? '', key));
+  const lessons = keepLessons(answer.lessons, keeper, db);
+  const lessonIds = lessons.proposed.flatMap(({ proposal, projectPath }) => {
+    const project = projectPath === key.projectPath ? key.project : getProjectName(projectPath);
+    return saveProposals([proposal], { ...proposed, project, projectPath }, db);
+  });
+  saveAnalysis(key, JSON.stringify({ ...shownPart(answer), suggestions, lessonIds }), ts, db);
+  expireSuggestions(new Date(Date.parse(ts) - EXPIRY_DAYS * MS_PER_DAY).toISOString(), db);
+  return {
+    answer: shownPart(answer),
+    suggestions: suggestionsOf([...ids, ...lessonIds], db),
+    told: lessons.told,
+    dropped: lessons.refused,
+  };
+}
+
+/** In the shape that analysis_cache has always had. */
+function cached(proposal: AnalysisAnswer['proposals'][number], id: string, key: AnalysisKey) {
+  const { type, summary, evidence, priority, text, details } = proposal;
+  const content = type === 'claude_md' ? { rule: text } : type === 'skill' ? { action: text } : {};
+  const project = key.projectPath === null ? null : key.project;
+  return { type, id, summary, evidence, priority, project, ...content, ...details };
+}
+
+type Reused = { readonly key: AnalysisKey; readonly prompt: AnalysisPrompt; readonly ts: string };
+
+/** The stored answer, which is the newest from now on. */
+export function reuseAnswer(known: string, { key, prompt, ts }: Reused, db: Db): StoredAnswer {
+  saveAnalysis(key, known, ts, db);
+  const parsed = parseJson(known) as { suggestions?: { id?: unknown }[]; lessonIds?: unknown[] } | undefined;
+  const ids = [...(parsed?.suggestions ?? []).map(({ id }) => id), ...(parsed?.lessonIds ?? [])].map(String);
+  const read = readAnalysisAnswer(known, prompt.groups);
+  const answer = read.kind === 'valid' ? read.answer : read.usable;
+  const nothing = { clusters: [], workflows: [], errorPatterns: [] };
+  const suggestions = suggestionsOf(ids, db);
+  return { answer: answer ? shownPart(answer) : nothing, suggestions, told: [], dropped: [] };
+}
+
+function suggestionsOf(ids: readonly string[], db: Db): Suggestion[] {
+  return listSuggestions({}, db).filter(({ id }) => ids.includes(id));
+}
+
+function shownPart({ clusters, workflows, errorPatterns }: AnalysisAnswer): ShownAnswer {
+  return { clusters, workflows, errorPatterns };
 }
