@@ -12,7 +12,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],
-  lessons: ['lessons', 'suggestions/suggestion.ts', 'database', 'system', 'core', 'node:'],
+  lessons: ['lessons', 'database', 'system', 'core', 'node:'],
   hooks: [
     'hooks',
     'lessons',
@@ -25,7 +25,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     '#runtime',
     '#sqlite',
   ],
-  clients: ['clients', 'hooks', 'transcripts', 'runs/model', 'system', 'core', 'node:'],
+  clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
   transcripts: [
     'transcripts',
     'clients/claude',
@@ -41,7 +41,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   suggestions: [
     'suggestions',
-    'analysis',
     'setup',
     'hooks',
     'lessons',

@@ -19,19 +19,7 @@ function readCommand({ words }: SimpleCommand): ReadCommand {
 }
 
 /** Only show or shorten what another command said. */
-const REPORTERS = new Set([
-  'cd',
-  'echo',
-  'printf',
-  'head',
-  'tail',
-  'cat',
-  'grep',
-  'wc',
-  'sort',
-  'true',
-  'sleep',
-]);
+const REPORTERS = new Set('cd echo printf head tail cat grep wc sort true sleep'.split(' '));
 
 /**
  * A line without what only moves or reports: `cd app && npm test 2>&1 | tail -5` is `npm test`. The same form means the
@@ -51,46 +39,37 @@ export function quotedCommands(advice: string): string[] {
 }
 
 /**
- * Whether a command is called in a line: all its words, whole, at the beginning of a simple command, and so never as
- * somebody's argument. `…` and `<name>` stand for one word or more. Several joined commands have to follow each other.
- * Whether it came to the call, and how that ended, is another question.
+ * Returns true if a command is called in a line: all its words, whole, at the beginning of a simple command, and so never
+ * as an argument. `…` and `<name>` stand for one word or more. Several joined commands have to follow each other. Whether
+ * the call was reached, and how it ended, is another question.
  */
 export function callsCommand(line: string, command: string): boolean {
   const wanted = parseShell(marked(command));
-  return isNamed(wanted) && findsCommands(parseShell(line), wanted);
+  const fits = (ran: SimpleCommand, one: SimpleCommand) =>
+    beginsWith(readCommand(ran).words, readCommand(one).words);
+  return isNamed(wanted) && hasSequence(parseShell(line), wanted, fits);
 }
 
 /**
- * Whether a line that worked proves that a command does: it was certainly called, and whoever types the command gets no
- * more than was run then. So the environment that it sets was set, and it writes nowhere and hides no other command.
+ * Returns true if a line that worked proves that a command does: it was certainly called, and whoever types the command
+ * gets no more than was run then. So the environment that it sets was set, and it writes nowhere and hides no other command.
  */
 export function provesCommand(line: string, command: string): boolean {
   const text = marked(command);
-  if (!isBare(text)) return false;
-  const wanted = parseShell(text);
-  const ran = certainCommands(line);
-  if (!isNamed(wanted)) return false;
-  return wanted.some(({ endedBy }) => endedBy === '|')
-    ? ranPipe(ran, wanted)
-    : findsCommands(ran, wanted, fitsRun);
+  const wanted = isBare(text) ? parseShell(text) : [];
+  const isPipe = wanted.some(({ endedBy }) => endedBy === '|');
+  return isNamed(wanted) && hasSequence(certainCommands(line), wanted, isPipe ? isSameInPipe : fitsRun);
 }
 
 function isNamed(wanted: readonly SimpleCommand[]): boolean {
-  return (
-    wanted.length > 0 &&
-    wanted.every((command) => {
-      const [program = ''] = readCommand(command).words;
-      return program !== '' && !program.includes(ANY);
-    })
-  );
+  const programs = wanted.map((command) => readCommand(command).words[0] ?? '');
+  return programs.length > 0 && programs.every((program) => program !== '' && !program.includes(ANY));
 }
 
-type Fits = (ran: SimpleCommand, wanted: SimpleCommand) => boolean;
-
-function findsCommands(
+function hasSequence(
   ran: readonly SimpleCommand[],
   wanted: readonly SimpleCommand[],
-  fits: Fits = (one, other) => beginsWith(readCommand(one).words, readCommand(other).words),
+  fits: (ran: SimpleCommand, wanted: SimpleCommand) => boolean,
 ): boolean {
   return ran.some((_, at) =>
     wanted.every((command, index) => {
@@ -116,18 +95,12 @@ function fitsRun(ran: SimpleCommand, wanted: SimpleCommand): boolean {
 }
 
 /** A pipe is proven by the very same one. */
-function ranPipe(ran: readonly SimpleCommand[], wanted: readonly SimpleCommand[]): boolean {
-  return ran.some((_, at) =>
-    wanted.every(({ words, directory, endedBy, readsPipe }, index) => {
-      const one = ran[at + index];
-      return (
-        one !== undefined &&
-        one.readsPipe === readsPipe &&
-        (one.endedBy === '|') === (endedBy === '|') &&
-        (directory === '' || directory === one.directory) &&
-        one.words.join('\n') === words.join('\n')
-      );
-    }),
+function isSameInPipe(ran: SimpleCommand, { words, directory, endedBy, readsPipe }: SimpleCommand): boolean {
+  return (
+    ran.readsPipe === readsPipe &&
+    (ran.endedBy === '|') === (endedBy === '|') &&
+    (directory === '' || directory === ran.directory) &&
+    ran.words.join('\n') === words.join('\n')
   );
 }
 
@@ -136,16 +109,12 @@ const PLACE = String.raw`(?:^|[;&|(\n])\s*`;
 const CONSTRUCT = new RegExp(
   String.raw`${PLACE}(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|!|\{|\})(?=[\s;]|$)|\(\)`,
 );
-/** What the parser follows or leaves out. */
-const NO_PROGRAM = String.raw`(?:cd|pushd|export|local|set|unset|alias|trap)(?=[\s;]|$)`;
-const SETS = new RegExp(String.raw`${PLACE}(?!cd\b)${NO_PROGRAM}`);
-/** It joins the commands before it to nothing that could be seen any more. */
-const ENDS_LIST = new RegExp(String.raw`&&\s*${NO_PROGRAM}[^;&|\n]*(?:[;|\n]|&(?!&))`);
+/** What the parser leaves out. */
+const SETS = new RegExp(String.raw`${PLACE}(?:pushd|export|local|set|unset|alias|trap)(?=[\s;]|$)`);
 const LEAVES = new Set(['exit', 'return', 'exec', 'break', 'continue', 'logout', 'kill']);
 const DIRECTORY = /^[\w.@/][\w./@-]*$/;
 /** A longer line has been cut somewhere on its way. */
 const LINE_LENGTH_MAX = 1900;
-const COMMANDS_MAX = 30;
 
 /** Whether a command is words alone, joined by `&&` or `|`. */
 function isBare(command: string): boolean {
@@ -162,21 +131,12 @@ function isBare(command: string): boolean {
   );
 }
 
-/**
- * The commands of a line that certainly ran when it worked: those of its last list, unless something in it runs only if
- * another fails, or the shell decides whether it comes to them. Of a pipe nothing but the last is known to have worked:
- * what the others said beyond doubt, the log has as a failure.
- */
+/** The commands of a line that certainly ran, and worked, when it did; none of a line with loops, conditions or functions. */
 function certainCommands(line: string): SimpleCommand[] {
-  if (line.length > LINE_LENGTH_MAX || line.includes('||')) return [];
-  if (CONSTRUCT.test(line) || ENDS_LIST.test(line)) return [];
+  if (line.length > LINE_LENGTH_MAX || CONSTRUCT.test(line)) return [];
   const commands = parseShell(line);
-  if (commands.length > COMMANDS_MAX || commands.at(-1)?.endedBy === '&') return [];
   if (commands.some((command) => LEAVES.has(programOf(command)))) return [];
-  const before = commands
-    .slice(0, -1)
-    .findLastIndex(({ endedBy }) => endedBy === ';' || endedBy === '&' || endedBy === '');
-  return commands.slice(before + 1);
+  return commands.filter(({ isCertain }) => isCertain);
 }
 
 /** The longest word of a command that stands for itself: what any line that ran it holds. */

@@ -3,7 +3,6 @@ import type { RunClient } from '../clients/client.ts';
 import { runClient } from '../clients/clients.ts';
 import type { ClientName } from '../core/client-name.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { type AnalysisKey, findAnalysis } from '../database/analysis-cache.ts';
 import type { Db } from '../database/connection.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { analysisFiles } from '../runs/model/run.ts';
@@ -14,7 +13,14 @@ import type { Suggestion } from '../suggestions/suggestion.ts';
 import { identityNow } from '../system/process-identity.ts';
 import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
 import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
-import { doubtLessons, keepAnswer, reuseAnswer, type StoredAnswer } from './keep-answer.ts';
+import {
+  type AnalysisKey,
+  doubtLessons,
+  findAnswer,
+  keepAnswer,
+  reuseAnswer,
+  type StoredAnswer,
+} from './keep-answer.ts';
 import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
 import {
   type AnalysisRun,
@@ -129,7 +135,7 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   if (!isEnough && prompt.contradicted.length === 0) return { kind: 'insufficient', promptCount };
   if (options.givenAnswer !== undefined) return useGiven(options.givenAnswer, prepared, options);
   const key = keyOf(prepared, model, options);
-  const known = writeDatabase(paths, (db) => findAnalysis(key, db));
+  const known = writeDatabase(paths, (db) => findAnswer(key, db));
   if (known !== undefined) return reuse(known, { key, prompt }, options);
   const claim = writeDatabase(paths, (db) => claimRun(request, limits, db));
   if (claim.kind === 'refused') return refused(claim, options);

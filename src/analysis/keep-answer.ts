@@ -2,13 +2,13 @@ import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { type AnalysisKey, saveAnalysis } from '../database/analysis-cache.ts';
 import type { Db } from '../database/connection.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { findingsIn } from '../lessons/findings.ts';
 import {
   doubtLesson,
+  type LessonEvidence,
   lessonState,
   releaseLesson,
   type StoredModelLesson,
@@ -19,7 +19,7 @@ import {
 import type { Config } from '../settings/hook-settings.ts';
 import { counted } from '../setup/check.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/store.ts';
-import type { LessonEvidence, Proposal, Suggestion } from '../suggestions/suggestion.ts';
+import type { Proposal, Suggestion } from '../suggestions/suggestion.ts';
 import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';
 import { type AnalysisAnswer, commandsAlone, type ModelLesson, readAnalysisAnswer } from './answer.ts';
 import { type AnalysedCall, shellLines } from './calls-store.ts';
@@ -251,9 +251,19 @@ function whatFor({ failingLines }: CandidateGroup): string {
   return plain === '' ? 'What helps when a call fails' : `What helps when "${plain}" fails`;
 }
 
+/** What was sent, by which a stored answer is found again. */
+export type AnalysisKey = {
+  /** The project's display name, or `all`. */
+  readonly project: string;
+  readonly projectPath: string | null;
+  readonly days: number;
+  /** Of everything that was sent: two projects of one name never have the same. */
+  readonly inputHash: string;
+};
+
 /** What is kept of an answer, and what became of its proposals so far. */
 export type StoredAnswer = {
-  readonly answer: ShownAnswer;
+  readonly answer: Pick<AnalysisAnswer, 'clusters' | 'workflows' | 'errorPatterns'>;
   readonly suggestions: readonly Suggestion[];
   /** Lessons that agents are told from now on, without anybody's word. */
   readonly told: readonly string[];
@@ -261,65 +271,79 @@ export type StoredAnswer = {
   readonly dropped: readonly string[];
 };
 
-type ShownAnswer = Pick<AnalysisAnswer, 'clusters' | 'workflows' | 'errorPatterns'>;
-
 const EXPIRY_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
-type Keeper = Keeping & { readonly key: AnalysisKey };
-
 /** Stores the answer and its proposals; the analysis in the cache carries the ids that commands know. */
-export function keepAnswer(answer: AnalysisAnswer, keeper: Keeper, db: Db): StoredAnswer {
+export function keepAnswer(
+  answer: AnalysisAnswer,
+  keeper: Keeping & { readonly key: AnalysisKey },
+  db: Db,
+): StoredAnswer {
   const { key, ts } = keeper;
-  const proposed = {
-    ts,
-    project: key.project,
-    projectPath: key.projectPath ?? '',
-    origin: 'analysis',
-  } as const;
+  const { project, projectPath } = key;
+  const proposed = { ts, project, projectPath: projectPath ?? '', origin: 'analysis' } as const;
   const ids = saveProposals(answer.proposals, proposed, db);
   const suggestions = answer.proposals.map((proposal, index) => cached(proposal, ids[index] ?? '', key));
   const lessons = keepLessons(answer.lessons, keeper, db);
-  const lessonIds = lessons.proposed.flatMap(({ proposal, projectPath }) => {
-    const project = projectPath === key.projectPath ? key.project : getProjectName(projectPath);
-    return saveProposals([proposal], { ...proposed, project, projectPath }, db);
+  const lessonIds = lessons.proposed.flatMap(({ proposal, projectPath: path }) => {
+    const name = path === projectPath ? project : getProjectName(path);
+    return saveProposals([proposal], { ...proposed, project: name, projectPath: path }, db);
   });
-  saveAnalysis(key, JSON.stringify({ ...shownPart(answer), suggestions, lessonIds }), ts, db);
+  const shown = shownPart(answer);
+  saveAnalysis(key, JSON.stringify({ ...shown, suggestions, lessonIds }), ts, db);
   expireSuggestions(new Date(Date.parse(ts) - EXPIRY_DAYS * MS_PER_DAY).toISOString(), db);
-  return {
-    answer: shownPart(answer),
-    suggestions: suggestionsOf([...ids, ...lessonIds], db),
-    told: lessons.told,
-    dropped: lessons.refused,
-  };
+  const kept = suggestionsOf([...ids, ...lessonIds], db);
+  return { answer: shown, suggestions: kept, told: lessons.told, dropped: lessons.refused };
 }
 
 /** In the shape that analysis_cache has always had. */
-function cached(proposal: AnalysisAnswer['proposals'][number], id: string, key: AnalysisKey) {
+function cached(proposal: Proposal, id: string, key: AnalysisKey) {
   const { type, summary, evidence, priority, text, details } = proposal;
   const content = type === 'claude_md' ? { rule: text } : type === 'skill' ? { action: text } : {};
   const project = key.projectPath === null ? null : key.project;
   return { type, id, summary, evidence, priority, project, ...content, ...details };
 }
 
-type Reused = { readonly key: AnalysisKey; readonly prompt: AnalysisPrompt; readonly ts: string };
+/** The stored answer to exactly this question, as JSON text. */
+export function findAnswer({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
+  const row = db.sqlite.get(
+    'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
+    project,
+    days,
+    inputHash,
+  );
+  return row === undefined ? undefined : String(row.analysis);
+}
 
-/** The stored answer, which is the newest from now on. */
-export function reuseAnswer(known: string, { key, prompt, ts }: Reused, db: Db): StoredAnswer {
+/** Makes a stored answer the newest from now on, and returns it. `prompt`: what was sent. */
+export function reuseAnswer(
+  known: string,
+  { key, prompt, ts }: { key: AnalysisKey; prompt: AnalysisPrompt; ts: string },
+  db: Db,
+): StoredAnswer {
   saveAnalysis(key, known, ts, db);
   const parsed = parseJson(known) as { suggestions?: { id?: unknown }[]; lessonIds?: unknown[] } | undefined;
   const ids = [...(parsed?.suggestions ?? []).map(({ id }) => id), ...(parsed?.lessonIds ?? [])].map(String);
   const read = readAnalysisAnswer(known, prompt.groups);
   const answer = read.kind === 'valid' ? read.answer : read.usable;
-  const nothing = { clusters: [], workflows: [], errorPatterns: [] };
-  const suggestions = suggestionsOf(ids, db);
-  return { answer: answer ? shownPart(answer) : nothing, suggestions, told: [], dropped: [] };
+  const shown = shownPart(answer ?? { clusters: [], workflows: [], errorPatterns: [] });
+  return { answer: shown, suggestions: suggestionsOf(ids, db), told: [], dropped: [] };
+}
+
+/** Stores an answer, or makes the stored one the newest again (REQ-AA-002). */
+function saveAnalysis(key: AnalysisKey, analysis: string, ts: string, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT(project, days, input_hash) DO UPDATE SET ts = excluded.ts, analysis = excluded.analysis`,
+    ...[ts, key.project, key.days, key.inputHash, analysis, key.projectPath],
+  );
 }
 
 function suggestionsOf(ids: readonly string[], db: Db): Suggestion[] {
   return listSuggestions({}, db).filter(({ id }) => ids.includes(id));
 }
 
-function shownPart({ clusters, workflows, errorPatterns }: AnalysisAnswer): ShownAnswer {
+function shownPart({ clusters, workflows, errorPatterns }: StoredAnswer['answer']): StoredAnswer['answer'] {
   return { clusters, workflows, errorPatterns };
 }

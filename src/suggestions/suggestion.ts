@@ -1,5 +1,6 @@
 import { isRecord, type Json, readRecord, readString, readTexts } from '../core/guards.ts';
 import { cleanText, cutText, fingerprint, oneLine } from '../core/text.ts';
+import { type LessonEvidence, readLessonEvidence } from '../lessons/store/model-lessons.ts';
 import { describeDeclaration, type HookDeclaration, readDeclaration } from './declared-hook.ts';
 
 /**
@@ -12,19 +13,6 @@ export type SuggestionType = (typeof SUGGESTION_TYPES)[number];
 /** `new` was never announced, `shown` was; the user decides between `applied` and `dismissed`. */
 export const SUGGESTION_STATUSES = ['new', 'shown', 'applied', 'dismissed', 'expired'] as const;
 export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
-
-/** Why a lesson is believed. */
-export type LessonEvidence = {
-  /** The calls that ran what it advises with success, and those that failed. */
-  readonly ran: readonly string[];
-  readonly failed: readonly string[];
-  /** The sessions of those that failed. */
-  readonly sessions: readonly string[];
-  /** The failing commands without what only moves or reports. */
-  readonly failingLines: readonly string[];
-  /** It is about what a check says of the work, which fails at times whatever is done. */
-  readonly isFinding: boolean;
-};
 
 /** To which error a lesson belongs. */
 export type LessonDetails = {
@@ -83,6 +71,8 @@ const SUMMARY_LENGTH_MAX = 300;
 const EVIDENCE_LENGTH_MAX = 500;
 const RULE_LENGTH_MAX = 400;
 export const SUGGESTION_TEXT_LENGTH_MAX = 16_384;
+/** Lower-case letters, digits and Hangul: nothing that means something in a path. */
+export const SKILL_NAME = /^[a-z0-9가-힣][a-z0-9가-힣_-]{0,63}$/;
 
 /** The same proposal for the same project has the same id, however often and in whatever order it is made. */
 export function suggestionId(proposal: Proposal, projectPath: string): string {
@@ -149,7 +139,6 @@ export function readDetails(value: Json): SuggestionDetails {
 }
 
 const LESSON_TEXT_LENGTH_MAX = 1000;
-const LESSON_IDS_MAX = 50;
 
 function readLessonDetails(value: unknown): LessonDetails | undefined {
   if (!isRecord(value)) return undefined;
@@ -161,18 +150,6 @@ function readLessonDetails(value: unknown): LessonDetails | undefined {
     kind: line(value, 'kind', 64),
     confidence: typeof value.confidence === 'number' ? value.confidence : 0,
     evidence: readLessonEvidence(readRecord(value, 'evidence')),
-  };
-}
-
-/** As it was stored, whoever stored it. */
-export function readLessonEvidence(value: Json): LessonEvidence {
-  const list = (key: string) => texts(value[key], LESSON_IDS_MAX, LESSON_TEXT_LENGTH_MAX);
-  return {
-    ran: list('ran'),
-    failed: list('failed'),
-    sessions: list('sessions'),
-    failingLines: list('failingLines'),
-    isFinding: value.isFinding === true,
   };
 }
 

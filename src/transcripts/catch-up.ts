@@ -1,17 +1,16 @@
 import { rmSync } from 'node:fs';
 import { readTextFile } from '#runtime';
-import { type MergedTranscripts, ReadingBudget } from '../clients/claude/transcript-cursor.ts';
 import {
   findSession,
   type TranscriptFile,
   type TranscriptSession,
 } from '../clients/claude/transcript-files.ts';
+import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import { isRecord, parseJson, readString, readTexts } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { fingerprint } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { sqliteErrorCode } from '../database/sqlite.ts';
-import type { HookEvent } from '../hooks/event.ts';
 import {
   attempt,
   type CatchUpLimits,
@@ -58,13 +57,18 @@ export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: 
     {
       main,
       agent,
-      isWanted: (file) => isWanted(file, event.name === 'PostToolUseFailure', db),
+      isWanted: ({ path, bytes }) => {
+        const place = readPlace(path, db);
+        if (place === undefined || place.bytesSeen !== bytes) return true;
+        // A hook that is handed a call also looks at open lines: there stands what the agent said before it.
+        return event.name === 'PostToolUseFailure' && place.bytesDone < bytes;
+      },
       onUnreadable: (path) => unreadable.push(path),
     },
     progressInDatabase(db),
   );
   if (unreadable.includes(main)) note('unreadable', main, run);
-  return session === undefined ? NOTHING_NEW : take(session, { run, limits, db, main });
+  return session === undefined ? NOTHING_NEW : readNew(session, main, { run, limits, db });
 }
 
 /** Where there is no transcript there may be the calls that hooks were handed. */
@@ -80,66 +84,42 @@ function learnFromHandedCalls(
   return NOTHING_NEW;
 }
 
-/**
- * Whether there is something new in a file. A hook that is handed a call also looks at the lines that are open, because
- * there it stands what the agent said before it.
- */
-function isWanted({ path, bytes }: FoundFile, isCallAtHand: boolean, db: Db): boolean {
-  const place = readPlace(path, db);
-  if (place === undefined || place.bytesSeen !== bytes) return true;
-  return isCallAtHand && place.bytesDone < bytes;
-}
-
-type Taking = {
-  readonly run: HookRun;
-  readonly limits: CatchUpLimits;
-  readonly db: Db;
-  readonly main: string;
-};
-
 /** So much of the end is read in any case, before the rest of the newest part, for which the time may not be enough. */
 const END_BYTES = 256 * 1024;
+/** A hook that its client waits for leaves the learning to the reader when reading and writing have taken so long. */
+const LEARNING_BEGINS_MS = 60;
 
-function take(session: TranscriptSession, taking: Taking): CaughtUp {
-  const { run, limits, main } = taking;
+function readNew(
+  session: TranscriptSession,
+  main: string,
+  { run, limits, db }: { readonly run: HookRun; readonly limits: CatchUpLimits; readonly db: Db },
+): CaughtUp {
+  const { event, paths, env, now } = run;
+  const read = (files: readonly TranscriptFile[], budget: ReadingBudget) =>
+    readSession({ ...session, files }, { paths, env, now, budget, isThorough: limits.isThorough }, db);
+  const learn = ({ projects }: ReadSession) => {
+    for (const project of projects) attempt(run, () => learnSession(project, event.sessionId, db));
+  };
   const startedMs = performance.now();
   const newest = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
   const end = newest && newestParts(session.files, Math.min(limits.bytes, END_BYTES));
-  if (end !== undefined) {
-    const budget = new ReadingBudget({ bytes: END_BYTES, deadlineMs: Number.POSITIVE_INFINITY });
-    learn(read({ ...session, files: end }, budget, taking), taking);
-  }
+  if (end !== undefined)
+    learn(read(end, new ReadingBudget({ bytes: END_BYTES, deadlineMs: Number.POSITIVE_INFINITY })));
   const files = newest ?? session.files;
   const budget = new ReadingBudget({ bytes: limits.bytes, deadlineMs: startedMs + limits.ms });
-  const found = read({ ...session, files }, budget, taking);
+  const found = read(files, budget);
   const isLate = !limits.isThorough && performance.now() > startedMs + LEARNING_BEGINS_MS;
-  if (!isLate) learn(found, taking);
+  if (!isLate) learn(found);
   const { transcripts } = found;
-  if (transcripts !== undefined) judge(transcripts, files, main, run);
+  const file = files.find(({ path }) => path === main);
+  // Without a single line of a conversation it is of a client that writes transcripts in another way.
+  if (file?.from === 0 && TOLD_LATE.has(event.name) && transcripts?.isConversation(file) === false)
+    note('unknown', main, run);
+  const callId = event.name === 'PostToolUseFailure' ? event.toolUseId : null;
   return {
     isMore: newest !== undefined || budget.hasCut || transcripts?.hasMissed === true || isLate,
-    remark: remarkOf(run.event, transcripts),
+    remark: callId === null ? undefined : transcripts?.remarkOf(callId),
   };
-}
-
-/** Whoever somebody waits for leaves the learning to the reader when reading and writing have taken so long. */
-const LEARNING_BEGINS_MS = 60;
-
-function learn({ projects }: ReadSession, { run, db }: Taking): void {
-  for (const project of projects) attempt(run, () => learnSession(project, run.event.sessionId, db));
-}
-
-function read(
-  session: TranscriptSession,
-  budget: ReadingBudget,
-  { run: { paths, env, now }, limits: { isThorough }, db }: Taking,
-): ReadSession {
-  return readSession(session, { paths, env, now, budget, isThorough }, db);
-}
-
-function remarkOf(event: HookEvent, transcripts: MergedTranscripts | undefined): string | undefined {
-  if (event.name !== 'PostToolUseFailure' || event.toolUseId === null) return undefined;
-  return transcripts?.remarkOf(event.toolUseId);
 }
 
 /**
@@ -160,18 +140,6 @@ function newestParts(
     if (share > 0) parts.push({ ...file, from: file.bytes - share, isWithinLine: true });
   }
   return parts;
-}
-
-/** A transcript without a single line of a conversation is one of a client that writes them in another way. */
-function judge(
-  transcripts: MergedTranscripts,
-  files: readonly TranscriptFile[],
-  main: string,
-  run: HookRun,
-): void {
-  const file = files.find(({ path }) => path === main);
-  if (file?.from !== 0 || !TOLD_LATE.has(run.event.name)) return;
-  if (transcripts.isConversation(file) === false) note('unknown', main, run);
 }
 
 function note(reason: UnreadReason, path: string, { event, paths, now }: HookRun): void {
@@ -207,7 +175,7 @@ export function catchUpProcess([, transcript = '', project]: readonly string[], 
 
 type World = { readonly paths: StatePaths; readonly env: Environment };
 
-/** Who comes while another one reads leaves it to that one, which therefore looks once more when it has let go. */
+/** Whoever comes while another process reads leaves it to that one, which looks once more when it has let go. */
 function catchUpAlone(transcript: string, world: World): void {
   ensurePrivateDirectory(world.paths.data);
   const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
@@ -236,33 +204,28 @@ function tryLock(file: string): (() => void) | undefined {
   }
 }
 
-/** Gives what stays unread: lines that somebody is writing. */
-function readUntilNothingIsNew(transcript: string, world: World, db: Db): string {
+/** Returns what stays unread: lines that are being written. */
+function readUntilNothingIsNew(transcript: string, { paths, env }: World, db: Db): string {
+  const sessionId = /([^\\/]+)\.jsonl$/.exec(transcript)?.[1] ?? 'unknown';
   let known = '';
   for (;;) {
     const session = newOf(transcript, db);
     const left = describe(session);
     if (session === undefined || left === known) return left;
     known = left;
-    readAndLearn(session, transcript, world, db);
+    const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
+    const { projects } = readSession(session, how, db);
+    for (const project of projects) learnSession(project, sessionId, db);
   }
 }
 
 function newOf(main: string, db: Db): TranscriptSession | undefined {
-  const isWanted = ({ path, bytes }: { path: string; bytes: number }) =>
-    readPlace(path, db)?.bytesSeen !== bytes;
+  const isWanted = ({ path, bytes }: FoundFile) => readPlace(path, db)?.bytesSeen !== bytes;
   return findSession({ main, isWanted, onUnreadable: () => {} }, progressInDatabase(db));
 }
 
 function describe(session: TranscriptSession | undefined): string {
   return (session?.files ?? []).map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n');
-}
-
-function readAndLearn(session: TranscriptSession, main: string, { paths, env }: World, db: Db): void {
-  const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
-  const { projects } = readSession(session, how, db);
-  const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
-  for (const project of projects) learnSession(project, sessionId, db);
 }
 
 /** Why nothing could be learned from a session's transcript. */

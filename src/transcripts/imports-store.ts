@@ -1,18 +1,9 @@
+import type { FileProgress, Place } from '../clients/claude/transcript-files.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import type { Row } from '../database/sqlite.ts';
 import type { Recording } from '../hooks/decision.ts';
 import { apply, applySpool } from '../hooks/store/record.ts';
-
-/** How far a transcript has been read. */
-export type Place = {
-  /** By what the file is recognised: how it begins. */
-  readonly head: string;
-  /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
-  readonly bytesDone: number;
-  /** Up to where it has been looked at. */
-  readonly bytesSeen: number;
-};
 
 /** The places of many files, by their paths. */
 export type ImportProgress = Map<string, Place>;
@@ -22,9 +13,6 @@ export function loadProgress(db: Db): ImportProgress {
   const rows = db.sqlite.all('SELECT path, bytes_done, bytes_seen, head FROM imports');
   return new Map(rows.map((row) => [String(row.path), placeIn(row)]));
 }
-
-/** How far a file has been read. `isElsewhere`: under another path, so that it was moved or copied since. */
-export type FileProgress = Place & { readonly isElsewhere?: true };
 
 /** Finds a file by its path, and otherwise by its name and how it begins: a directory may be renamed or copied. */
 export function progressByFile(

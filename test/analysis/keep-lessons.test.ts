@@ -8,10 +8,10 @@ import {
 import type { ErrorGroup } from '../../src/lessons/lesson.ts';
 import { findErrors, recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
 import { saveLearnt } from '../../src/lessons/store/lesson-log.ts';
+import type { LessonEvidence } from '../../src/lessons/store/model-lessons.ts';
 import { lessonState, listModelLessons, withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
 import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
 import { decideSuggestion, listSuggestions } from '../../src/suggestions/store.ts';
-import type { LessonEvidence } from '../../src/suggestions/suggestion.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { withDatabase } from '../support/seed.ts';

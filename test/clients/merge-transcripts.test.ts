@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, rmSync } from 'node:fs';
+import { listTranscripts, type TranscriptFile } from '../../src/clients/claude/transcript-files.ts';
 import {
   MergedTranscripts,
   nothingPassedOver,
   ReadingBudget,
-} from '../../src/clients/claude/transcript-cursor.ts';
-import { listTranscripts, type TranscriptFile } from '../../src/clients/claude/transcript-files.ts';
+} from '../../src/clients/claude/transcript-reader.ts';
 import type { Unreadable } from '../../src/system/files.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { Clock, putText, Transcript, transcriptPath } from '../support/transcripts.ts';

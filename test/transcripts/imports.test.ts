@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { Place } from '../../src/clients/claude/transcript-files.ts';
 import type { Recording } from '../../src/hooks/decision.ts';
 import { record } from '../../src/hooks/store/record.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
@@ -6,7 +7,6 @@ import {
   countFixes,
   type ImportStep,
   loadProgress,
-  type Place,
   progressByFile,
   progressInDatabase,
   readPlace,
