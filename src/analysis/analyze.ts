@@ -11,27 +11,22 @@ import { type Config, readConfig } from '../settings/hook-settings.ts';
 import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
 import { identityNow } from '../system/process-identity.ts';
-import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
-import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
 import {
   type AnalysisKey,
-  doubtLessons,
-  findAnswer,
-  keepAnswer,
-  reuseAnswer,
-  type StoredAnswer,
-} from './keep-answer.ts';
-import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
-import {
   type AnalysisRun,
   claimRun,
   endRun,
   enterClient,
+  findAnswer,
   type RunLimits,
   type RunRefusal,
   type RunRequest,
   refusedRun,
-} from './runs-store.ts';
+} from './analysis-store.ts';
+import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
+import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
+import { doubtLessons, keepAnswer, reuseAnswer, type StoredAnswer } from './keep-answer.ts';
+import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
 
 export type AnalyzeOptions = {
   readonly env: Environment;
@@ -277,7 +272,7 @@ function reuse(
 ): AnalyzeOutcome {
   const ts = now().toISOString();
   const stored = writeDatabase(paths, (db) =>
-    db.sqlite.transaction(() => reuseAnswer(known, { key, prompt, ts }, db)),
+    db.sqlite.transaction(() => reuseAnswer(known, { key, groups: prompt.groups, ts }, db)),
   );
   return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
 }

@@ -11,9 +11,9 @@ import { analysisFiles, type TurnFiles } from '../runs/model/run.ts';
 import { NO_USAGE, type ProcessIdentity, type Usage } from '../runs/model/turn.ts';
 import { readRegularFile } from '../system/files.ts';
 import { isGone } from '../system/process-identity.ts';
+import { abandonedRuns, endAbandonedRun } from './analysis-store.ts';
 import { type AnalysisAnswer, type AnswerResult, readAnalysisAnswer } from './answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './prompt.ts';
-import { abandonedRuns, endAbandonedRun } from './runs-store.ts';
 
 /** Longer than an analysis may take: one that began before is not waited for. */
 const STALE_MS = 15 * 60_000;

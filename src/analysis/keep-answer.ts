@@ -21,10 +21,10 @@ import { counted } from '../setup/check.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/store.ts';
 import type { Proposal, Suggestion } from '../suggestions/suggestion.ts';
 import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';
+import { type AnalysisKey, saveAnswer } from './analysis-store.ts';
 import { type AnalysisAnswer, commandsAlone, type ModelLesson, readAnalysisAnswer } from './answer.ts';
 import { type AnalysedCall, shellLines } from './calls-store.ts';
 import type { CandidateGroup } from './candidates.ts';
-import type { AnalysisPrompt } from './prompt.ts';
 
 /** A lesson that is told, and what has happened since that speaks against it. */
 export type Contradiction = {
@@ -251,16 +251,6 @@ function whatFor({ failingLines }: CandidateGroup): string {
   return plain === '' ? 'What helps when a call fails' : `What helps when "${plain}" fails`;
 }
 
-/** What was sent, by which a stored answer is found again. */
-export type AnalysisKey = {
-  /** The project's display name, or `all`. */
-  readonly project: string;
-  readonly projectPath: string | null;
-  readonly days: number;
-  /** Of everything that was sent: two projects of one name never have the same. */
-  readonly inputHash: string;
-};
-
 /** What is kept of an answer, and what became of its proposals so far. */
 export type StoredAnswer = {
   readonly answer: Pick<AnalysisAnswer, 'clusters' | 'workflows' | 'errorPatterns'>;
@@ -291,7 +281,7 @@ export function keepAnswer(
     return saveProposals([proposal], { ...proposed, project: name, projectPath: path }, db);
   });
   const shown = shownPart(answer);
-  saveAnalysis(key, JSON.stringify({ ...shown, suggestions, lessonIds }), ts, db);
+  saveAnswer(key, JSON.stringify({ ...shown, suggestions, lessonIds }), ts, db);
   expireSuggestions(new Date(Date.parse(ts) - EXPIRY_DAYS * MS_PER_DAY).toISOString(), db);
   const kept = suggestionsOf([...ids, ...lessonIds], db);
   return { answer: shown, suggestions: kept, told: lessons.told, dropped: lessons.refused };
@@ -305,39 +295,19 @@ function cached(proposal: Proposal, id: string, key: AnalysisKey) {
   return { type, id, summary, evidence, priority, project, ...content, ...details };
 }
 
-/** The stored answer to exactly this question, as JSON text. */
-export function findAnswer({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
-  const row = db.sqlite.get(
-    'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
-    project,
-    days,
-    inputHash,
-  );
-  return row === undefined ? undefined : String(row.analysis);
-}
-
-/** Makes a stored answer the newest from now on, and returns it. `prompt`: what was sent. */
+/** Makes a stored answer the newest from now on, and returns it. `groups`: the failures that were sent. */
 export function reuseAnswer(
   known: string,
-  { key, prompt, ts }: { key: AnalysisKey; prompt: AnalysisPrompt; ts: string },
+  { key, groups, ts }: { key: AnalysisKey; groups: ReadonlyMap<number, CandidateGroup>; ts: string },
   db: Db,
 ): StoredAnswer {
-  saveAnalysis(key, known, ts, db);
+  saveAnswer(key, known, ts, db);
   const parsed = parseJson(known) as { suggestions?: { id?: unknown }[]; lessonIds?: unknown[] } | undefined;
   const ids = [...(parsed?.suggestions ?? []).map(({ id }) => id), ...(parsed?.lessonIds ?? [])].map(String);
-  const read = readAnalysisAnswer(known, prompt.groups);
+  const read = readAnalysisAnswer(known, groups);
   const answer = read.kind === 'valid' ? read.answer : read.usable;
   const shown = shownPart(answer ?? { clusters: [], workflows: [], errorPatterns: [] });
   return { answer: shown, suggestions: suggestionsOf(ids, db), told: [], dropped: [] };
-}
-
-/** Stores an answer, or makes the stored one the newest again (REQ-AA-002). */
-function saveAnalysis(key: AnalysisKey, analysis: string, ts: string, db: Db): void {
-  db.sqlite.run(
-    `INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT(project, days, input_hash) DO UPDATE SET ts = excluded.ts, analysis = excluded.analysis`,
-    ...[ts, key.project, key.days, key.inputHash, analysis, key.projectPath],
-  );
 }
 
 function suggestionsOf(ids: readonly string[], db: Db): Suggestion[] {

@@ -1,4 +1,4 @@
-import { type AnalysisRun, listRuns } from '../analysis/runs-store.ts';
+import { type AnalysisRun, listAnalysisRuns } from '../analysis/analysis-store.ts';
 import { reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -129,7 +129,7 @@ export function inspectLearning(paths: StatePaths, limit: number): LearningState
       'SELECT status, COUNT(*) AS n FROM suggestions GROUP BY status ORDER BY status',
     );
     return {
-      runs: listRuns(limit, db),
+      runs: listAnalysisRuns(limit, db),
       suggestions: Object.fromEntries(counts.map((row) => [String(row.status), Number(row.n)])),
       given: listGiven(limit, db),
     };

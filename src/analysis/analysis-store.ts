@@ -190,7 +190,7 @@ export function endRun(id: number, end: RunEnd, db: Db): void {
 }
 
 /** The newest runs first. */
-export function listRuns(limit: number, db: Db): AnalysisRun[] {
+export function listAnalysisRuns(limit: number, db: Db): AnalysisRun[] {
   return db.sqlite.all('SELECT * FROM analysis_runs ORDER BY id DESC LIMIT ?', limit).map(readRun);
 }
 
@@ -212,4 +212,34 @@ function readRun(row: Row): AnalysisRun {
     costUsd: numberIn(row.cost_usd),
     suggestionCount: numberIn(row.suggestion_count),
   };
+}
+
+/** What was sent, by which a stored answer is found again. */
+export type AnalysisKey = {
+  /** The project's display name, or `all`. */
+  readonly project: string;
+  readonly projectPath: string | null;
+  readonly days: number;
+  /** Of everything that was sent: two projects of one name never have the same. */
+  readonly inputHash: string;
+};
+
+/** The stored answer to exactly this question, as JSON text. */
+export function findAnswer({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
+  const row = db.sqlite.get(
+    'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
+    project,
+    days,
+    inputHash,
+  );
+  return row === undefined ? undefined : String(row.analysis);
+}
+
+/** Stores an answer, or makes the stored one the newest again (REQ-AA-002). */
+export function saveAnswer(key: AnalysisKey, answer: string, ts: string, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT(project, days, input_hash) DO UPDATE SET ts = excluded.ts, analysis = excluded.analysis`,
+    ...[ts, key.project, key.days, key.inputHash, answer, key.projectPath],
+  );
 }
