@@ -5,7 +5,7 @@ import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { areAlike, correctness, isSameWork, maskLine, sharedWords } from './likeness.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
-import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
 
 /**
@@ -50,8 +50,6 @@ const FIXER_CALLS = 4;
 const LIKENESS_MIN = 0.6;
 const STEP_COST = 0.2;
 const IDS_KEPT = 5;
-/** Stands for the project's path. */
-const ROOT = '\0';
 /** Stands for a place of which nothing is known; it is no place in the project. */
 const UNKNOWN = '/\0';
 const LINT_SESSIONS_MIN = 2;
@@ -89,33 +87,26 @@ export function learn(
 
 /** One after the other what each agent did, in each of its sessions. */
 function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[], root: string): Entry[][] {
-  const streams = new Map<string, Entry[]>();
-  for (const entry of log) {
-    const name = entry.kind === 'prompt' ? `${entry.session}\n` : `${entry.session}\n${entry.agent ?? ''}`;
-    const stream = streams.get(name) ?? [];
-    streams.set(name, stream);
-    stream.push(entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry);
-  }
-  return [...streams.values()];
+  const nameOf = (entry: LoggedCall | LoggedPrompt) =>
+    `${entry.session}\n${(entry.kind === 'call' && entry.agent) || ''}`;
+  const streams = [...Map.groupBy(log, nameOf).values()];
+  return streams.map((stream) =>
+    stream.map((entry) =>
+      entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry,
+    ),
+  );
 }
 
 function withCommands(call: LoggedCall, line: string, root: string): Shell {
+  const { outcome } = call;
   const commands = parseShell(line).map((command) => {
-    const place =
-      command.directory === null
-        ? UNKNOWN
-        : inProject(placeOf(call.directory, withinProject(command.directory, root)), root);
+    const place = placeIn(root, call.directory, command.directory);
     return { ...command, place, shape: shapeOf(command, place) };
   });
   const isKnown = ({ isCertain, place }: Placed) => isCertain && place !== UNKNOWN;
-  const worked = call.outcome.kind === 'worked' ? commands.filter(isKnown) : [];
-  return { ...call, commands, worked, culprit: culpritAmong(commands, call.outcome) };
-}
-
-function culpritAmong(commands: readonly Placed[], outcome: Outcome): Placed | undefined {
-  if (outcome.kind !== 'failed') return undefined;
-  const culprit = culpritOf(commands, outcome.said, outcome.noise);
-  return culprit === undefined || isOutside(culprit.place) ? undefined : culprit;
+  const worked = outcome.kind === 'worked' ? commands.filter(isKnown) : [];
+  const culprit = outcome.kind === 'failed' ? culpritOf(commands, outcome.said, outcome.noise) : undefined;
+  return { ...call, commands, worked, culprit: culprit && isOutside(culprit.place) ? undefined : culprit };
 }
 
 function isShell(entry: Entry): entry is Shell {
@@ -126,35 +117,30 @@ function isFailed(call: Shell): call is FailedShell {
   return call.outcome.kind === 'failed';
 }
 
-/** The directory that `cd target` leads to from `base`, both relative to the project where they lie in it. */
-function placeOf(base: string, target: string): string {
-  if (target === '' || target === '.') return base;
-  if (target === ROOT || target.startsWith(`${ROOT}/`)) return target.slice(ROOT.length + 1);
-  if (/^(?:[/~]|[A-Za-z]:)/.test(target)) return target.replace(/\/+$/, '');
-  const segments = base === '' ? [] : base.split('/');
-  for (const segment of target.split('/')) {
-    const last = segments.at(-1);
-    if (segment === '.' || segment === '') continue;
-    if (segment !== '..' || last === undefined || last === '..') segments.push(segment);
-    else if (last !== '') segments.pop();
-  }
-  return segments.join('/');
+/**
+ * Where a command ran, relative to the project where that lies in it: in `directory`, as `cd` said, from where the shell
+ * stood.
+ */
+function placeIn(root: string, shellDirectory: string, directory: string | null): string {
+  if (directory === null) return UNKNOWN;
+  if (directory === '' || directory === '.') return withoutDetour(shellDirectory, root);
+  if (!isAbsolute(directory)) return withoutDetour(joinPaths(shellDirectory, directory), root);
+  const relative = relativeFile(directory, root);
+  if (relative === relativeFile(root, null)) return '';
+  return relative === directory ? directory.replace(/\/+$/, '') : withoutDetour(relative, root);
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[/~]|[A-Za-z]:)/.test(path);
 }
 
 /** Above the project and down again by its own name. */
-function inProject(place: string, root: string): string {
+function withoutDetour(place: string, root: string): string {
   const [up = ''] = /^(?:\.\.\/)*/.exec(place) ?? [];
   const own = root.split(/[\\/]/).slice(-up.length / 3);
   const rest = place.slice(up.length).split('/');
   const isBack = up !== '' && own.every((segment, index) => segment === rest[index]);
   return isBack ? rest.slice(own.length).join('/') : place;
-}
-
-/** `cd` to the project by its whole path leads to its root. */
-function withinProject(target: string, root: string): string {
-  if (!/^(?:[/~]|[A-Za-z]:)/.test(target)) return target;
-  const relative = relativeFile(target, root);
-  return relative === relativeFile(root, null) ? ROOT : relative === target ? target : `${ROOT}/${relative}`;
 }
 
 /** By what two commands are the same one: numbers and hashes masked, with the place. */
@@ -179,20 +165,16 @@ function tallyOf(shells: readonly Shell[]): Tally {
     return count;
   };
   for (const call of shells) {
-    if (isFailed(call)) {
-      const { culprit } = call;
-      if (culprit === undefined) continue;
-      const count = countOf(culprit.shape);
-      // A check that finds something has understood its call.
-      if (call.outcome.noise === null) count.failed++;
-      if (call.ts < count.firstFailed) count.firstFailed = call.ts;
-    } else {
-      for (const { shape } of call.worked) {
-        const count = countOf(shape);
-        count.worked++;
-        if (call.ts > count.lastWorked) count.lastWorked = call.ts;
-      }
+    for (const { shape } of call.worked) {
+      const count = countOf(shape);
+      count.worked++;
+      if (call.ts > count.lastWorked) count.lastWorked = call.ts;
     }
+    if (!isFailed(call) || call.culprit === undefined) continue;
+    const count = countOf(call.culprit.shape);
+    // A check that finds something has understood its call.
+    if (call.outcome.noise === null) count.failed++;
+    if (call.ts < count.firstFailed) count.firstFailed = call.ts;
   }
   return tally;
 }
@@ -253,19 +235,17 @@ function correction(
   return best;
 }
 
-type Pair = { readonly culprit: Placed; readonly command: Placed; readonly value: number };
-
 function correctionBy(
   failure: FailedShell,
   helper: Shell,
-  { culprit, command, value }: Pair,
+  { culprit, command, value }: { culprit: Placed; command: Placed; value: number },
 ): Observation | undefined {
   const common = { failure, helper, likeness: value, shape: command.shape };
   const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
   if (isSameWork(culprit, command) && !isQuoted) {
-    if (culprit.place === command.place) return undefined;
     const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
-    if (use === undefined || directory === undefined || isOutside(command.place)) return undefined;
+    const isHere = culprit.place === command.place || isOutside(command.place);
+    if (isHere || use === undefined || directory === undefined) return undefined;
     const remedy = { kind: 'directory', use, directory } as const;
     return { ...common, remedy, sameness: `in ${command.place}` };
   }
@@ -282,7 +262,7 @@ function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | unde
 }
 
 function isOutside(place: string): boolean {
-  return /^(?:[/~]|[A-Za-z]:|\.\.)/.test(place);
+  return isAbsolute(place) || place.startsWith('..');
 }
 
 /**
