@@ -2,9 +2,24 @@ import { SearchedText } from '../core/searched-text.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from './command.ts';
 import { tellingLines } from './errors/error-lines.ts';
+import {
+  CERTAIN_INVOCATION,
+  CLIENT_RULE,
+  ENVIRONMENT,
+  HINT,
+  INTERRUPTED,
+  LIKELY_INVOCATION,
+  MARGIN,
+  REPORT,
+  SCANNER,
+  SECRET,
+  SOUNDS_LIKE_ERROR,
+  UNSET_VARIABLE,
+  type Wordings,
+} from './failure-wordings.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { maskLine } from './likeness.ts';
-import { CERTAIN_INVOCATION, isCheck, LIKELY_INVOCATION, type Wordings } from './programs.ts';
+import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';
 
@@ -116,9 +131,6 @@ function isScan({ line }: FailedCall, text: string): boolean {
   return isScanner && lineThat(isCertainInvocation, head) === undefined;
 }
 
-const SCANNER =
-  /\b(?:gitleaks|detect-secrets|trufflehog|secretlint|ggshield|git-secrets)\b|hardcoded secrets/i;
-
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {
   return text
@@ -134,9 +146,6 @@ function tellingLine(text: string): string {
   const said = lines.filter((line) => !/^npm (?:error|ERR!)$/.test(line));
   return said.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
 }
-
-const SOUNDS_LIKE_ERROR =
-  /\b\w*error\b|\w*exception\b|fatal|fail|cannot|can't|could ?n[o']t|unable|denied|\bnot\b|invalid|missing|undefined reference|refus|no such|오류|실패|없|못/i;
 
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
@@ -233,23 +242,11 @@ function noiseOf(call: FailedCall, text: string): Noise | null {
   return SECRET.test(text) ? 'secret' : null;
 }
 
-/** What the client itself says about a call that it did not make. */
-const CLIENT_RULE =
-  /^(?:(?:Sibling tool call|Cancelled|InputValidationError|File content \(|File has |String to replace|Found \d+ matches of|No changes to make|This tool|Tool \S+ (?:is not|not) |No such tool|Error: No such tool|Output redirection|This Bash command|Contains |Blocked: |Unknown skill|\S+ contains unquoted|Command contains|This command (?:requires|uses|contains|was))|Permission to use|For security)/;
-const INTERRUPTED =
-  /^(?:\[Request interrupted|The user (?:doesn't|does not) want |Command (?:timed out|was aborted)|The operation was (?:aborted|cancelled)|Interrupted)|(?:^|\n)Command timed out after|Exit code 1(?:30|37|43)\b|Killed: 9/;
-/** Messages about logins lead to commands with secrets in them. */
-const SECRET =
-  /\b(?:401|403)\b[^\n]{0,40}(?:unauthori[sz]ed|forbidden)|(?:HTTP|status(?: code)?:?) (?:401|403)\b|unauthori[sz]ed|authentication (?:failed|required)|access denied|permission denied \(publickey|password authentication|incorrect password|invalid (?:password|credentials|api[ -]?key|token)|bad credentials|(?:locate|find|load|no) credentials|auth(?:entication)? login|not logged in|(?:please|must|need to) (?:log ?in|sign ?in|authenticate)|login required|could not read (?:username|password)|(?:비밀번호|암호|로그인|인증)/i;
-
-/** Marks of a report about the code under work, in which a line that looks like a wrong call means something else. */
+/** Returns true for a report about the code under work. */
 function isReport(text: string): boolean {
   // Go says FAIL also where it could not even begin.
   return REPORT.test(text.replace(/^FAIL\t\S+ \[setup failed\]$|^FAIL$/gm, ''));
 }
-
-const REPORT =
-  /^(?:\[[\w:-]+\] )?\S+\.\w{1,5}[:(]\d+[:,]\d+\)?|^(?:---|===) (?:FAIL|RUN|PASS)|\(fail\)|^ok\s+\S+\s+[\d.]+s|^FAIL\b|(?:^|[\s,(|])\d+ (?:failed\b(?!:)|failing|errors? (?:and|found)|problems? \()|\bTests?:\s+\d|AssertionError|CONFLICT \(|Merge conflict|could not apply|error TS\d+|error\[E\d+\]|would have printed|Found \d+ (?:error|warning|issue|problem)|husky|pre-commit hook|hook (?:exited|failed)|\d+ passed|^test result:/m;
 
 /** Whether a line says that the call itself was wrong, or that what it needs was not there. */
 function isInvocation(line: string): boolean {
@@ -282,18 +279,6 @@ function expressionOf(wording: string): RegExp {
   compiled.set(wording, expression);
   return expression;
 }
-
-const ENVIRONMENT =
-  /ECONNREFUSED|connection refused|EADDRINUSE|address already in use|heap out of memory|Executable doesn't exist|did not initialize yet|no required module provides|(?:cannot|can't|could not) (?:find|import) (?:module|package) ['"]?[\w@]|no module named|ModuleNotFound|failed to spawn|(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)/i;
-
-/** Names of variables are written in capitals. */
-const UNSET_VARIABLE =
-  /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+["'`]?(?: environment variable| env var)? (?:is |was |must be )?(?:not set|unset|required|missing|undefined|not defined|set)\b|(?:[Ss]et(?:ting)?|environment variable) ["'`]?[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/;
-
-/** What to do about it: what went wrong stands before. */
-const HINT = /^(?:hint:|please |try |run |to |tip:|note:|is the server|you can |trust |consider )/i;
-/** Margins in which programs put their messages. */
-const MARGIN = /^(?:E {2,}|[│║●✖×>*] *|\[ERROR\] )+/;
 
 /**
  * The first line of a message that is such a one; one that ends in a colon takes the next along. A mere hint gives way to

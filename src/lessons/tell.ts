@@ -1,3 +1,12 @@
+import {
+  HARMLESS,
+  KEEPS_SECRETS,
+  SECRET_BEFORE,
+  SECRET_LETTER,
+  SECRET_NAME,
+  SETTINGS,
+  TAKES_SECRET,
+} from './program-lists.ts';
 import { isWellKnown } from './programs.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
@@ -317,23 +326,10 @@ function isPlainOption(part: string): boolean {
   );
 }
 
-const SETTINGS = new Set(
-  (
-    'development dev test testing production prod staging stage local ci true false yes no on off auto all none always ' +
-    'never full short debug info warn warning error trace verbose silent linux darwin windows win32 wasip1 js amd64 arm64 ' +
-    'x86_64 wasm wasm32 utc c c.utf-8 c.utf8 en_us.utf-8 ko_kr.utf-8 posix utf-8 utf8 mod vendor readonly native src . .. ' +
-    './ ./src lib node bun python chrome chromium firefox webkit dumb xterm xterm-256color integration e2e unit config settings main tests localhost * 0.0.0.0 127.0.0.1'
-  ).split(' '),
-);
-
 /** A place on somebody's machine, and none of the repository. */
 function isElsewhere(value: string): boolean {
   return /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 }
-
-const SECRET_NAME =
-  /비밀|암호|인증|토큰|pass|phrase|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|pgp|access|code|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
-const SECRET_LETTER = /^-[upPakwHWxbde]$/;
 
 function isSecretName(name: string): boolean {
   return (
@@ -341,14 +337,6 @@ function isSecretName(name: string): boolean {
     !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name)
   );
 }
-
-/** Short options that are none of a secret with these programs. */
-const HARMLESS =
-  /^(?:git -[abduwx]|docker(?:-compose)? -d|(?:npm|pnpm|yarn|bun) -[DPWdw]|g?make -[bkw]|(?:pytest|go|cargo|tox) -[eikpx]|python3? -[bux]|helm -d)$/;
-
-/** A command that names such a thing takes it as well. */
-const SECRET_BEFORE =
-  /(?:^|[\s/.:_-])(?:\w*(?:passw|secret|authtoken)\w*|tokens?|creds?|credentials?|log-?in|unlock|pw|pwd|add-?user|user-?add|(?:user|admin):(?:create|add)|(?:create|set)-?(?:user|admin)|http-basic)(?:$|[\s/.:_[-])/i;
 
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
 function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
@@ -366,12 +354,7 @@ function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
         .map(unquoted)
         .filter((word) => !isOption(word))
         .join(' '),
-    ) ||
-    earlier.some((word) =>
-      /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
-        word,
-      ),
-    )
+    ) || earlier.some((word) => TAKES_SECRET.test(word))
   );
 }
 
@@ -382,10 +365,6 @@ function hasAttachedValue(command: SimpleCommand, value: string): boolean {
     (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
   );
 }
-
-/** Programs that are called with passwords, keys and tokens in any place. */
-const KEEPS_SECRETS =
-  /^(?:echo|printf|mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
 
 /** A file or a plain path: what these programs are called on and not what opens it. */
 function isPlainPlace(value: string): boolean {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SearchedText } from '../../src/core/searched-text.ts';
-import { CERTAIN_INVOCATION, LIKELY_INVOCATION } from '../../src/lessons/programs.ts';
+import { CERTAIN_INVOCATION, LIKELY_INVOCATION } from '../../src/lessons/failure-wordings.ts';
 
 for (const [near, wording] of [...CERTAIN_INVOCATION, ...LIKELY_INVOCATION]) {
   test(`each line of the wording ${wording.slice(0, 60)} has one of its words`, () => {
