@@ -86,13 +86,21 @@ export function readHiddenFailure(call: FailedCall): Failure | undefined {
     return undefined;
   const commands = parseShell(call.line);
   if (!mayHide(commands)) return undefined;
-  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
-  const line = lineThat(isCertainInvocation, head);
-  if (line === undefined || commands.some((one) => isPrinter(one) && isIn(line, one))) return undefined;
-  return noiseOf(call, text) !== null ? undefined : failure(call, line, null);
+  const line = lineThat(isCertainInvocation, headOf(text));
+  const isPrinted = commands.some(
+    (one) =>
+      /^(?:echo|printf|Write-\w+)$/.test(programOf(one)) &&
+      one.words
+        .map(unquoted)
+        .join(' ')
+        .includes(line ?? ''),
+  );
+  return line === undefined || isPrinted || noiseOf(call, text) !== null
+    ? undefined
+    : failure(call, line, null);
 }
 
-/** Whether such a failure is looked for at all, whatever the line printed. */
+/** Returns true if such a failure is looked for at all, whatever the line printed. */
 export function mayHideFailure(line: string | null): boolean {
   return line !== null && mayHide(parseShell(line));
 }
@@ -112,14 +120,6 @@ function mayHide(commands: readonly SimpleCommand[]): boolean {
 
 const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
 
-function isPrinter(command: SimpleCommand): boolean {
-  return /^(?:echo|printf|Write-\w+)$/.test(programOf(command));
-}
-
-function isIn(line: string, { words }: SimpleCommand): boolean {
-  return words.map(unquoted).join(' ').includes(line);
-}
-
 /** A search prints what it finds, and that may be about failures. */
 const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl strings xxd'.split(' '));
 
@@ -127,8 +127,11 @@ const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl str
 function isScan({ line }: FailedCall, text: string): boolean {
   const isScanner =
     SCANNER.test(text) || parseShell(line ?? '').some((one) => SCANNER.test(one.words.join(' ')));
-  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
-  return isScanner && lineThat(isCertainInvocation, head) === undefined;
+  return isScanner && lineThat(isCertainInvocation, headOf(text)) === undefined;
+}
+
+function headOf(text: string): string {
+  return text.split('\n', HIDDEN_LINES).join('\n');
 }
 
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
@@ -151,20 +154,17 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** A linter's rule is recognised by its name, whatever it is said about. */
+/** `rule`: a linter's, which is recognised by its name, whatever it is said about. */
 function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
   const printed = cutText(oneLine(line), SAID_LENGTH_MAX);
   const commands = isShellTool(call.tool) && call.line !== null ? parseShell(call.line) : [];
   const said = quoteMessage(printed, commands);
   const culprit = culpritOf(commands, printed, noise);
-  const key = keyOf(rule ?? maskLine(said), printed, culprit ?? call.tool);
+  // Beside the masked line stands what makes it this failure and no other of the same wording.
+  const called =
+    culprit && (blamedWords(culprit, printed).length > 0 ? programOf(culprit) : shapeStart(culprit));
+  const key = `${rule ?? maskLine(said)} · ${called ?? call.tool}`;
   return { key: cutText(quotePaths(key, null), KEY_LENGTH_MAX), said: quotePaths(said, null), noise };
-}
-
-/** The masked line, and beside it what makes it this failure and no other of the same wording. */
-function keyOf(masked: string, printed: string, culprit: SimpleCommand | string): string {
-  if (typeof culprit === 'string') return `${masked} · ${culprit}`;
-  return `${masked} · ${namesWordOf(culprit, printed) ? programOf(culprit) : shapeStart(culprit)}`;
 }
 
 /** Words of the command that the message quotes, beside its program. */
@@ -175,17 +175,10 @@ export function blamedWords(command: SimpleCommand, said: string): string[] {
   });
 }
 
-function namesWordOf(command: SimpleCommand, said: string): boolean {
-  return blamedWords(command, said).length > 0;
-}
-
 function isNamed(word: string, name: string): boolean {
-  return word === name || (/^--?\w/.test(name) && word.startsWith(`${name}=`)) || isInCluster(word, name);
-}
-
-/** `-A` in `-An`. */
-function isInCluster(word: string, name: string): boolean {
-  return /^-\w$/.test(name) && /^-[A-Za-z]{2,5}$/.test(word) && word.includes(name.charAt(1));
+  // `-A` in `-An`.
+  const isInCluster = /^-\w$/.test(name) && /^-[A-Za-z]{2,5}$/.test(word) && word.includes(name.charAt(1));
+  return word === name || (/^--?\w/.test(name) && word.startsWith(`${name}=`)) || isInCluster;
 }
 
 const SHAPE_WORDS = 3;
@@ -229,7 +222,7 @@ export function culpritOf<Command extends SimpleCommand>(
   });
   if (named !== undefined) return named;
   const doing = commands.filter((command) => !BESIDE.has(programOf(command)));
-  const quoting = doing.find((command) => namesWordOf(command, said));
+  const quoting = doing.find((command) => blamedWords(command, said).length > 0);
   const check = noise === 'finding' ? doing.findLast(isCheck) : undefined;
   return quoting ?? check ?? doing[0] ?? commands[0];
 }

@@ -1,11 +1,14 @@
 /** Programs, subcommands, options and words of commands, by what they mean for lessons. Data alone: programs.ts and tell.ts apply it. */
 
+/** Programs that only show what is there. */
 export const READS = new Set(
-  'ls cat head tail less more grep rg ag find fd tree stat file wc sort uniq diff cmp jq yq echo printf pwd which type env date du df ps top lsof whoami id hostname man test [ true sed awk cut tr xxd od strings sleep wait curl wget'.split(
-    ' ',
-  ),
+  (
+    'ls cat head tail less more grep rg ag find fd tree stat file wc sort uniq diff cmp jq yq echo printf pwd which ' +
+    'type env date du df ps top lsof whoami id hostname man test [ true sed awk cut tr xxd od strings sleep wait curl wget'
+  ).split(' '),
 );
 
+/** Subcommands by which package managers, version control and container tools only show what is there. */
 export const READING_SUBCOMMANDS =
   /^(?:(?:git|gh|npm|pnpm|yarn|bun|docker|kubectl|cargo|go|pip|brew|mise|terraform) )?(?:status|log|diff|show|branch|remote|blame|describe|ls-files|rev-parse|reflog|stash list|list|ls|view|info|outdated|why|ps|logs|inspect|get|version|env|help|--version|--help|-v|-V|-h)\b/;
 
@@ -13,6 +16,7 @@ export const READING_SUBCOMMANDS =
 export const CHECKS =
   /\b(?:test|tests|lint|check|typecheck|vet|build|tsc|eslint|jest|vitest|pytest|mocha|mypy|ruff|clippy)\b/;
 
+/** Assignments and options by which a program says more of what it does. */
 export const DIAGNOSES =
   /^(?:DEBUG|VERBOSE|TRACE|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|NODE_DEBUG)=|^--?(?:verbose|debug|trace|stacktrace|vv+)$/;
 
@@ -55,11 +59,13 @@ export const WELL_KNOWN = new Set(
 export const RUNNERS =
   /^(?:(?:npx|bunx|uvx|env|time|timeout|nice|xargs)|(?:uv|poetry|pipenv|pdm|rye|hatch|mise) (?:run|exec|x)|(?:bundle|pnpm|npm|yarn|bun) (?:exec|x|dlx)|python3? -m)(?: -\S+| \d+\w?)*(?= |$)/;
 
-/** Options by which a tool only looks, and those by which it mends. */
+/** Options by which a formatter or linter only looks. */
 export const LOOKS = /^--?(?:check|check-only|dry-run|list-different|diff)$/;
 
+/** Options by which it mends. */
 export const MENDS = /^--?(?:fix|write|apply|autocorrect|autocorrect-all|in-place|w|a|A)$/;
 
+/** Values that many people set: environments, levels, platforms, locales, browsers, directories. */
 export const SETTINGS = new Set(
   (
     'development dev test testing production prod staging stage local ci true false yes no on off auto all none always ' +
@@ -69,9 +75,11 @@ export const SETTINGS = new Set(
   ).split(' '),
 );
 
+/** Names of variables and options whose value is a secret. */
 export const SECRET_NAME =
   /비밀|암호|인증|토큰|pass|phrase|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|pgp|access|code|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
 
+/** Short options of many programs whose value is one. */
 export const SECRET_LETTER = /^-[upPakwHWxbde]$/;
 
 /** Short options that are none of a secret with these programs. */
