@@ -2,7 +2,12 @@ import type { Db } from '../database/connection.ts';
 import { numberIn, type Row, textIn } from '../database/sqlite.ts';
 import { identityIn, identityText, type ProcessIdentity } from '../runs/model/turn.ts';
 
-/** The ledger of analyses: each attempt is a row, with its cost or the reason why it failed. */
+/**
+ * What is kept of analyses: a ledger in which each attempt is a row, with its cost or the reason why it failed, and the
+ * answers.
+ */
+
+/** One attempt. */
 export type AnalysisRun = {
   readonly id: number;
   readonly ts: string;
@@ -67,18 +72,11 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
     if (refusal !== undefined) return refusal;
     const budgetLeftUsd = limits.budgetUsd - spentSince(limits.budgetSince, db).spentUsd;
     const grantedUsd = Math.min(limits.grantUsdMax ?? budgetLeftUsd, budgetLeftUsd);
+    const { ts, process, trigger, project, projectPath, days, cli, model } = request;
     const id = db.sqlite.run(
       `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model, budget_usd)
        VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)`,
-      request.ts,
-      identityText(request.process),
-      request.trigger,
-      request.project,
-      request.projectPath,
-      request.days,
-      request.cli,
-      request.model,
-      grantedUsd,
+      ...[ts, identityText(process), trigger, project, projectPath, days, cli, model, grantedUsd],
     ).lastInsertRowid;
     return { kind: 'claimed', id, grantedUsd, budgetLeftUsd };
   });
@@ -89,14 +87,9 @@ export function refusedRun(request: RunRequest, limits: RunLimits, db: Db): RunR
   const { runs, spentUsd, assumedUsd } = spentSince(limits.budgetSince, db);
   const refuse = (why: RunRefusal['why']): RunRefusal => ({ kind: 'refused', why, spentUsd, assumedUsd });
   if (db.sqlite.get("SELECT 1 FROM analysis_runs WHERE status = 'running'")) return refuse('running');
-  const recent =
-    limits.notSince !== null &&
-    db.sqlite.get(
-      'SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ?',
-      request.projectPath,
-      limits.notSince,
-    );
-  if (recent) return refuse('too-soon');
+  const others = 'SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ?';
+  if (limits.notSince !== null && db.sqlite.get(others, request.projectPath, limits.notSince))
+    return refuse('too-soon');
   if (limits.budgetUsd - spentUsd < BUDGET_USD_MIN) return refuse('budget');
   return runs >= limits.runsMax ? refuse('runs') : undefined;
 }
@@ -129,7 +122,7 @@ export type AbandonedRun = {
 export type Abandonment = {
   /** A run that began before this ISO time is no longer running, whatever its row says. */
   readonly staleBefore: string;
-  /** Whether this very process has certainly ended. */
+  /** Returns true if this very process has certainly ended. */
   readonly isGone: (process: ProcessIdentity) => boolean;
 };
 
@@ -160,12 +153,8 @@ export function endAbandonedRun({ id }: Pick<AbandonedRun, 'id'>, now: string, d
 export function enterClient(id: number, client: ProcessIdentity, db: Db): void {
   // Where the system does not say when a process started, nobody is to end it by its id.
   const started = client.start === '' ? null : identityText(client);
-  db.sqlite.run(
-    'UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?',
-    client.pid,
-    started,
-    id,
-  );
+  const sql = 'UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?';
+  db.sqlite.run(sql, client.pid, started, id);
 }
 
 export type RunEnd = Omit<AnalysisRun, keyof RunRequest | 'id' | 'endedTs' | 'status'> &
@@ -173,19 +162,12 @@ export type RunEnd = Omit<AnalysisRun, keyof RunRequest | 'id' | 'endedTs' | 'st
 
 /** Enters how a run ended. */
 export function endRun(id: number, end: RunEnd, db: Db): void {
+  const { ts, status, reason, model, promptBytes, inputTokens, outputTokens, costUsd, suggestionCount } = end;
   db.sqlite.run(
     `UPDATE analysis_runs SET ended_ts = ?, status = ?, reason = ?, model = COALESCE(?, model), prompt_bytes = ?,
        input_tokens = ?, output_tokens = ?, cost_usd = ?, suggestion_count = ? WHERE id = ?`,
-    end.ts,
-    end.status,
-    end.reason,
-    end.model,
-    end.promptBytes,
-    end.inputTokens,
-    end.outputTokens,
-    end.costUsd,
-    end.suggestionCount,
-    id,
+    ...[ts, status, reason, model, promptBytes],
+    ...[inputTokens, outputTokens, costUsd, suggestionCount, id],
   );
 }
 
@@ -228,9 +210,7 @@ export type AnalysisKey = {
 export function findAnswer({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
   const row = db.sqlite.get(
     'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
-    project,
-    days,
-    inputHash,
+    ...[project, days, inputHash],
   );
   return row === undefined ? undefined : String(row.analysis);
 }

@@ -55,9 +55,7 @@ export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): An
   const rows = db.sqlite.all(
     `SELECT id, type, ts, session_id AS sessionId, project_path AS projectPath, data FROM events
      WHERE ${ofProject} type IN ('tool_use', 'tool_error') AND ts >= ? ORDER BY ts DESC, id DESC LIMIT ?`,
-    ...values,
-    since,
-    limit,
+    ...[...values, since, limit],
   );
   const calls = new Map<string, AnalysedCall>();
   for (const row of rows.toReversed()) {
@@ -113,10 +111,7 @@ export function shellLines(
          AND json_extract(data, '$.tool') IN ('Bash', 'PowerShell') AND json_extract(data, '$.isUnfinished') IS NULL
          AND json_extract(data, '$.noise') IS NULL AND instr(json_extract(data, '$.line'), ?) > 0
        ORDER BY ts DESC, id DESC LIMIT ?`,
-      projectPath,
-      outcome === 'worked' ? 'tool_use' : 'tool_error',
-      text,
-      LINES_MAX,
+      ...[projectPath, outcome === 'worked' ? 'tool_use' : 'tool_error', text, LINES_MAX],
     )
     .flatMap(({ id, line }) => (typeof id === 'string' && typeof line === 'string' ? [{ id, line }] : []));
 }

@@ -74,12 +74,7 @@ export function savePlace(
        bytes_seen = excluded.bytes_seen, head = excluded.head
      WHERE head <> excluded.head OR COALESCE(bytes_seen, bytes_done) <= excluded.bytes_seen
        OR COALESCE(bytes_seen, bytes_done) > ?`,
-    path,
-    now.toISOString(),
-    bytesDone,
-    bytesSeen,
-    head,
-    fileBytes,
+    ...[path, now.toISOString(), bytesDone, bytesSeen, head, fileBytes],
   );
 }
 

@@ -6,7 +6,7 @@ import type { Noise } from '../failure.ts';
 import type { ErrorGroup, Lesson, LoggedCall, LoggedPrompt, Outcome } from '../lesson.ts';
 import { isForgotten } from './error-entries.ts';
 
-/** Where lessons come from, and which of them go everywhere: what hooks read by tellable.ts, written. */
+/** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
 
 /** Whether somebody has looked of which repository this path is a clone. */
 export function isRepositoryKnown(projectPath: string, db: Db): boolean {
@@ -65,9 +65,7 @@ export function readLog(
   const rows = db.sqlite.all(
     `SELECT id, type, ts, session_id, data FROM events
      WHERE project_path = ? ${ofSession} AND type IN ('tool_use', 'tool_error', 'prompt') ORDER BY ts DESC, id DESC LIMIT ?`,
-    projectPath,
-    ...(sessionId === undefined ? [] : [sessionId]),
-    rowsMax,
+    ...[projectPath, ...(sessionId === undefined ? [] : [sessionId]), rowsMax],
   );
   return rows.reverse().flatMap((row) => readEntry(row) ?? []);
 }
@@ -110,7 +108,7 @@ export type LearntOptions = {
 
 /**
  * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
- * is doubted (see lessons-by-model.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
+ * is doubted (see model-lessons.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
  */
 export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
   for (const group of groups) {
@@ -139,10 +137,7 @@ function saveState(
     lesson === null && (known.resolved_by === 'lesson' || known.state === 'contradicted');
   db.sqlite.run(
     'UPDATE error_kb SET sessions = ?, state = ? WHERE error_normalized = ? AND project_path = ?',
-    sessions,
-    isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved',
-    key,
-    projectPath,
+    ...[sessions, isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved', key, projectPath],
   );
   if (lesson !== null || known.resolved_by !== 'lesson') return;
   db.sqlite.run(
@@ -153,6 +148,7 @@ function saveState(
 }
 
 function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: LearntOptions, db: Db): void {
+  const { sessions, failed, helped, last } = evidence;
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,
        last_used, sessions, evidence)
@@ -160,16 +156,7 @@ function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: Le
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET said = excluded.said, resolution = excluded.resolution,
        resolved_by = 'lesson', use_count = excluded.use_count, last_used = excluded.last_used,
        sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
-    evidence.last,
-    key,
-    said,
-    said,
-    projectPath,
-    evidence.failed,
-    JSON.stringify(remedy),
-    evidence.helped,
-    evidence.last,
-    evidence.sessions,
-    JSON.stringify(evidence),
+    ...[last, key, said, said, projectPath, failed, JSON.stringify(remedy)],
+    ...[helped, last, sessions, JSON.stringify(evidence)],
   );
 }

@@ -78,15 +78,7 @@ export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET ts = MAX(ts, excluded.ts), last_used = excluded.last_used,
        said = COALESCE(said, excluded.said), sessions = MAX(sessions, excluded.sessions), resolution = excluded.resolution,
        resolved_by = excluded.resolved_by, evidence = excluded.evidence, state = NULL, tool_sequence = NULL`,
-    ts,
-    key,
-    said,
-    projectPath,
-    evidence.sessions.length,
-    evidence.failed.length,
-    ts,
-    resolution,
-    by,
+    ...[ts, key, said, projectPath, evidence.sessions.length, evidence.failed.length, ts, resolution, by],
     JSON.stringify({ ...withoutWithdrawal(known), model: storedModel(lesson, known) }),
   );
   return true;
@@ -198,9 +190,7 @@ export function takeBackLesson(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = NULL
      WHERE error_normalized = ? AND project_path = ? AND json_valid(resolution)
        AND json_extract(resolution, '$.kind') = 'model' AND json_extract(resolution, '$.summary') = ?`,
-    key,
-    projectPath,
-    advice,
+    ...[key, projectPath, advice],
   );
 }
 
@@ -225,9 +215,6 @@ export function lessonState(
 }
 
 function findRow(key: string, projectPath: string, db: Db): Row | undefined {
-  return db.sqlite.get(
-    'SELECT * FROM error_kb WHERE error_normalized = ? AND project_path = ?',
-    key,
-    projectPath,
-  );
+  const sql = 'SELECT * FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+  return db.sqlite.get(sql, key, projectPath);
 }
