@@ -84,27 +84,26 @@ type Failing = {
   readonly failure: CallFailure;
   readonly rules: readonly string[];
   readonly next: readonly AnalysedCall[];
-  readonly correction: Correction;
   /** The other form of the command that worked next. */
   readonly correctedBy: string | null;
+  /** 2: another form of the command worked next, 1: the same one again, 0: neither. */
+  readonly correction: 0 | 1 | 2;
 };
-
-/** Whether another form of the command worked next, the same one again, or neither. */
-type Correction = 'other-form' | 'again' | 'none';
-const CORRECTION_RANKS: Readonly<Record<Correction, number>> = { 'other-form': 2, again: 1, none: 0 };
 
 /** Groups the failing calls of a log. The same calls give the same groups, in the same order. */
 export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest): Candidates {
   const working = countWorking(calls);
-  const groups = new Map<string, Failing[]>();
-  for (const failing of findFailing(calls)) {
-    for (const name of groupNames(failing)) {
-      const members = groups.get(name);
-      if (members) members.push(failing);
-      else groups.set(name, [failing]);
-    }
-  }
-  const drafts = [...groups].flatMap(([name, members]) => draftOf(name, members, working, request) ?? []);
+  // A finding belongs to each rule that it names, any other failure to its error.
+  const memberships = findFailing(calls).flatMap((failing) => {
+    const { call, failure, rules } = failing;
+    const causes = rules.length > 0 ? rules.map((rule) => `rule ${rule}`) : [`error ${failure.key}`];
+    return causes.map((cause) => ({ cause, name: `${call.projectPath}\n${cause}`, failing }));
+  });
+  const drafts = [...Map.groupBy(memberships, ({ name }) => name).values()].flatMap((members) => {
+    const rule = /^rule (.*)$/s.exec(members[0]?.cause ?? '')?.[1];
+    const failures = members.map(({ failing }) => failing);
+    return draftOf(failures, rule, working, request) ?? [];
+  });
   return {
     groups: drafts.sort(compareDrafts).map(({ group }, index) => ({ ...group, group: index + 1 })),
     checks: findChecks(calls),
@@ -112,71 +111,38 @@ export function findCandidates(calls: readonly AnalysedCall[], request: Candidat
 }
 
 const NO_CANDIDATES: ReadonlySet<Noise> = new Set(['client', 'interrupted', 'secret', 'silent']);
+const CLIENT_RULE = /^\s*(?:<tool_use_error>|InputValidationError|Sibling tool call errored)/;
 
-/** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
-function isNoise({ tool, failure }: AnalysedCall): boolean {
-  if (failure === null) return true;
-  if (failure.noise !== null) return NO_CANDIDATES.has(failure.noise);
-  return (
-    isFileTool(tool) ||
-    /^\s*(?:<tool_use_error>|InputValidationError|Sibling tool call errored)/.test(failure.raw)
-  );
+/** Returns true if nobody else would gain from knowing of a failure: a rule of the client, or a refusal. */
+function isNoise(tool: string, { noise, raw }: CallFailure): boolean {
+  return noise !== null ? NO_CANDIDATES.has(noise) : isFileTool(tool) || CLIENT_RULE.test(raw);
 }
 
 function findFailing(calls: readonly AnalysedCall[]): Failing[] {
-  const threads = new Map<string, AnalysedCall[]>();
-  for (const call of calls) {
-    const name = `${call.sessionId}\n${call.agentId ?? ''}`;
-    const thread = threads.get(name);
-    if (thread) thread.push(call);
-    else threads.set(name, [call]);
-  }
+  const threads = Map.groupBy(calls, ({ sessionId, agentId }) => `${sessionId}\n${agentId ?? ''}`);
   return [...threads.values()].flatMap((thread) =>
     thread.flatMap((call, index) => {
-      const { failure } = call;
-      if (failure === null || isNoise(call) || !isInformative(failure.key)) return [];
+      const { failure, tool } = call;
+      if (failure === null || isNoise(tool, failure) || !isInformative(failure.key)) return [];
+      const rules = new Set(findingsIn(failure.raw).flatMap(({ rule }) => rule ?? []));
       const next = thread.slice(index + 1, index + 1 + NEXT_CALLS);
-      return [
-        {
-          call,
-          failure,
-          rules: rulesIn(failure.raw),
-          next,
-          correction: correctionOf(call, next),
-          correctedBy: correctedBy(call, next),
-        },
-      ];
+      return [{ call, failure, rules: [...rules].slice(0, RULES_MAX), next, ...correctionOf(call, next) }];
     }),
   );
 }
 
-/** The rules that an output names, the first few. */
-function rulesIn(output: string): string[] {
-  const rules = findingsIn(output).flatMap(({ rule }) => rule ?? []);
-  return [...new Set(rules)].slice(0, RULES_MAX);
-}
-
-/** A finding belongs to each rule that it names, any other failure to its error. */
-function groupNames({ call, failure, rules }: Failing): string[] {
-  const names = rules.length > 0 ? rules.map((rule) => `rule ${rule}`) : [`error ${failure.key}`];
-  return names.map((name) => `${call.projectPath}\n${name}`);
-}
-
-function correctionOf(call: AnalysedCall, next: readonly AnalysedCall[]): Correction {
-  const forms = next.map((one) => (one.failure === null ? formOf(one, call) : 'none'));
-  return forms.includes('other-form') ? 'other-form' : forms.includes('again') ? 'again' : 'none';
-}
-
-function correctedBy(call: AnalysedCall, next: readonly AnalysedCall[]): string | null {
-  const other = next.find((one) => one.failure === null && formOf(one, call) === 'other-form');
-  return other?.line ? plainLine(other.line) || other.line : null;
-}
-
-function formOf(next: AnalysedCall, { tool, line }: AnalysedCall): Correction {
-  if (next.tool !== tool || next.line === null || line === null) return 'none';
-  const [left, right] = [plainLine(line) || line, plainLine(next.line) || next.line];
-  if (left === right) return 'again';
-  return isAlike(left, right) ? 'other-form' : 'none';
+function correctionOf(
+  { tool, line }: AnalysedCall,
+  next: readonly AnalysedCall[],
+): Pick<Failing, 'correction' | 'correctedBy'> {
+  const plainOf = (one: string) => plainLine(one) || one;
+  const failing = line === null ? null : plainOf(line);
+  const worked = next.flatMap((one) =>
+    one.failure === null && one.tool === tool && one.line !== null ? plainOf(one.line) : [],
+  );
+  const other = worked.find((one) => failing !== null && one !== failing && isAlike(failing, one)) ?? null;
+  const isAgain = failing !== null && worked.includes(failing);
+  return { correction: other === null ? (isAgain ? 1 : 0) : 2, correctedBy: other || null };
 }
 
 /** How often each command worked, by project and plain form. */
@@ -193,33 +159,36 @@ function countWorking(calls: readonly AnalysedCall[]): ReadonlyMap<string, numbe
 type Draft = { readonly group: Omit<CandidateGroup, 'group'>; readonly rank: readonly number[] };
 
 function draftOf(
-  name: string,
   members: readonly Failing[],
+  rule: string | undefined,
   working: ReadonlyMap<string, number>,
   { knownFix, isWithdrawn, withProject }: CandidateRequest,
 ): Draft | undefined {
-  const [, kind = ''] = name.split('\n');
-  const rule = kind.startsWith('rule ') ? kind.slice('rule '.length) : undefined;
   const ranked = members.toSorted(compareExamples);
   const [best] = ranked;
   if (best === undefined) return undefined;
   const { projectPath } = best.call;
-  const allKeys = byFrequency(members.map(({ failure }) => failure.key));
+  const allKeys = byFrequency(members.map(({ failure }) => failure.key)).map(([key]) => key);
   if (allKeys.some((key) => isWithdrawn(key, projectPath))) return undefined;
-  const keys = allKeys.slice(0, KEYS_MAX);
+  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise === 'finding');
+  const correction = Math.max(...members.map((member) => member.correction));
   const sessionIds = [...new Set(members.map(({ call }) => call.sessionId))];
-  const lines = members.flatMap(({ call: { tool, line } }) =>
-    line !== null && isShellTool(tool) ? [plainLine(line)] : [],
+  const isOfTheWork = isFinding && !isOwnRule(rule ?? null) && correction < 2;
+  if (isOfTheWork && sessionIds.length < RECURRING_SESSIONS) return undefined;
+  const keys = allKeys.slice(0, KEYS_MAX);
+  const lines = members.map(({ call: { tool, line } }) =>
+    line !== null && isShellTool(tool) ? plainLine(line) : '',
   );
-  const failingLines = byFrequency(lines.filter(Boolean)).slice(0, LINES_MAX);
+  const failingLines = byFrequency(lines.filter(Boolean))
+    .map(([line]) => line)
+    .slice(0, LINES_MAX);
   const known = keys.map((key) => knownFix(key, projectPath)).find((fix) => fix !== undefined);
   const worked = failingLines.reduce((sum, line) => sum + (working.get(`${projectPath}\n${line}`) ?? 0), 0);
-  const corrected = corrections(members);
+  // `npm run test ×3`
+  const corrected = byFrequency(members.flatMap((member) => member.correctedBy ?? []))
+    .slice(0, CORRECTIONS_MAX)
+    .map(([line, count]) => `${shown(line, CORRECTION_LENGTH_MAX)} ×${count}`);
   const other = ranked.find(({ call }) => call.sessionId !== best.call.sessionId);
-  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise === 'finding');
-  const correction = Math.max(...members.map((member) => CORRECTION_RANKS[member.correction]));
-  const isOfTheWork = isFinding && !isOwnRule(rule ?? null) && correction < CORRECTION_RANKS['other-form'];
-  if (isOfTheWork && sessionIds.length < RECURRING_SESSIONS) return undefined;
   return {
     group: {
       projectPath,
@@ -246,24 +215,15 @@ function draftOf(
   };
 }
 
-/** `npm run test ×3`, the most frequent first. */
-function corrections(members: readonly Failing[]): string[] {
-  const lines = members.flatMap((member) => member.correctedBy ?? []);
-  return byFrequency(lines)
-    .slice(0, CORRECTIONS_MAX)
-    .map((line) => `${shown(line, CORRECTION_LENGTH_MAX)} ×${lines.filter((one) => one === line).length}`);
-}
-
-/** Different texts, the most frequent first. */
-function byFrequency(texts: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return [...counts].sort(([, left], [, right]) => right - left).map(([text]) => text);
+/** Different texts with their counts, the most frequent first. */
+function byFrequency(texts: readonly string[]): (readonly [text: string, count: number])[] {
+  const counts = [...Map.groupBy(texts, (text) => text)].map(([text, all]) => [text, all.length] as const);
+  return counts.sort(([, left], [, right]) => right - left);
 }
 
 /** Those that another form of the command corrected come first, then the newest. */
 function compareExamples(left: Failing, right: Failing): number {
-  const rank = CORRECTION_RANKS[right.correction] - CORRECTION_RANKS[left.correction];
+  const rank = right.correction - left.correction;
   if (rank !== 0) return rank;
   return left.call.ts < right.call.ts ? 1 : left.call.ts > right.call.ts ? -1 : 0;
 }
