@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecord, parseJson } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText, oneLine } from '../core/text.ts';
@@ -275,8 +276,8 @@ export function readAnalysisAnswer(answer: string, groups: SentGroups): AnswerRe
   const proposals: Proposal[] = [];
   document.data.suggestions.forEach((value, index) => {
     const read = readSuggestion(value, groups);
-    if (read.kind === 'read') proposals.push(read.proposal);
-    else problems.push(...read.problems.map((problem) => `suggestions[${index}]${problem}`));
+    if ('summary' in read) proposals.push(read);
+    else problems.push(...read.map((problem) => `suggestions[${index}]${problem}`));
   });
   // These are only shown: what is wrong in them is left out without another turn.
   const usable = {
@@ -295,49 +296,30 @@ function unusable(...problems: string[]): AnswerResult {
 
 /** The content of a fenced block, else from the first brace to the last, else nothing (REQ-AA-005). */
 function findObject(answer: string): unknown {
-  const fenced = /```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```/.exec(answer)?.[1];
+  const fenced = /```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```/.exec(answer)?.[1] ?? '';
   const braced = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
-  for (const candidate of [answer, fenced, braced]) {
-    if (candidate === undefined) continue;
-    try {
-      const value: unknown = JSON.parse(candidate);
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-    } catch {
-      // Then the next reading.
-    }
-  }
-  return undefined;
+  return [answer, fenced, braced].map(parseJson).find(isRecord);
 }
 
-type SuggestionResult =
-  | { readonly kind: 'read'; readonly proposal: Proposal }
-  | { readonly kind: 'wrong'; readonly problems: readonly string[] };
-
-function readSuggestion(value: unknown, groups: SentGroups): SuggestionResult {
+/** The proposal, or what is wrong with it. */
+function readSuggestion(value: unknown, groups: SentGroups): Proposal | readonly string[] {
   const parsed = SUGGESTION.safeParse(value);
-  if (!parsed.success) return { kind: 'wrong', problems: issuesOf(parsed.error, '.') };
+  if (!parsed.success) return issuesOf(parsed.error, '.');
   const suggestion = parsed.data;
   const shown =
     suggestion.type === 'claude_md' ? suggestion.rule : suggestion.type === 'skill' ? suggestion.action : '';
-  for (const one of [suggestion.summary, suggestion.evidence, shown]) {
-    if (isInstructionShaped(one))
-      return { kind: 'wrong', problems: [': reads like an instruction to ignore, fetch, send or destroy'] };
-  }
+  if ([suggestion.summary, suggestion.evidence, shown].some(isInstructionShaped))
+    return [': reads like an instruction to ignore, fetch, send or destroy'];
   // From the numbers in the answer to the errors themselves, by which the rule's effect will be measured.
-  const errorsOf = (numbers: readonly number[]) => numbers.flatMap((one) => groups.get(one)?.keys ?? []);
-  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups) } : {};
-  const proposal = readProposal({ ...suggestion, ...named });
-  return proposal === undefined
-    ? { kind: 'wrong', problems: [': holds nothing that could be applied'] }
-    : { kind: 'read', proposal };
+  const groupNumbers = suggestion.type === 'claude_md' ? suggestion.groups : undefined;
+  const errors = groupNumbers?.flatMap((one) => groups.get(one)?.keys ?? []);
+  const proposal = readProposal({ ...suggestion, ...(errors && { errors }) });
+  return proposal ?? [': holds nothing that could be applied'];
 }
 
 function validOnes<Item extends z.ZodType>(item: Item, value: unknown): z.infer<Item>[] {
   const candidates = Array.isArray(value) ? value.slice(0, LIST_MAX) : [];
-  return candidates.flatMap((candidate) => {
-    const parsed = item.safeParse(candidate);
-    return parsed.success ? [parsed.data] : [];
-  });
+  return candidates.flatMap((candidate) => item.safeParse(candidate).data ?? []);
 }
 
 function issuesOf(error: z.ZodError, before: '' | '.'): string[] {

@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { inertText } from '../core/inert-text.ts';
-import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../database/events.ts';
@@ -18,7 +16,7 @@ import type { Skill } from '../suggestions/skill-files.ts';
 import { loadCalls } from './calls-store.ts';
 import { type CandidateGroup, findCandidates } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';
-import type { WorkingCheck } from './shown-failure.ts';
+import { shown as shownText, type WorkingCheck } from './shown-failure.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =
@@ -122,18 +120,12 @@ function shownFeedback(feedback: FeedbackSummary | null): FeedbackSummary | null
 
 /** What each session did, in order: `Grep → Read → Edit ×2 → Bash(npm test)`. */
 function sequences(toolUses: readonly StoredEvent[]): string[] {
-  const sessions = new Map<string, string[]>();
-  for (const use of toolUses) {
-    const steps = sessions.get(use.sessionId) ?? [];
-    const command =
-      typeof use.command === 'string' && use.command !== '' ? `(${shown(use.command, 60)})` : '';
-    steps.push(`${shown(use.tool, 40)}${command}`);
-    sessions.set(use.sessionId, steps);
-  }
-  return [...sessions.values()]
-    .filter((steps) => steps.length > 1)
+  const stepOf = ({ tool, command }: StoredEvent) =>
+    shown(tool, 40) + (typeof command === 'string' && command !== '' ? `(${shown(command, 60)})` : '');
+  return [...Map.groupBy(toolUses, ({ sessionId }) => sessionId).values()]
+    .filter((uses) => uses.length > 1)
     .slice(-SESSIONS_MAX)
-    .map((steps) => counted(steps).slice(-SEQUENCE_MAX).join(' → '));
+    .map((uses) => counted(uses.map(stepOf)).slice(-SEQUENCE_MAX).join(' → '));
 }
 
 /** Equal steps in a row as one. */
@@ -186,5 +178,5 @@ function knownFix(error: string, projectPath: string, db: Db): string | undefine
 }
 
 function shown(value: unknown, lengthMax: number): string {
-  return inertText(redactSecrets(String(value ?? '')), lengthMax);
+  return shownText(String(value ?? ''), lengthMax);
 }

@@ -92,9 +92,8 @@ export function forgetNamelessCalls(sessionId: string, db: Db): void {
 
 /** How many errors have a known fix. */
 export function countFixes(db: Db): number {
-  return Number(
-    db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL')?.count ?? 0,
-  );
+  const row = db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL');
+  return Number(row?.count ?? 0);
 }
 
 /** A file, and how far it has been read. */
@@ -124,6 +123,8 @@ export type ImportWritten = {
   readonly projects: readonly string[];
 };
 
+const IS_CALL = new Set<Recording['kind']>(['tool-use', 'tool-errors']);
+
 /**
  * Writes as many of the steps as fit into the time, one at least. What a hook has recorded already, or an earlier
  * reading, is recognised: calls by their id, prompts by their text and time, sub-agents by their id and time. Rows and
@@ -138,7 +139,7 @@ export function writeSteps(
   const deadlineMs = performance.now() + budgetMs;
   const { spool, ...written } = db.sqlite.transaction(() => {
     const spool = applySpool(paths, db);
-    const newestBefore = newestEvent(db);
+    const newestBefore = Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
     const places = new Map<string, ReadFile>();
     const projects = new Set<string>();
     let count = 0;
@@ -148,37 +149,18 @@ export function writeSteps(
       if (recording !== undefined) {
         const isNew = apply(recording, db, { delayMsMax });
         if (!isNew) known++;
-        else if (isCall(recording) && recording.at.projectPath !== null)
+        else if (IS_CALL.has(recording.kind) && recording.at.projectPath !== null)
           projects.add(recording.at.projectPath);
       }
       if (read !== undefined) places.set(read.path, read);
       count++;
     }
     for (const place of places.values()) savePlace(place, now, db);
-    return {
-      spool,
-      steps: count,
-      added: countAdded(newestBefore, db),
-      known,
-      projects: [...projects],
-    };
+    const sql = 'SELECT type, COUNT(*) AS count FROM events WHERE id > ? GROUP BY type';
+    const counts = db.sqlite.all(sql, newestBefore);
+    const added = Object.fromEntries(counts.map((row) => [String(row.type), Number(row.count)]));
+    return { spool, steps: count, added, known, projects: [...projects] };
   });
   spool.discard();
   return written;
-}
-
-function isCall({ kind }: Recording): boolean {
-  return kind === 'tool-use' || kind === 'tool-errors';
-}
-
-function newestEvent(db: Db): number {
-  return Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
-}
-
-function countAdded(newestBefore: number, db: Db): Record<string, number> {
-  const rows = db.sqlite.all(
-    'SELECT type, COUNT(*) AS count FROM events WHERE id > ? GROUP BY type',
-    newestBefore,
-  );
-  return Object.fromEntries(rows.map((row) => [String(row.type), Number(row.count)]));
 }
