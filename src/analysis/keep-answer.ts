@@ -84,15 +84,6 @@ function describe({ line, directory, failure }: AnalysedCall): string {
   return inertText(redactSecrets(`${outcome}: ${line ?? ''}${where}`), EXAMPLE_LENGTH_MAX);
 }
 
-/** What becomes of the lessons of an answer. */
-type KeptLessons = {
-  /** Those that wait for the user, each with the project that it is about. */
-  readonly proposed: readonly { readonly proposal: Proposal; readonly projectPath: string }[];
-  /** The commands that agents are told from now on. */
-  readonly told: readonly string[];
-  readonly refused: readonly string[];
-};
-
 type Keeping = {
   readonly mode: Config['lessons']['model'];
   /** What was sent to be looked at again. */
@@ -107,15 +98,20 @@ const WORDS_MAX = 3;
 /** Before the other suggestions: as many times as it happened, a lesson is worth. */
 const PRIORITY_MAX = 10;
 
-/** Proposes the lessons, tells the commands of those that may be told before that, and decides on those that were in doubt. */
-function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db): KeptLessons {
-  const proposed: { proposal: Proposal; projectPath: string }[] = [];
+/**
+ * Proposes the lessons, tells the commands of those that may be told before that, and decides on those that were in doubt.
+ * `proposed`: those that wait for the user, each with its project; `told`: the commands that agents are told from now on.
+ */
+function keepLessons(lessons: readonly ModelLesson[], { contradicted, mode, ts }: Keeping, db: Db) {
+  const proposed: { readonly proposal: Proposal; readonly projectPath: string }[] = [];
   const told: string[] = [];
   const refused: string[] = [];
-  for (const { lesson } of keeping.contradicted) {
-    const isRepeated = lessons.some(({ group }) => isAbout(group, lesson));
-    if (isRepeated) releaseLesson(lesson.id, db);
-    else withdrawLesson(lesson.id, 'model', db);
+  for (const { lesson: before } of contradicted) {
+    const isRepeated = lessons.some(
+      ({ group }) => group.projectPath === before.projectPath && group.keys.includes(before.key),
+    );
+    if (isRepeated) releaseLesson(before.id, db);
+    else withdrawLesson(before.id, 'model', db);
   }
   for (const lesson of lessons) {
     const { group, advice } = lesson;
@@ -126,9 +122,9 @@ function keepLessons(lessons: readonly ModelLesson[], keeping: Keeping, db: Db):
     }
     const evidence = evidenceOf(lesson, db);
     const { key, projectPath, said } = group;
-    const commands = keeping.mode === 'daily' && isProven(lesson, evidence, db) ? commandsAlone(advice) : '';
-    const saved = { ...lesson, advice: commands, key, projectPath, said, evidence, ts: keeping.ts } as const;
-    if (commands !== '' && saveModelLesson({ ...saved, by: 'model' }, db)) told.push(commands);
+    const commands = mode === 'daily' && isProven(lesson, evidence, db) ? commandsAlone(advice) : '';
+    const saved = { ...lesson, advice: commands, key, projectPath, said, evidence, ts, by: 'model' } as const;
+    if (commands !== '' && saveModelLesson(saved, db)) told.push(commands);
     proposed.push({ proposal: proposalOf(lesson, evidence), projectPath });
   }
   return { proposed, told, refused };
@@ -143,13 +139,6 @@ export function doubtLessons(contradictions: readonly Contradiction[], db: Db): 
     if (lesson.counterExamples === null) doubtLesson(lesson.id, counterExamples, db);
     else withdrawLesson(lesson.id, 'model', db);
   }
-}
-
-function isAbout(
-  { projectPath, keys }: CandidateGroup,
-  lesson: { readonly key: string; readonly projectPath: string },
-): boolean {
-  return projectPath === lesson.projectPath && keys.includes(lesson.key);
 }
 
 /** What the user or an earlier answer has said of the same failure. */
@@ -184,13 +173,8 @@ function isSame(resolution: string, advice: string): boolean {
   );
 }
 
-/** Of the others the words say what to do, and the commands alone would say something else. */
-const IN_COMMANDS: ReadonlySet<ModelLesson['kind']> = new Set([
-  'command',
-  'environment',
-  'directory',
-  'order',
-]);
+/** Of other kinds the words say what to do, and the commands alone would say something else. */
+const IN_COMMANDS = new Set<ModelLesson['kind']>(['command', 'environment', 'directory', 'order']);
 
 /**
  * Confident, about a call and not about what a check found in the work, nothing but commands that ran here with success, and

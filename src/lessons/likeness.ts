@@ -85,9 +85,8 @@ export function correctness(
   { said, blamed }: { readonly said: string; readonly blamed: readonly string[] },
 ): number {
   const [words, others] = [wordsOf(left), wordsOf(right)];
-  return isOtherSubject(words, others, said)
-    ? 0
-    : Math.max(likeness(left, right), mended(words, others, blamed));
+  if (isOtherSubject(words, others, said)) return 0;
+  return Math.max(likeness(left, right), mended(words, others, blamed));
 }
 
 /** The words that are blamed are gone, and what is left stands in the other as well. */
@@ -98,9 +97,8 @@ function mended(words: readonly string[], others: readonly string[], blamed: rea
     const isValue = before.startsWith('-') && blamed.includes(before) && !others.includes(word);
     return !blamed.includes(word) && !isValue;
   });
-  if (sharedInOrder(rest, others) < rest.length || (rest.length < 2 && others.length !== words.length))
-    return 0;
-  return 0.6 + (0.4 * rest.length) / others.length;
+  const isShort = rest.length < 2 && others.length !== words.length;
+  return isShort || sharedInOrder(rest, others) < rest.length ? 0 : 0.6 + (0.4 * rest.length) / others.length;
 }
 
 /**
@@ -173,16 +171,14 @@ function withSameCode(words: string[], others: string[]): [string[], string[]] {
   const [code, other] = [longest(words), longest(others)];
   if (!isCode(code) || !isCode(other) || code === other || keptOf(code, other) < CODE_KEPT_MIN)
     return [words, others];
-  return [
-    words.map((word) => (word === code ? SAME_CODE : word)),
-    others.map((word) => (word === other ? SAME_CODE : word)),
-  ];
+  const masked = (list: string[], one: string) => list.map((word) => (word === one ? SAME_CODE : word));
+  return [masked(words, code), masked(others, other)];
 }
 
 /** What was written anew is no correction of what stood there. */
 function areOtherCode(words: readonly string[], others: readonly string[]): boolean {
-  const [code, other] = [longest(words), longest(others)];
-  return isCode(code) && code !== other;
+  const code = longest(words);
+  return isCode(code) && code !== longest(others);
 }
 
 function isCode(word: string): boolean {

@@ -128,8 +128,7 @@ export function quotePair(
   use: SimpleCommand,
 ): { readonly failing: string; readonly use: string } | undefined {
   const shared = new Set(failing.words.filter((word) => use.words.includes(word)));
-  const told = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
-  const [first, second] = told;
+  const [first, second] = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
   // What is told has to differ in words that are told.
   return first === undefined || second === undefined || first === second || isVaguer(second, first)
     ? undefined
@@ -194,11 +193,10 @@ function nameOf({ words }: SimpleCommand, index: number): string {
 
 /** Nothing is new in `use` but gaps: then it tells nothing. */
 function isVaguer(use: string, failing: string): boolean {
-  if (!`${use} ${failing}`.includes(GAP)) return false;
-  const words = failing.split(' ');
-  const added = use.split(' ').filter((word) => !words.includes(word) && word !== GAP);
-  const removed = words.filter((word) => !use.split(' ').includes(word) && word !== GAP);
-  return added.length === 0 && removed.length === 0;
+  const wordsOf = (text: string) => text.split(' ').filter((word) => word !== GAP);
+  const [words, others] = [wordsOf(use), wordsOf(failing)];
+  const isSame = words.every((word) => others.includes(word)) && others.every((word) => words.includes(word));
+  return isSame && `${use} ${failing}`.includes(GAP);
 }
 
 /** A path, a version, or a word as short as names of services, branches and targets are. */
@@ -230,18 +228,13 @@ function isOption(word: string): boolean {
   return /^--?\p{L}/u.test(word);
 }
 
-/** Joins the words, gaps as one; undefined when the program itself is a gap or too much is one. */
+/** Joins the words, gaps as one, as many as fit; undefined when the program itself is a gap. */
 function quotation(told: readonly string[], command: SimpleCommand): string | undefined {
-  const words: string[] = [];
-  for (const word of told) if (word !== GAP || words.at(-1) !== GAP) words.push(word);
+  const words = told.filter((word, index) => word !== GAP || told[index - 1] !== GAP);
   const program = programOf(command);
   if (program === '' || !words.some((word) => unquoted(word).includes(program))) return undefined;
-  const text = words.join(' ');
-  return text.length <= QUOTE_LENGTH_MAX ? text : withinLength(words);
-}
-
-/** As many words from the beginning as fit. */
-function withinLength(words: readonly string[]): string {
+  const whole = words.join(' ');
+  if (whole.length <= QUOTE_LENGTH_MAX) return whole;
   let text = '';
   for (const word of words) {
     if (text.length + word.length + 3 > QUOTE_LENGTH_MAX) return text.endsWith(GAP) ? text : `${text} ${GAP}`;
@@ -318,12 +311,10 @@ function isSetting(value: string): boolean {
 }
 
 function isPlainOption(part: string): boolean {
-  const [, name = '', assigned] = /^--?([\p{L}\d_:-]+)(?:=(.*))?$/su.exec(part) ?? [];
-  const isName =
-    name !== '' && explainsItself(name) && !isSecretName(`-${name}`) && !isSecretName(`--${name}`);
-  return (
-    isName && (assigned === undefined || /^\d{1,6}$/.test(assigned) || SETTINGS.has(assigned.toLowerCase()))
-  );
+  const [, name = '', value] = /^--?([\p{L}\d_:-]+)(?:=(.*))?$/su.exec(part) ?? [];
+  if (name === '' || !explainsItself(name) || isSecretName(`-${name}`) || isSecretName(`--${name}`))
+    return false;
+  return value === undefined || /^\d{1,6}$/.test(value) || SETTINGS.has(value.toLowerCase());
 }
 
 /** A place on somebody's machine, and none of the repository. */
@@ -340,21 +331,15 @@ function isSecretName(name: string): boolean {
 
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
 function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
-  const { words } = command;
-  const before = unquoted(words[index - 1] ?? '');
+  const words = command.words.map(unquoted);
+  const [before = '', value = ''] = [words[index - 1], words[index]];
   if (HARMLESS.test(`${programOf(command)} ${before}`)) return false;
-  const isValue = isOption(before) && !before.includes('=') && !isOption(words[index] ?? '');
-  if (isValue && isSecretName(before))
-    return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
-  const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
+  const isValue = isOption(before) && !before.includes('=') && !isOption(command.words[index] ?? '');
+  if (isValue && isSecretName(before)) return !isPlainPlace(value) || before !== '-p';
+  const earlier = words.slice(0, index);
   return (
-    SECRET_BEFORE.test(
-      words
-        .slice(0, index)
-        .map(unquoted)
-        .filter((word) => !isOption(word))
-        .join(' '),
-    ) || earlier.some((word) => TAKES_SECRET.test(word))
+    SECRET_BEFORE.test(earlier.filter((word) => !isOption(word)).join(' ')) ||
+    earlier.slice(-3).some((word) => TAKES_SECRET.test(word))
   );
 }
 
@@ -402,15 +387,8 @@ function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   if (/^\d{1,5}$/.test(token)) return true;
   if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token !== value && token.length <= 8;
   // Mixed case and punctuation around it, as in made-up passwords: `Tiger-4821!x`.
-  if (
-    /[!^&%#~]/.test(value) &&
-    /\d/.test(value) &&
-    /[A-Za-z]/.test(value) &&
-    isFirst &&
-    value.length <= 40 &&
-    !/[\s()|.[\]/]/.test(value)
-  )
-    return false;
+  const isMixed = [/[!^&%#~]/, /\d/, /[A-Za-z]/].every((one) => one.test(value));
+  if (isMixed && isFirst && value.length <= 40 && !/[\s()|.[\]/]/.test(value)) return false;
   if (/^[\p{L}_]+$/u.test(token)) return token.length <= 40 && isWordLike(token);
   return (
     /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(
