@@ -4,6 +4,7 @@ import type { Db } from '../database/connection.ts';
 import type { Row } from '../database/sqlite.ts';
 import type { Recording } from '../hooks/decision.ts';
 import { apply, applySpool } from '../hooks/store/record.ts';
+import { newestEvent } from '../lessons/store/lesson-log.ts';
 
 /** The places of many files, by their paths. */
 export type ImportProgress = Map<string, Place>;
@@ -139,7 +140,7 @@ export function writeSteps(
   const deadlineMs = performance.now() + budgetMs;
   const { spool, ...written } = db.sqlite.transaction(() => {
     const spool = applySpool(paths, db);
-    const newestBefore = Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
+    const newestBefore = newestEvent(db);
     const places = new Map<string, ReadFile>();
     const projects = new Set<string>();
     let count = 0;
