@@ -116,7 +116,7 @@ const DIRECTORY = /^[\w.@/][\w./@-]*$/;
 /** A longer line has been cut somewhere on its way. */
 const LINE_LENGTH_MAX = 1900;
 
-/** Whether a command is words alone, joined by `&&` or `|`. */
+/** Returns true if a command is words alone, joined by `&&` or `|`. */
 function isBare(command: string): boolean {
   const outside = command.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/g, 'x');
   const targets = [...outside.matchAll(/(?:^|&&)\s*cd(?=\s|$)\s*([^\s&|]*)/g)].map(
@@ -153,7 +153,7 @@ function marked(command: string): string {
   return command.replace(/…|\.\.\.(?!\w)(?=\s|$)|<[\w -]{1,40}>/g, ANY);
 }
 
-/** Whether the words begin so; what follows a placeholder is looked for from the next word but one on. */
+/** Returns true if the words begin so; what follows a placeholder is looked for from the next word but one on. */
 function beginsWith(words: readonly string[], wanted: readonly string[]): boolean {
   let at = 0;
   let isFree = false;

@@ -28,7 +28,7 @@ export type AnalysisRun = {
 };
 
 export type RunRequest = Pick<AnalysisRun, 'ts' | 'trigger' | 'project' | 'days' | 'cli' | 'model'> & {
-  /** Who holds the lock as long as it lives. */
+  /** The process that holds the lock as long as it lives. */
   readonly process: ProcessIdentity;
   readonly projectPath: string;
 };
@@ -82,7 +82,7 @@ export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunCla
   });
 }
 
-/** Why claimRun() would refuse now, for whoever has much to do before the claim. */
+/** Why claimRun() would refuse now; for a caller that has much to do before the claim. */
 export function refusedRun(request: RunRequest, limits: RunLimits, db: Db): RunRefusal | undefined {
   const { runs, spentUsd, assumedUsd } = spentSince(limits.budgetSince, db);
   const refuse = (why: RunRefusal['why']): RunRefusal => ({ kind: 'refused', why, spentUsd, assumedUsd });
@@ -115,7 +115,7 @@ export type AbandonedRun = {
   readonly ts: string;
   /** Its client; null when none was written down. */
   readonly process: ProcessIdentity | null;
-  /** Who held the lock; null for an earlier version's, of which nothing is known. */
+  /** The process that held the lock; null for an earlier version's, of which nothing is known. */
   readonly owner: ProcessIdentity | null;
 };
 
@@ -126,7 +126,7 @@ export type Abandonment = {
   readonly isGone: (process: ProcessIdentity) => boolean;
 };
 
-/** The runs that hold the lock and will not let it go. */
+/** The runs that hold the lock and will never release it. */
 export function abandonedRuns({ staleBefore, isGone }: Abandonment, db: Db): AbandonedRun[] {
   return db.sqlite
     .all("SELECT id, ts, pid, client_started FROM analysis_runs WHERE status = 'running'")
@@ -139,7 +139,7 @@ export function abandonedRuns({ staleBefore, isGone }: Abandonment, db: Db): Aba
     .filter(({ ts, owner }) => ts < staleBefore || (owner !== null && isGone(owner)));
 }
 
-/** Lets the lock of an abandoned run go. Without a client it has cost nothing. */
+/** Releases the lock of an abandoned run. Without a client it has cost nothing. */
 export function endAbandonedRun({ id }: Pick<AbandonedRun, 'id'>, now: string, db: Db): void {
   db.sqlite.run(
     `UPDATE analysis_runs SET status = 'failed', reason = 'ended without a word', ended_ts = ?,

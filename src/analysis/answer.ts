@@ -110,7 +110,7 @@ const GETS_AROUND =
 const NAMES_ADDRESS =
   /\b(?:https?|ftp|ssh|git|wss?):\/\/(?!(?:localhost|127\.0\.0\.1)\b)|\bwww\.|[\w.+-]+@[\w-]+\.[a-z]{2,}|\b\d{1,3}(?:\.\d{1,3}){3}\b(?<!127\.0\.0\.1)/i;
 
-/** Whether advice gets nothing from elsewhere, or in quoted commands only what is named: a sentence cannot be read so closely. */
+/** Returns true if advice gets nothing from elsewhere, or in quoted commands only what is named: a sentence cannot be read so closely. */
 function mayBeTold(advice: string, isNamed: (fetched: string) => boolean): boolean {
   const outside = advice.replace(/`[^`]*`/g, ' ');
   const commands = quotedCommands(advice).flatMap((command) => parseShell(command));
@@ -145,7 +145,7 @@ const COMMANDS_LENGTH_MAX = 110;
 /** Stands for a quoted command among the words around it. */
 const COMMAND = '`';
 
-/** Whether a clause may deny a command of its own, or the next one's: that it ran here proves it, and not that it is of no use. */
+/** Returns true if a clause may deny a command of its own, or the next one's: that it ran here proves it, and not that it is of no use. */
 function mayDeny(clause: string): boolean {
   return (clause.includes(COMMAND) && DENIES.test(clause)) || BEGINS_DENYING.test(clause);
 }
@@ -154,7 +154,7 @@ const DENIES =
   /\b(?:not?|never|none|without|instead|rather|cannot|\w+n't|avoid|stop|unless|except|fail\w*|wrong|breaks?|useless)\b|없|아니|아닌|아닙|않|말[고아]|마세요|마십시오|대신|실패|안 /i;
 const BEGINS_DENYING = /^\s*(?:not?|never|none|without|instead|avoid|stop|do not|don't)\b/i;
 
-/** Whether a command prints or carries a sentence. */
+/** Returns true if a command prints or carries a sentence. */
 function saysSomething(command: string): boolean {
   return commandWords(command).some(
     ([program = '', ...others]) => SPEAKERS.has(program) || others.some((word) => /\s\S+\s/.test(word)),

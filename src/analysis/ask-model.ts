@@ -20,7 +20,7 @@ const STALE_MS = 15 * 60_000;
 
 /**
  * Ends what an analysis that was killed left behind: its client, its directory, its row in the ledger, in this order, so
- * that whoever is killed in between leaves the rest to the next.
+ * that a process that is killed in between leaves the rest to the next.
  */
 export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> {
   const staleBefore = new Date(now.getTime() - STALE_MS).toISOString();
@@ -116,7 +116,7 @@ async function askOnce(client: RunClient, prompt: string, asking: Asking): Promi
     usage = NO_USAGE;
     asking.onStart(started);
   };
-  const answer = await runClient(client, prompt, { ...asking, onStart })
+  const answer = await askClient(client, prompt, { ...asking, onStart })
     .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
     .catch(reasonOf);
   if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
@@ -124,7 +124,7 @@ async function askOnce(client: RunClient, prompt: string, asking: Asking): Promi
 }
 
 /** The answer, or why there is none. @throws Error when the client cannot be started. */
-async function runClient(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
+async function askClient(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
   const { env, files, model, budgetUsd, ...waiting } = asking;
   const user = { env, agentDir: null, cwd: null, read: readRegularFile };
   const routed = client.route(user, model);

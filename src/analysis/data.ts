@@ -41,7 +41,7 @@ export type AnalysisData = {
   readonly ruleEffects: readonly RuleEffect[];
 };
 
-/** Whether hooks have kept anything at all: if not, looking must not make a database. */
+/** Returns true if hooks have kept anything at all: if not, looking must not make a database. */
 export function isAnythingRecorded({ database, spool }: StatePaths): boolean {
   return existsSync(database) || existsSync(spool);
 }

@@ -100,7 +100,7 @@ function withoutExitLine(raw: string): string {
   return raw.replace(/^Exit code \d+\s*\n/, '');
 }
 
-/** Whether two commands have half of their words in common. */
+/** Returns true if two commands have half of their words in common. */
 export function isAlike(left: string, right: string): boolean {
   const [one, other] = [new Set(left.split(/\s+/)), new Set(right.split(/\s+/))];
   const shared = [...one].filter((word) => other.has(word)).length;

@@ -241,7 +241,7 @@ function isReport(text: string): boolean {
   return REPORT.test(text.replace(/^FAIL\t\S+ \[setup failed\]$|^FAIL$/gm, ''));
 }
 
-/** Whether a line says that the call itself was wrong, or that what it needs was not there. */
+/** Returns true if a line says that the call itself was wrong, or that what it needs was not there. */
 function isInvocation(line: string): boolean {
   return isCertainInvocation(line) || says(LIKELY_INVOCATION, line) || isEnvironment(line);
 }

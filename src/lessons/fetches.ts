@@ -1,12 +1,11 @@
 import { type SimpleCommand, unquoted } from './shell.ts';
 
 /**
- * What a command gets from elsewhere in order to run it. Who chooses the name chooses what runs, so a fix that gets
- * something is told only where the project's own manifests name it. In doubt a word is taken for such a name: that costs
- * a lesson and never harm.
+ * What a command downloads in order to run it. The name decides what runs, so a fix that downloads something is told only
+ * where the project's own manifests name it. In doubt a word is taken for such a name: that costs a lesson and never harm.
  */
 
-/** A kind of programs that get something, and how their words are read. `--` stands for options before a subcommand. */
+/** Programs that download something, and how their words are read. `--` stands for options before a subcommand. */
 type Kind = {
   readonly starts: RegExp;
   /** Which words behind it are names: the first one, all, or only the values of options. */
@@ -15,7 +14,7 @@ type Kind = {
   readonly flags: RegExp;
 };
 
-/** Options whose value says what is got, or from where. */
+/** Options whose value says what is downloaded, or from where. */
 const NAMING_OPTION =
   /^(?:-p|--package|--from|--with(?:-editable|-requirements)?|--spec|--registry|--(?:extra-|default-)?index(?:-url)?|--find-links|--source|--repo(?:sitory)?|--channel|--userconfig|--git)$/;
 const FLAG =
@@ -79,8 +78,8 @@ const GETTER = /^(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|aria2c|xh
 const WORDS_MAX = 400;
 
 /**
- * The names of what a command gets; undefined when it gets nothing. An empty list is something that no manifest can name, such as
- * a page that goes into a shell.
+ * The names of what a command downloads; undefined when it downloads nothing. An empty list stands for something that no
+ * manifest can name, such as a page that goes into a shell.
  */
 export function fetchedBy(command: SimpleCommand): readonly string[] | undefined {
   const words = command.words.flatMap((word) => wordsIn(unquoted(word))).slice(0, WORDS_MAX);
@@ -95,13 +94,13 @@ export function fetchedBy(command: SimpleCommand): readonly string[] | undefined
   return names.length > 0 ? [...new Set(names)] : undefined;
 }
 
-/** Whether a command gets nothing from elsewhere, or only what is named. */
+/** Returns true if a command downloads nothing, or only what is named. */
 export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) => boolean): boolean {
   const fetched = fetchedBy(command);
   return fetched === undefined || (fetched.length > 0 && fetched.every(isNamed));
 }
 
-/** Words of a sentence by which something would be got and run, whatever it is called. */
+/** Returns true if a sentence speaks of downloading and running something, whatever it is called. */
 export function speaksOfFetching(sentence: string): boolean {
   const words = wordsIn(sentence);
   const kinds = kindsOfFetching().filter(({ names }) => names === 'first');
@@ -127,7 +126,7 @@ function textFrom([program = '', ...others]: readonly string[]): string {
   return [baseName(program), ...others].join(' ');
 }
 
-/** What is got if the program of these words is one that gets something. */
+/** The names of what is downloaded if the program of these words is one that downloads. */
 function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {
   const text = textFrom(words);
   for (const kind of kinds) {
@@ -182,7 +181,7 @@ function isLocal(word: string, start: string): boolean {
   return !ADDRESS.test(word) && /\.(?:txt|toml|ya?ml|lock|in|whl)$/.test(word);
 }
 
-/** `npm create vite` gets `create-vite`. */
+/** `npm create vite` downloads `create-vite`. */
 function packageOf(start: string, name: string): string {
   if (!/^(?:npm|pnpm|yarn|bun) (?:.* )?(?:init|innit|create)$/i.test(start)) return name;
   const [, scope = '', rest = ''] = /^(@[^/]+)?\/?(.*)$/.exec(name) ?? [];
@@ -190,7 +189,7 @@ function packageOf(start: string, name: string): string {
 }
 
 /**
- * The name under which a manifest has it: without version, tag and extras. What is got under the name of something else
+ * The name under which a manifest has it: without version, tag and extras. What is fetched under the name of another
  * (`name@npm:other`) stays as it is, and no manifest has that.
  */
 export function manifestName(fetched: string): string {

@@ -96,7 +96,7 @@ const COMMON =
 /** Rules that look for secrets: their messages quote what they found. */
 const OF_SECRETS = /secret|gitleaks|trufflehog|entropy|ggshield|credential|^(?:G101|S10[5-7]|B10[5-7])$/i;
 
-/** Whether a finding is about a secret in the code. */
+/** Returns true if a finding is about a secret in the code. */
 export function isOfSecrets({ rule, message }: Finding): boolean {
   return (
     OF_SECRETS.test(rule ?? '') ||
@@ -104,7 +104,7 @@ export function isOfSecrets({ rule, message }: Finding): boolean {
   );
 }
 
-/** Whether the rule is one that a project has chosen, so that knowing it before helps. */
+/** Returns true if the rule is one that a project has chosen, so that knowing it before helps. */
 export function isOwnRule(rule: string | null): rule is string {
   return rule !== null && !COMMON.test(rule) && !OF_SECRETS.test(rule);
 }

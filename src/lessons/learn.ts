@@ -10,7 +10,7 @@ import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace 
 
 /**
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same
- * log gives the same lessons. What each rule earned on real sessions stands in ARCHITECTURE.md.
+ * log gives the same lessons. What each rule earned on real sessions stands in docs/lessons.md.
  */
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;

@@ -1,7 +1,7 @@
 import { oneLine } from '../core/text.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
-/** Masks, for recognising only: what differs from one time to the next. */
+/** How errors and commands are recognised again: what differs each time is masked, and what is alike is measured. */
 
 /** A line in which numbers, hashes, absolute paths, addresses and long quotations are masked. */
 export function maskLine(line: string): string {

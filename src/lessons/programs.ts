@@ -15,7 +15,7 @@ import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.t
 
 /** What programs are for, as far as lessons need to know. */
 
-/** Whether the command changes nothing, or is another check, so that it cannot be what helped. */
+/** Returns true if the command changes nothing, or is another check, so that it cannot be what helped. */
 export function isRead(command: SimpleCommand): boolean {
   const program = programOf(command);
   const words = textOf(command);
@@ -27,24 +27,24 @@ export function isRead(command: SimpleCommand): boolean {
   );
 }
 
-/** Whether the program only shows what is there: that it shows another thing is no correction. */
+/** Returns true if the program only shows what is there: that it shows another thing is no correction. */
 export function isLook(command: SimpleCommand): boolean {
   return READS.has(programOf(command));
 }
 
-/** Whether the command only asks how it is called, or says more of what it does. */
+/** Returns true if the command only asks how it is called, or says more of what it does. */
 export function asksForHelp({ words }: SimpleCommand, failing: SimpleCommand): boolean {
   const isHelp = (word: string) => /^--?(?:help|version|list)$|^help$/.test(word) || DIAGNOSES.test(word);
   const added = words.filter((word) => !failing.words.includes(word));
   return added.some(isHelp) || added.at(-1) === '-h';
 }
 
-/** Whether the command looks for faults in the code. */
+/** Returns true if the command looks for faults in the code. */
 export function isCheck(command: SimpleCommand): boolean {
   return CHECKS.test(textOf(command));
 }
 
-/** Whether the command makes ready what others need. */
+/** Returns true if the command makes ready what others need. */
 export function isSetUp(command: SimpleCommand): boolean {
   return SETS_UP.test(textOf(command));
 }

@@ -275,7 +275,7 @@ function aroundDifference(word: string, other: string): string {
   return `${start > 0 ? GAP : ''}${line.slice(start, end)}${end < line.length ? GAP : ''}`;
 }
 
-/** Whether others may read this word of a command. */
+/** Returns true if others may read this word of a command. */
 function isTold(command: SimpleCommand, index: number): boolean {
   const word = command.words[index] as string;
   const value = unquoted(word);

@@ -175,7 +175,7 @@ export function catchUpProcess([, transcript = '', project]: readonly string[], 
 
 type World = { readonly paths: StatePaths; readonly env: Environment };
 
-/** Whoever comes while another process reads leaves it to that one, which looks once more when it has let go. */
+/** Leaves the reading to a process that reads already; that one looks once more after it has released the lock. */
 function catchUpAlone(transcript: string, world: World): void {
   ensurePrivateDirectory(world.paths.data);
   const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
@@ -194,7 +194,7 @@ function catchUpAlone(transcript: string, world: World): void {
   }
 }
 
-/** Who opens the lock while its holder removes it is told of a broken file: the holder looks once more after that. */
+/** Opening the lock while its holder removes it fails as a broken file; the holder looks once more after that. */
 function tryLock(file: string): (() => void) | undefined {
   try {
     return tryProcessLock(file);

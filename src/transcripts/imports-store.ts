@@ -1,4 +1,4 @@
-import type { FileProgress, Place } from '../clients/claude/transcript-files.ts';
+import type { FileProgress, TranscriptPlace } from '../clients/claude/transcript-files.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import type { Row } from '../database/sqlite.ts';
@@ -7,7 +7,7 @@ import { apply, applySpool } from '../hooks/store/record.ts';
 import { newestEvent } from '../lessons/store/lesson-log.ts';
 
 /** The places of many files, by their paths. */
-export type ImportProgress = Map<string, Place>;
+export type ImportProgress = Map<string, TranscriptPlace>;
 
 /** What is known of earlier imports. */
 export function loadProgress(db: Db): ImportProgress {
@@ -19,7 +19,7 @@ export function loadProgress(db: Db): ImportProgress {
 export function progressByFile(
   progress: ImportProgress,
 ): (path: string, head: string) => FileProgress | undefined {
-  const elsewhere = new Map<string, Place>();
+  const elsewhere = new Map<string, TranscriptPlace>();
   for (const [path, place] of progress) {
     const key = `${nameOf(path)}\n${place.head}`;
     if ((elsewhere.get(key)?.bytesSeen ?? -1) < place.bytesSeen) elsewhere.set(key, place);
@@ -46,12 +46,12 @@ export function progressInDatabase(db: Db): (path: string, head: string) => File
 }
 
 /** How far the file of this path has been read. */
-export function readPlace(path: string, db: Db): Place | undefined {
+export function readPlace(path: string, db: Db): TranscriptPlace | undefined {
   const row = db.sqlite.get('SELECT bytes_done, bytes_seen, head FROM imports WHERE path = ?', path);
   return row && placeIn(row);
 }
 
-function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): Place {
+function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): TranscriptPlace {
   return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
 }
 
@@ -98,7 +98,7 @@ export function countFixes(db: Db): number {
 }
 
 /** A file, and how far it has been read. */
-export type ReadFile = Place & {
+export type ReadFile = TranscriptPlace & {
   readonly path: string;
   /** How long it was when it was looked at. */
   readonly fileBytes: number;

@@ -26,7 +26,7 @@ const REAL_CLOCK = { now: () => performance.now(), sleep: (ms: number): void => 
 
 /**
  * Shares the database with the hooks, which wait 400 ms for it and look again every few milliseconds, later every 100:
- * whoever holds it for long stretches with nothing between would keep them out. So it is left alone for as long as it
+ * a process that holds it for long stretches with nothing between would keep them out. So it is left alone for as long as it
  * was held; what is done meanwhile counts.
  */
 export function takingTurns({ now, sleep } = REAL_CLOCK): InTurn {

@@ -49,7 +49,7 @@ export type TranscriptListing = {
 };
 
 /** How far a transcript has been read. */
-export type Place = {
+export type TranscriptPlace = {
   /** By what the file is recognised: how it begins. */
   readonly head: string;
   /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
@@ -59,7 +59,7 @@ export type Place = {
 };
 
 /** `isElsewhere`: the place is known under another path, so that the file was moved or copied since. */
-export type FileProgress = Place & { readonly isElsewhere?: true };
+export type FileProgress = TranscriptPlace & { readonly isElsewhere?: true };
 
 /** How far a file has been read; undefined for one that is not known. */
 type ProgressOf = (path: string, head: string) => FileProgress | undefined;

@@ -58,7 +58,7 @@ export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
   return db.sqlite.all(sql, JSON.stringify([...new Set(ids)])).map(readEntry);
 }
 
-/** Of rows of error_kb; the same words for all who filter. */
+/** The SQL condition of a filter on rows of error_kb, with its values. */
 export function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
   const conditions = ['1'];
   if (projects !== undefined)
@@ -229,7 +229,7 @@ export function recordSeen(key: string, { ts, projectPath, said, errorRaw }: See
   );
 }
 
-/** Whether a person wanted this error forgotten: then it is neither recorded nor told. */
+/** Returns true if a person wanted this error forgotten: then it is neither recorded nor told. */
 export function isForgotten(normalizedError: string, db: Db): boolean {
   const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
   return db.sqlite.get(sql, fingerprint(normalizedError)) !== undefined;
@@ -240,7 +240,7 @@ export function countShown(kbId: number, ts: string, db: Db): void {
   db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
 }
 
-/** Whether this session has been told it: by the events of its failures, `told` of which is the row. */
+/** Returns true if this session has been told it: by the events of its failures, `told` of which is the row. */
 export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
   if (!db.shape.has('error_kb', 'state')) return false;
   const row = db.sqlite.get(

@@ -122,7 +122,7 @@ const QUOTE_LENGTH_MIN = 12;
 /** A context quotes no more of it. */
 const QUOTE_LENGTH_MAX = 200;
 
-/** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it. */
+/** Returns true if one of the lines is `- ` and the error, whole or cut off, as contexts quote it. */
 function quotesError(text: string, error: string): boolean {
   const wanted = inertText(error, QUOTE_LENGTH_MAX);
   return text.split('\n').some((line) => {

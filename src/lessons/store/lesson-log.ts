@@ -8,7 +8,7 @@ import { isForgotten } from './error-entries.ts';
 
 /** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
 
-/** Whether somebody has looked of which repository this path is a clone. */
+/** Returns true if somebody has looked of which repository this path is a clone. */
 export function isRepositoryKnown(projectPath: string, db: Db): boolean {
   return db.sqlite.get('SELECT 1 FROM repositories WHERE project_path = ?', projectPath) !== undefined;
 }
@@ -106,7 +106,7 @@ export type LearntOptions = {
   readonly scope: 'session' | 'project';
 };
 
-/** The projects with calls that nobody has learnt from yet, because nobody came to it or whoever did was killed. */
+/** The projects with calls that have not been learnt from yet, or not to the end because the process was killed. */
 export function unlearntProjects(db: Db): string[] {
   const rows = db.sqlite.all(
     `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)

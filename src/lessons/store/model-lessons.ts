@@ -129,12 +129,12 @@ function readLesson(row: Row): StoredModelLesson | undefined {
   };
 }
 
-/** It has been contradicted: it is not told any more, until the model or the user says otherwise. */
+/** Puts a contradicted lesson in doubt: it is not told until the model repeats it or the user decides on it. */
 export function doubtLesson(id: number, counterExamples: readonly string[], db: Db): void {
   changeModel(id, { state: 'doubted', model: { isDoubted: true, counterExamples } }, db);
 }
 
-/** The model keeps to it, and now the user decides. */
+/** Ends the doubt: the model has repeated the lesson, and the user decides on it. */
 export function releaseLesson(id: number, db: Db): void {
   changeModel(id, { state: 'open', model: {} }, db);
 }
@@ -153,10 +153,10 @@ function changeModel(id: number, { state, model }: Change, db: Db): void {
   );
 }
 
-/** Nobody else has said meanwhile what helps. */
+/** Neither a person nor the rules have said meanwhile what helps. */
 const IS_MODELS = "(resolution IS NULL OR resolved_by IS NULL OR resolved_by = 'model')";
 
-/** Whether a lesson of this error has been contradicted before: then none is told without the user. */
+/** Returns true if a lesson of this error has been contradicted before: then none is told without the user. */
 export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
   return readRecord(recordIn(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
 }
