@@ -76,7 +76,7 @@ const CORRECTIONS_MAX = 4;
 const CORRECTION_LENGTH_MAX = 120;
 const LINES_MAX = 8;
 const KNOWN_LENGTH_MAX = 160;
-const DIRECTORY_LENGTH_MAX = 80;
+const NAME_LENGTH_MAX = 80;
 
 /** A failing call, and what the same agent did next. */
 type Failing = {
@@ -200,10 +200,10 @@ function draftOf(
       sessionIds,
       failingLines,
       shown: {
-        ...(withProject ? { project: shown(getProjectName(projectPath), DIRECTORY_LENGTH_MAX) } : {}),
+        ...(withProject ? { project: shown(getProjectName(projectPath), NAME_LENGTH_MAX) } : {}),
         calls: members.length,
         sessions: sessionIds.length,
-        ...(rule === undefined ? {} : { rule: shown(rule, DIRECTORY_LENGTH_MAX) }),
+        ...(rule === undefined ? {} : { rule: shown(rule, NAME_LENGTH_MAX) }),
         ...(worked > 0 ? { worked } : {}),
         ...(corrected.length > 1 ? { corrected } : {}),
         ...(known === undefined ? {} : { known: shown(known, KNOWN_LENGTH_MAX) }),
