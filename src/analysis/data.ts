@@ -14,9 +14,8 @@ import {
 } from '../suggestions/feedback-store.ts';
 import type { Skill } from '../suggestions/skill-files.ts';
 import { loadCalls } from './calls-store.ts';
-import { type CandidateGroup, findCandidates } from './candidates.ts';
+import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';
-import { shown as shownText, type WorkingCheck } from './shown-failure.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =
