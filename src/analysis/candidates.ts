@@ -5,6 +5,7 @@ import { isFileTool, isShellTool } from '../lessons/command.ts';
 import { isInformative, normalizeError } from '../lessons/errors/normalize-error.ts';
 import type { Noise } from '../lessons/failure.ts';
 import { findingsIn, isOwnRule } from '../lessons/findings.ts';
+import { sharedStart } from '../lessons/likeness.ts';
 import { commandWords, plainLine } from './advised-commands.ts';
 import type { AnalysedCall, CallFailure } from './calls-store.ts';
 
@@ -290,8 +291,7 @@ function oneLined(text: string): string {
 /** The text, or of a long one its beginning and what is around the first difference to another. */
 function aroundDifference(text: string, other: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
-  let at = 0;
-  while (at < text.length && text[at] === other[at]) at++;
+  const at = sharedStart(text, other);
   const before = Math.floor(lengthMax / 3);
   if (at >= text.length || at < lengthMax - before) return `${text.slice(0, lengthMax - 1).toWellFormed()}…`;
   const from = Math.min(at - 40, text.length - (lengthMax - before));

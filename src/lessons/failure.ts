@@ -264,7 +264,6 @@ function says(wordings: Wordings, line: string): boolean {
   return false;
 }
 
-/** At most one for each wording. */
 const compiled = new Map<string, RegExp>();
 
 function expressionOf(wording: string): RegExp {

@@ -1,3 +1,4 @@
+import { DOWNLOADS, FLAG, IMAGE_FLAG, NAMING_OPTION } from './program-lists.ts';
 import { type SimpleCommand, unquoted } from './shell.ts';
 
 /**
@@ -5,63 +6,28 @@ import { type SimpleCommand, unquoted } from './shell.ts';
  * where the project's own manifests name it. In doubt a word is taken for such a name: that costs a lesson and never harm.
  */
 
-/** Programs that download something, and how their words are read. `--` stands for options before a subcommand. */
+/** Programs that download something. */
 type Kind = {
   readonly starts: RegExp;
-  /** Which words behind it are names: the first one, all, or only the values of options. */
-  readonly names: 'first' | 'all' | 'options';
+  readonly names: 'first' | 'image' | 'all' | 'options';
   /** Options without a value: the word behind one is certainly a name. Behind any other it may be one. */
   readonly flags: RegExp;
 };
 
-/** Options whose value says what is downloaded, or from where. */
-const NAMING_OPTION =
-  /^(?:-p|--package|--from|--with(?:-editable|-requirements)?|--spec|--registry|--(?:extra-|default-)?index(?:-url)?|--find-links|--source|--repo(?:sitory)?|--channel|--userconfig|--git)$/;
-const FLAG =
-  /^(?:-y|--yes|-q|--quiet|-s|--silent|--verbose|--no|--no-install|--bun|-A|--allow-[\w-]+|--locked|-g|--global)$/;
-const IMAGE_FLAG = /^(?:--rm|-i|-t|-d|-it|-ti|--init|--interactive|--tty|--detach)$/;
-
-/** Made when a command is looked at: an expression costs a process more than all else here. */
-const makeKinds = (): readonly Kind[] => [
-  {
-    starts: startsWith(
-      'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +
-        'uv-- tool (?:run|install)|deno-- (?:run|install|i|x|create|init|add|serve|test|bench|compile)|go-- (?:run|install|get)|' +
-        'cargo-- (?:install|binstall|add)|gem-- exec|dotnet-- (?:tool (?:install|update|exec|run)|add|new)|nuget-- install|' +
-        'composer-- (?:global require|require|create-project)|nix-- (?:run|shell|develop|build|profile install)|' +
-        'mise-- (?:x|exec|use|install|plugins? \\S+)|asdf-- (?:install|plugin add)|helm-- (?:install|upgrade|pull|plugin install)|' +
-        'kubectl-- krew install|gh-- extension (?:install|exec)|code-- --install-extension',
-    ),
-    names: 'first',
-    flags: FLAG,
-  },
-  {
-    starts: startsWith('(?:docker|podman|nerdctl)-- (?:container |image )?(?:run|create|pull)'),
-    names: 'first',
-    flags: IMAGE_FLAG,
-  },
-  {
-    starts: startsWith(
-      '(?:npm|pnpm|yarn|bun)-- (?:global )?(?:install|i|in|ins|inst|add|isntall|up|update|upgrade|link|ci)|pip[\\d.]*-- install|' +
-        'uv-- (?:pip install|pip sync|add|sync)|(?:poetry|pdm|rye|hatch)-- (?:self )?add|pipenv-- install|' +
-        '(?:conda|mamba|micromamba)-- (?:install|create)|gem-- (?:install|i|update)|bundle-- add|brew-- (?:install|tap)',
-    ),
-    names: 'all',
-    flags: FLAG,
-  },
-  { starts: startsWith('uv-- run|pipx-- runpip'), names: 'options', flags: FLAG },
-];
-
 let made: readonly Kind[] | undefined;
 
-function kindsOfFetching(): readonly Kind[] {
-  made ??= makeKinds();
+/** Compiled when a command is first looked at: an expression costs a process more than all else here. */
+function kindsOfDownloads(): readonly Kind[] {
+  made ??= DOWNLOADS.map(([names, programs]) => {
+    // Behind a program there may be options, each perhaps with a value, before the subcommand.
+    const words = programs.replaceAll('--', '(?: -\\S+(?: [^-\\s]\\S*)?){0,4}?');
+    return {
+      starts: new RegExp(`^(?:${words})(?= |$)`, 'i'),
+      names,
+      flags: names === 'image' ? IMAGE_FLAG : FLAG,
+    };
+  });
   return made;
-}
-
-/** Behind a program there may be options, each perhaps with a value, before the subcommand. */
-function startsWith(programs: string): RegExp {
-  return new RegExp(`^(?:${programs.replaceAll('--', '(?: -\\S+(?: [^-\\s]\\S*)?){0,4}?')})(?= |$)`, 'i');
 }
 
 /** An address in any command, also behind an option. */
@@ -89,7 +55,7 @@ export function fetchedBy(command: SimpleCommand): readonly string[] | undefined
   const names = words.filter(
     (word) => (ADDRESS.test(word) && (isGot || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
   );
-  const kinds = kindsOfFetching();
+  const kinds = kindsOfDownloads();
   for (const at of words.keys()) names.push(...namesFrom(words.slice(at), kinds));
   return names.length > 0 ? [...new Set(names)] : undefined;
 }
@@ -103,7 +69,7 @@ export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) 
 /** Returns true if a sentence speaks of downloading and running something, whatever it is called. */
 export function speaksOfFetching(sentence: string): boolean {
   const words = wordsIn(sentence);
-  const kinds = kindsOfFetching().filter(({ names }) => names === 'first');
+  const kinds = kindsOfDownloads().filter(({ names }) => names === 'first' || names === 'image');
   return (
     words.some((_, at) => kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))))) ||
     /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행/i.test(sentence) ||

@@ -123,11 +123,17 @@ export function areAlike(left: string, right: string): boolean {
     (a, b) => a.length - b.length,
   );
   if ([...short].sort().join('') === [...long].sort().join('')) return true;
-  let start = 0;
-  while (start < short.length && short[start] === long[start]) start++;
+  const start = sharedStart(short, long);
   let end = 0;
   while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
   return start + end >= short.length * 0.7;
+}
+
+/** How many characters at their beginning two texts share. */
+export function sharedStart(left: string, right: string): number {
+  let at = 0;
+  while (at < left.length && left[at] === right[at]) at++;
+  return at;
 }
 
 /** The same words, wherever they run. */

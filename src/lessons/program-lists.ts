@@ -1,4 +1,4 @@
-/** Programs, subcommands, options and words of commands, by what they mean for lessons. Data alone: programs.ts and tell.ts apply it. */
+/** Programs, subcommands, options and words of commands, by what they mean for lessons. Data alone: programs.ts, fetches.ts and tell.ts apply it. */
 
 /** Programs that only show what is there. */
 export const READS = new Set(
@@ -97,3 +97,42 @@ export const KEEPS_SECRETS =
 /** Subcommands whose next words may be a secret: `login X`, `set KEY X`. */
 export const TAKES_SECRET =
   /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i;
+
+/**
+ * Programs that download something in order to run or to install it, and which words behind them are names of it: the first
+ * one, the first one that is no option of an image, all, or only the values of options. `--` stands for options before a
+ * subcommand.
+ */
+export const DOWNLOADS: readonly (readonly [
+  names: 'first' | 'image' | 'all' | 'options',
+  programs: string,
+])[] = [
+  [
+    'first',
+    'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +
+      'uv-- tool (?:run|install)|deno-- (?:run|install|i|x|create|init|add|serve|test|bench|compile)|go-- (?:run|install|get)|' +
+      'cargo-- (?:install|binstall|add)|gem-- exec|dotnet-- (?:tool (?:install|update|exec|run)|add|new)|nuget-- install|' +
+      'composer-- (?:global require|require|create-project)|nix-- (?:run|shell|develop|build|profile install)|' +
+      'mise-- (?:x|exec|use|install|plugins? \\S+)|asdf-- (?:install|plugin add)|helm-- (?:install|upgrade|pull|plugin install)|' +
+      'kubectl-- krew install|gh-- extension (?:install|exec)|code-- --install-extension',
+  ],
+  ['image', '(?:docker|podman|nerdctl)-- (?:container |image )?(?:run|create|pull)'],
+  [
+    'all',
+    '(?:npm|pnpm|yarn|bun)-- (?:global )?(?:install|i|in|ins|inst|add|isntall|up|update|upgrade|link|ci)|pip[\\d.]*-- install|' +
+      'uv-- (?:pip install|pip sync|add|sync)|(?:poetry|pdm|rye|hatch)-- (?:self )?add|pipenv-- install|' +
+      '(?:conda|mamba|micromamba)-- (?:install|create)|gem-- (?:install|i|update)|bundle-- add|brew-- (?:install|tap)',
+  ],
+  ['options', 'uv-- run|pipx-- runpip'],
+];
+
+/** Options whose value says what is downloaded, or from where. */
+export const NAMING_OPTION =
+  /^(?:-p|--package|--from|--with(?:-editable|-requirements)?|--spec|--registry|--(?:extra-|default-)?index(?:-url)?|--find-links|--source|--repo(?:sitory)?|--channel|--userconfig|--git)$/;
+
+/** Options without a value of those programs. */
+export const FLAG =
+  /^(?:-y|--yes|-q|--quiet|-s|--silent|--verbose|--no|--no-install|--bun|-A|--allow-[\w-]+|--locked|-g|--global)$/;
+
+/** Those of programs that run images. */
+export const IMAGE_FLAG = /^(?:--rm|-i|-t|-d|-it|-ti|--init|--interactive|--tty|--detach)$/;

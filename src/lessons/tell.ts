@@ -1,3 +1,4 @@
+import { sharedStart } from './likeness.ts';
 import {
   HARMLESS,
   KEEPS_SECRETS,
@@ -268,9 +269,7 @@ function partnerOf(word: string, other: SimpleCommand, shared: ReadonlySet<strin
 /** The part of a long word around the first place at which it differs from the other. */
 function aroundDifference(word: string, other: string): string {
   const [line, otherLine] = [word.replace(/\s+/g, ' '), other.replace(/\s+/g, ' ')];
-  let at = 0;
-  while (at < line.length && line[at] === otherLine[at]) at++;
-  const start = Math.max(0, at - AROUND_DIFFERENCE / 2);
+  const start = Math.max(0, sharedStart(line, otherLine) - AROUND_DIFFERENCE / 2);
   const end = Math.min(line.length, start + WORD_LENGTH_MAX);
   return `${start > 0 ? GAP : ''}${line.slice(start, end)}${end < line.length ? GAP : ''}`;
 }
