@@ -45,14 +45,7 @@ export type RunLimits = {
   readonly grantUsdMax?: number;
 };
 
-export type RunClaim =
-  | {
-      readonly kind: 'claimed';
-      readonly id: number;
-      readonly grantedUsd: number;
-      readonly budgetLeftUsd: number;
-    }
-  | RunRefusal;
+type RunClaim = { kind: 'claimed'; id: number; grantedUsd: number; budgetLeftUsd: number } | RunRefusal;
 
 export type RunRefusal = {
   readonly kind: 'refused';
@@ -102,15 +95,12 @@ function spentSince(since: string, db: Db): { runs: number; spentUsd: number; as
      FROM analysis_runs WHERE ts >= ?`,
     since,
   );
-  return {
-    runs: Number(row?.runs ?? 0),
-    spentUsd: Number(row?.spent ?? 0),
-    assumedUsd: Number(row?.assumed ?? 0),
-  };
+  const [runs = 0, spentUsd = 0, assumedUsd = 0] = [row?.runs, row?.spent, row?.assumed].map(Number);
+  return { runs, spentUsd, assumedUsd };
 }
 
 /** A run whose process did not live to write how it ended. */
-export type AbandonedRun = {
+type AbandonedRun = {
   readonly id: number;
   readonly ts: string;
   /** Its client; null when none was written down. */

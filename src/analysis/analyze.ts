@@ -78,7 +78,7 @@ const MS_PER_DAY = 86_400_000;
 const MS_PER_MINUTE = 60_000;
 const REASON_LENGTH_MAX = 500;
 
-export type PreparedAnalysis = {
+type PreparedAnalysis = {
   readonly prompt: AnalysisPrompt;
   readonly promptCount: number;
   /** Whether there are prompts enough, or failing calls. */

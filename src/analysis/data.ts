@@ -57,15 +57,13 @@ const RULE_LENGTH_MAX = 400;
 const STALE_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
-export type AnalysisWindow = { readonly days: number; readonly now: Date };
-
 /**
  * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line, redacted once more, and open
  * no frame of a conversation.
  */
 export function collectAnalysisData(
   scope: AnalysisScope,
-  { days, now }: AnalysisWindow,
+  { days, now }: { readonly days: number; readonly now: Date },
   skills: readonly Skill[],
   db: Db,
 ): AnalysisData {

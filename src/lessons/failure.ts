@@ -40,7 +40,7 @@ export type Failure = {
  */
 export type Noise = 'client' | 'interrupted' | 'secret' | 'silent' | 'finding' | 'unclear';
 
-export type FailedCall = {
+type FailedCall = {
   readonly tool: string;
   /** The shell command, or the input of another tool. */
   readonly line: string | null;

@@ -113,7 +113,7 @@ export type ImportStep = {
   readonly delayMsMax?: number;
 };
 
-export type ImportWritten = {
+type ImportWritten = {
   /** How many of the steps have been taken; the others did not fit into the time. */
   readonly steps: number;
   /** New rows of `events`, by type. */

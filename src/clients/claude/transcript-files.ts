@@ -39,7 +39,7 @@ type TranscriptOutline = {
   readonly isAnalysis: boolean;
 };
 
-export type TranscriptListing = {
+type TranscriptListing = {
   /** The one that began first comes first. */
   readonly sessions: readonly TranscriptSession[];
   readonly filesFound: number;
@@ -89,7 +89,7 @@ export function listTranscripts(roots: readonly string[], progressOf: ProgressOf
 }
 
 /** A session by its own transcript, and what else belongs to it. */
-export type SessionPlace = {
+type SessionPlace = {
   /** The session's own transcript, whether it is there or not. */
   readonly main: string;
   /** One of a sub-agent that may lie elsewhere than they all do. */

@@ -56,7 +56,7 @@ export function nothingPassedOver(): PassedOver {
   return { brokenLines: 0, longLines: 0, refusedCalls: 0, resultsWithoutCall: 0, entriesWithoutTime: 0 };
 }
 
-export type ReadingOptions = {
+type ReadingOptions = {
   readonly budget: ReadingBudget;
   /** How far before the beginning of a part the call of a result is looked for. */
   readonly lookBackBytes: number;

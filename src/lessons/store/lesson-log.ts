@@ -25,11 +25,10 @@ export function noteRepository(projectPath: string, repository: string | null, d
 
 /** Shares a lesson with every project, or takes that back. False: there is nothing to tell of this error. */
 export function setShared(id: number, isShared: boolean, db: Db): boolean {
-  const { changes } = db.sqlite.run(
-    `UPDATE error_kb SET shared = ${isShared ? 'resolution' : 'NULL'} WHERE id = ?${isShared ? " AND typeof(resolution) = 'text'" : ''}`,
-    id,
-  );
-  return changes > 0;
+  const sql = isShared
+    ? "UPDATE error_kb SET shared = resolution WHERE id = ? AND typeof(resolution) = 'text'"
+    : 'UPDATE error_kb SET shared = NULL WHERE id = ?';
+  return db.sqlite.run(sql, id).changes > 0;
 }
 
 /** The rows of the same error in all clones of its repository, itself among them. */
@@ -153,17 +152,13 @@ function saveState(
   { projectPath }: LearntOptions,
   db: Db,
 ): void {
-  const isContradicted =
-    lesson === null && (known.resolved_by === 'lesson' || known.state === 'contradicted');
+  const isTold = known.resolved_by === 'lesson';
+  const isContradicted = lesson === null && (isTold || known.state === 'contradicted');
+  const state = isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved';
+  const withdrawn = lesson === null && isTold ? ', resolution = NULL, resolved_by = NULL' : '';
   db.sqlite.run(
-    'UPDATE error_kb SET sessions = ?, state = ? WHERE error_normalized = ? AND project_path = ?',
-    ...[sessions, isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved', key, projectPath],
-  );
-  if (lesson !== null || known.resolved_by !== 'lesson') return;
-  db.sqlite.run(
-    'UPDATE error_kb SET resolution = NULL, resolved_by = NULL WHERE error_normalized = ? AND project_path = ?',
-    key,
-    projectPath,
+    `UPDATE error_kb SET sessions = ?, state = ?${withdrawn} WHERE error_normalized = ? AND project_path = ?`,
+    ...[sessions, state, key, projectPath],
   );
 }
 

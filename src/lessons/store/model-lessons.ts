@@ -195,7 +195,7 @@ export function takeBackLesson(
 }
 
 /** What is known of an error, as far as it decides on a lesson of it. `learnt`: told by the rules. */
-export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'learnt' | 'told';
+type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'learnt' | 'told';
 
 /** What is told of an error, and whether the model may say anything of it. */
 export function lessonState(
