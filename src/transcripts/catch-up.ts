@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readTextFile } from '#runtime';
 import {
   findSession,
@@ -253,11 +254,9 @@ export function noteUnread(unread: Unread, paths: StatePaths): void {
   const others = (earlier?.sessionIds ?? []).filter((id) => id !== unread.sessionId);
   const sessionIds = [...others, unread.sessionId].slice(-SESSIONS_MAX);
   try {
-    const fs = process.getBuiltinModule('node:fs');
-    const directory = paths.unreadNote.slice(0, paths.unreadNote.lastIndexOf('/'));
-    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (fs.statSync(paths.unreadNote, { throwIfNoEntry: false })?.isFile() === false) return;
-    fs.writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
+    mkdirSync(dirname(paths.unreadNote), { recursive: true, mode: 0o700 });
+    if (statSync(paths.unreadNote, { throwIfNoEntry: false })?.isFile() === false) return;
+    writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
   } catch {
     // The next hook that meets the same notes it.
   }
