@@ -27,17 +27,12 @@ export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> 
   for (const run of writeDatabase(paths, (db) => abandonedRuns({ staleBefore, isGone }, db))) {
     const files = analysisFiles(paths, run);
     await endLeftClient(run, files);
-    removeIfPossible(files.directory);
+    try {
+      rmSync(files.directory, { recursive: true, force: true });
+    } catch {
+      // What a client has made so that it cannot be removed stays: it must not stop every later analysis.
+    }
     writeDatabase(paths, (db) => endAbandonedRun(run, now.toISOString(), db));
-  }
-}
-
-/** What a client has made so that it cannot be removed is not to keep every later analysis from its work. */
-function removeIfPossible(directory: string): void {
-  try {
-    rmSync(directory, { recursive: true, force: true });
-  } catch {
-    // Then it stays, for the user's eyes only.
   }
 }
 
@@ -66,7 +61,7 @@ export type Asked =
 
 const ANSWER_TIMEOUT_MS = 180_000;
 const REASON_LENGTH_MAX = 500;
-/** Messages of clients are cut at 300; see clients/answer.ts. */
+/** Messages of clients are cut at 300; see clients/reading.ts. */
 const CUT_REASON_LENGTH_MIN = 299;
 /** Of a run whose client was never started. */
 const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };

@@ -50,10 +50,10 @@ const WORDS_MAX = 400;
 export function fetchedBy(command: SimpleCommand): readonly string[] | undefined {
   const words = command.words.flatMap((word) => wordsIn(unquoted(word))).slice(0, WORDS_MAX);
   const bare = words.map(baseName);
-  const isGot = bare.some((word) => GETTER.test(word));
-  if ((isGot || command.readsPipe) && bare.some((word) => SHELL.test(word))) return [];
+  const isDownload = bare.some((word) => GETTER.test(word));
+  if ((isDownload || command.readsPipe) && bare.some((word) => SHELL.test(word))) return [];
   const names = words.filter(
-    (word) => (ADDRESS.test(word) && (isGot || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
+    (word) => (ADDRESS.test(word) && (isDownload || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
   );
   const kinds = kindsOfDownloads();
   for (const at of words.keys()) names.push(...namesFrom(words.slice(at), kinds));

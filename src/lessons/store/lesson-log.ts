@@ -48,16 +48,13 @@ export function sameInClones(id: number, db: Db): number[] {
 /** Of so many calls and prompts the newest are looked at. */
 const LOG_ROWS_MAX = 20_000;
 
-type LogPart = {
-  readonly projectPath: string;
-  /** Only this session's. */
-  readonly sessionId?: string;
-  readonly rowsMax?: number;
-};
-
-/** A project's calls and prompts in order of time. */
+/** A project's calls and prompts in order of time; only those of a session, if one is given. */
 export function readLog(
-  { projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogPart,
+  {
+    projectPath,
+    sessionId,
+    rowsMax = LOG_ROWS_MAX,
+  }: { readonly projectPath: string; readonly sessionId?: string; readonly rowsMax?: number },
   db: Db,
 ): (LoggedCall | LoggedPrompt)[] {
   const ofSession = sessionId === undefined ? '' : 'AND session_id = ?';
