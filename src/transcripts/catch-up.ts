@@ -22,7 +22,7 @@ import {
 import { projectAt } from '../hooks/project.ts';
 import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject, learnSession, lookAtRepository } from '../lessons/learn-project.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import type { FoundFile } from '../system/files.ts';

@@ -14,7 +14,7 @@ import {
   listModelLessons,
   withdrawLesson,
 } from '../../src/lessons/store/model-lessons.ts';
-import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import { parseConfig } from '../../src/settings/all-settings.ts';
 import { decideSuggestion, listSuggestions } from '../../src/suggestions/store.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
