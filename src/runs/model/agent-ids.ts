@@ -6,7 +6,7 @@ import { agentId as idType } from '../../settings/setting-types.ts';
 /** Which agents may be spawned (R25), and which of them there are. */
 
 const MAIN_AGENT = 'main';
-const ECHO_LENGTH_MAX = 80;
+const AGENT_ECHO_LENGTH_MAX = 80;
 /** So many letters may be wrong in an id that is taken for another one. */
 const TYPOS_MAX = 3;
 
@@ -29,7 +29,7 @@ export function chooseAgent(
   settings: Pick<RunSettings, 'agents' | 'allowAgents'>,
 ) {
   const word = (wanted ?? '').trim() || requesterAgentId;
-  const shown = `"${cutText(oneLine(word), ECHO_LENGTH_MAX)}"`;
+  const shown = `"${cutText(oneLine(word), AGENT_ECHO_LENGTH_MAX)}"`;
   const id = idType.read(word, () => {});
   if (id === undefined) {
     const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;

@@ -12,7 +12,7 @@ export type { Announcement, NewAnnouncement } from '../model/announcement.ts';
  */
 
 /** Who asks for announcements. `owner` is whoever gets the answer: one connection, one session of a client. */
-type Listener = {
+type Recipient = {
   readonly requester: string;
   readonly session: string | null;
   readonly owner: string;
@@ -80,7 +80,7 @@ export function reword(runId: string, turn: number, words: Rewording, db: Sqlite
  * Settles what this owner holds, since it has come back, and hands out what is ready for it, the oldest first. An owner
  * that comes back after its lease has run out settles as well, unless somebody else was given the row meanwhile.
  */
-export function takeAnnouncements(listener: Listener, options: TakeOptions, db: Sqlite): Announcement[] {
+export function takeAnnouncements(listener: Recipient, options: TakeOptions, db: Sqlite): Announcement[] {
   // Most calls find nothing: they need not wait for whoever writes.
   if (undelivered(listener.requester, db) === 0) return [];
   return db.transaction(() => {
@@ -239,7 +239,7 @@ export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
 }
 
 function readyRows(
-  { requester, session, isPerson, ended = [] }: Listener,
+  { requester, session, isPerson, ended = [] }: Recipient,
   { nowMs, limit }: TakeOptions,
   db: Sqlite,
 ): Row[] {
