@@ -22,7 +22,7 @@ import { advance } from '../runs/reconcile.ts';
 import { agentsFor, refuseInside, requesterHere } from '../runs/requester.ts';
 import type { RunsWorld, TurnName } from '../runs/world.ts';
 import { type Answer, failed, toolResult } from './answer.ts';
-import type { ToolCall } from './run-tool.ts';
+import type { ToolCall } from './calls.ts';
 import { INSTRUCTIONS, listTools, toolNamed } from './tools.ts';
 
 /** Two clients cut an answer that is much longer than this. */

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Answer } from './answer.ts';
-import { controlSubagents } from './control.ts';
+import {
+  controlSubagents,
+  listAgents,
+  listSessions,
+  sendToSession,
+  sessionHistory,
+  spawnSession,
+  type ToolCall,
+} from './calls.ts';
 import {
   HISTORY_PARAMETERS,
   LIST_PARAMETERS,
@@ -10,14 +18,6 @@ import {
   spawnParameters,
   usingParameters,
 } from './parameters.ts';
-import {
-  listAgents,
-  listSessions,
-  sendToSession,
-  sessionHistory,
-  spawnSession,
-  type ToolCall,
-} from './run-tool.ts';
 
 /** What is told about the server and its tools. The same for everybody but for the ids: it stands in prompts, which are cached. */
 

@@ -1,13 +1,12 @@
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
-import { orLogged } from './failure-log.ts';
 import type { Run } from './model/run.ts';
 import { runDirectory } from './model/run.ts';
 import { dueArchives, postponeArchive, setArchived } from './store/archive.ts';
 import { getRun } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
-import { checkpoint } from './world.ts';
+import { checkpoint, orLogged } from './world.ts';
 
 /** Archives: what was said stays, under another name in the same directory; the rows stay as they are. */
 

@@ -9,8 +9,7 @@ import { isLive, type Requester, type Run, type RunWithMessages } from './model/
 import { labelProblem } from './model/run-target.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { ownRun, refusalInside } from './requester.ts';
-import { isPerson, senderPermissions } from './requester-permissions.ts';
+import { isPerson, ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { spawnAgain } from './spawn.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';

@@ -5,7 +5,7 @@ import type { Requester, RunWithTurn } from './model/run.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { lookAfterRuns } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
-import { WHOLE_PROJECT } from './store/listeners.ts';
+import { WHOLE_PROJECT } from './store/outbox.ts';
 import { withRuns } from './store/runs-db.ts';
 import { announceEnd, endTurn, getTurn, requestStop, requestStopAll, unstoppedRuns } from './store/turns.ts';
 import { waitForRuns } from './wait.ts';

@@ -1,5 +1,8 @@
 import type { ClientName } from '../core/client-name.ts';
+import { redactSecrets } from '../core/redact.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import { cutText, oneLine } from '../core/text.ts';
+import { appendToLog } from '../system/failure-log.ts';
 import { currentDirectory } from '../system/process-identity.ts';
 import type { RunWithTurn, WorktreeMode } from './model/run.ts';
 
@@ -137,4 +140,23 @@ export const CHECKPOINT_VARIABLE = 'SELF_GENERATION_CRASH_AT';
 /** Ends this process at once when the environment names this place. */
 export function checkpoint(place: string, env: Environment): void {
   if (env[CHECKPOINT_VARIABLE] === place) process.kill(process.pid, 'SIGKILL');
+}
+
+const MESSAGE_LENGTH_MAX = 1000;
+
+/** Notes what went wrong around a run: nobody watches a supervisor. Never throws. */
+export function logRunFailure(run: string, failure: unknown, { runsLog }: StatePaths): void {
+  const words = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+  const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
+  appendToLog(runsLog, { ts: new Date().toISOString(), run, message });
+}
+
+/** Does it; undefined when that fails, which is noted. Never throws. */
+export function orLogged<T>(run: string, paths: StatePaths, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    logRunFailure(run, error, paths);
+    return undefined;
+  }
 }

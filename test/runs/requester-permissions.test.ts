@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Permissions } from '../../src/runs/model/permissions.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
-import { type Grants, requesterPermissions } from '../../src/runs/requester-permissions.ts';
+import { type Grants, requesterPermissions } from '../../src/runs/requester.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { temporaryHome } from '../support/home.ts';
 

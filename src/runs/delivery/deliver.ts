@@ -6,13 +6,14 @@ import { identityNow, isGone } from '../../system/process-identity.ts';
 import { type Announcement, deliveryText } from '../model/announcement.ts';
 import { inboxMark, type Requester } from '../model/run.ts';
 import { isInsideRun } from '../requester.ts';
-import { enterListener, serversOf } from '../store/listeners.ts';
 import {
   acknowledge,
   acknowledgeTurn,
+  enterListener,
   hasWaiting,
   leaseTurn,
   passOn,
+  serversOf,
   takeAnnouncements,
 } from '../store/outbox.ts';
 import { readRuns, withRuns } from '../store/runs-db.ts';

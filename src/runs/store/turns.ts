@@ -15,8 +15,7 @@ import {
   type Usage,
 } from '../model/turn.ts';
 import { scheduleArchive } from './archive.ts';
-import { lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './listeners.ts';
-import { insertAnnouncement } from './outbox.ts';
+import { insertAnnouncement, lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './outbox.ts';
 import {
   ACTIVE_TURNS,
   IS_ACTIVE,

@@ -1,5 +1,4 @@
 import type { AgentEvent, Conclusion } from '../../clients/client.ts';
-import { logRunFailure, orLogged } from '../failure-log.ts';
 import { turnPermissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
@@ -9,7 +8,7 @@ import { changeRun } from '../store/runs.ts';
 import { dataVersion } from '../store/runs-db.ts';
 import { RefusedCalls } from '../workspace/refused-calls.ts';
 import { FailureRecorder } from '../workspace/tool-failures.ts';
-import { checkpoint } from '../world.ts';
+import { checkpoint, logRunFailure, orLogged } from '../world.ts';
 import { type BudgetShare, judgeBudget, sharesOf } from './turn-ending.ts';
 import type { TurnRow } from './turn-row.ts';
 import { noteEvent, type Supervision } from './turn-row.ts';

@@ -13,8 +13,8 @@ import { record } from '../../hooks/store/record.ts';
 import { spool } from '../../hooks/store/spool.ts';
 import type { Config } from '../../settings/hook-settings.ts';
 import { isEnabled, loadConfig } from '../../settings/load-hook-settings.ts';
-import { orLogged } from '../failure-log.ts';
 import { type Run, runDirectory } from '../model/run.ts';
+import { orLogged } from '../world.ts';
 import { projectOfDirectory } from './first-prompt.ts';
 
 /** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */

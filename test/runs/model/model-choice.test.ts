@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ClientName } from '../../../src/core/client-name.ts';
-import { chooseModel, type WantedModel } from '../../../src/runs/model/agent-ids.ts';
+import { chooseModel, type WantedModel } from '../../../src/runs/spawn-plan.ts';
 
 const of = (model: string | null, client: ClientName | null = null): WantedModel => ({ model, client });
 

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import type { Sqlite, Value } from '../../../src/database/sqlite.ts';
 import { dueArchives, postponeArchive, setArchived } from '../../../src/runs/store/archive.ts';
 import { spent } from '../../../src/runs/store/limits.ts';
-import { WHOLE_PROJECT } from '../../../src/runs/store/listeners.ts';
 import {
   acknowledge,
   acknowledgeTurn,
@@ -13,6 +12,7 @@ import {
   reword,
   takeAnnouncements,
   undelivered,
+  WHOLE_PROJECT,
   waitingAnnouncements,
   waitingRequesters,
 } from '../../../src/runs/store/outbox.ts';

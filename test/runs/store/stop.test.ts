@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { WHOLE_PROJECT } from '../../../src/runs/store/listeners.ts';
-import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
+import { undelivered, WHOLE_PROJECT, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import {
   activeTurns,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { allowlistOf, chooseAgent, listAgents } from '../../../src/runs/model/agent-ids.ts';
-import { readRunSettings } from '../../../src/settings/run-settings.ts';
+import { allowlistOf, chooseAgent, listAgents } from '../../src/runs/spawn-plan.ts';
+import { readRunSettings } from '../../src/settings/run-settings.ts';
 
 function settingsWith(list: unknown[], allowAgents?: string[]) {
   return readRunSettings({ agents: { list, defaults: { subagents: { allowAgents } } } });
