@@ -4,7 +4,7 @@ import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import { LongJson } from '../core/long-json.ts';
 import type { Environment } from '../core/state-paths.ts';
-import { startLookingAfter } from '../runs/reconcile.ts';
+import { reconcileRegularly } from '../runs/reconcile.ts';
 import { isInsideRun } from '../runs/requester.ts';
 import { runsWorld, thisProcess } from '../runs/world.ts';
 import { becomeLongLived } from '../system/process-identity.ts';
@@ -31,9 +31,9 @@ export async function serveMcp(): Promise<void> {
   const lines = boundedLines((line) => process.stdout.write(line));
   const ended = connectionEnded(lines);
   await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
-  const stopLooking = startLookingAfter(world);
+  const stopReconciling = reconcileRegularly(world);
   await ended;
-  stopLooking();
+  stopReconciling();
   gone.abort();
   await Promise.allSettled(calls);
   await new Promise(setImmediate); // What has been answered has to be written, if somebody still reads.

@@ -18,7 +18,7 @@ import {
   takeDelivery,
 } from '../runs/delivery/deliver.ts';
 import { agentOfKey, type Requester } from '../runs/model/run.ts';
-import { advance } from '../runs/reconcile.ts';
+import { reconcileAndArchive } from '../runs/reconcile.ts';
 import { agentsFor, refuseInside, requesterHere } from '../runs/requester.ts';
 import type { RunsWorld, TurnName } from '../runs/world.ts';
 import { type Answer, failed, toolResult } from './answer.ts';
@@ -158,7 +158,7 @@ async function answerCall(
   } catch (error) {
     return toolResult(failed(reasonOf(error)), undefined);
   }
-  advance(asked.world);
+  reconcileAndArchive(asked.world);
   const holdTurn = (turn: TurnName) => {
     try {
       connection.holdTurn(turn);

@@ -10,7 +10,7 @@ import { isInsideRun } from './requester.ts';
 import { waitingRequesters } from './store/outbox.ts';
 import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
-import { activeWatches, type Watch } from './store/turns.ts';
+import { activeLiveness, type TurnLiveness } from './store/turns.ts';
 import type { RunsWorld } from './world.ts';
 import { checkpoint, logRunFailure, orLogged, ownProgram } from './world.ts';
 
@@ -20,8 +20,8 @@ const TAKE_OVER_MS = 3000;
 const LOOK_EVERY_MS = 2000;
 
 /** Starts what may start, looks after runs, archives what is due. Never throws: what fails is in logs/runs.log. */
-export function advance(world: RunsWorld): void {
-  lookAfterRuns(world);
+export function reconcileAndArchive(world: RunsWorld): void {
+  reconcile(world);
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
 }
 
@@ -29,20 +29,20 @@ export function advance(world: RunsWorld): void {
  * Looks after all runs again and again, beside whatever else this process does and not a reason for it to live on; what
  * is given back ends that. Every process that lives for long does so: a supervisor that died cannot look after its own.
  */
-export function startLookingAfter(world: RunsWorld): () => void {
+export function reconcileRegularly(world: RunsWorld): () => void {
   if (isInsideRun(world)) return () => {}; // It stays so when the processes above have gone.
-  const timer = setInterval(() => lookAfterRuns(world), LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => reconcile(world), LOOK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }
 
-/** As advance(), but archives nothing: for those who are waited for. Never throws. */
-export function lookAfterRuns(world: RunsWorld): void {
+/** As reconcileAndArchive(), but archives nothing: for those who are waited for. Never throws. */
+export function reconcile(world: RunsWorld): void {
   const { paths } = world;
   try {
     if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
     const { active, marked } = readRuns(paths, (db) => ({
-      active: activeWatches(db),
+      active: activeLiveness(db),
       marked: waitingRequesters(nowMs, db),
     })) ?? { active: [], marked: [] };
     // Whoever wrote an announcement may have died before it left the sign.
@@ -81,7 +81,7 @@ export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void
  * What this process may start supervisors for. It is written down first: a supervisor that cannot write would look, to
  * everybody, like one that never came, and each of many would be answered by many more. @throws then
  */
-function claim(orphans: readonly Watch[], isWaiting: boolean, { paths, now }: RunsWorld): Turn[] {
+function claim(orphans: readonly TurnLiveness[], isWaiting: boolean, { paths, now }: RunsWorld): Turn[] {
   const nowMs = now().getTime();
   return withRuns(paths, (db) => [
     ...claimOrphans(orphans, nowMs, db),
@@ -90,7 +90,7 @@ function claim(orphans: readonly Watch[], isWaiting: boolean, { paths, now }: Ru
 }
 
 /** Nobody looks after it: whoever did is gone, or never came. */
-function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: Watch, nowMs: number): boolean {
+function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: TurnLiveness, nowMs: number): boolean {
   if (state === 'queued') return false;
   if (process !== null && !isJudged(process)) return false;
   if (owner !== null) return isGone(owner);

@@ -19,7 +19,7 @@ import {
   withoutEditing,
 } from './model/permissions.ts';
 import { type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
-import { findTarget, type TargetAnswer } from './model/run-target.ts';
+import { matchRun, type RunMatch } from './model/run-target.ts';
 import { isTerminal, RUN_VARIABLE, type Turn } from './model/turn.ts';
 import { allowlistOf, listAgents } from './spawn-plan.ts';
 import { addRunEvent } from './store/rows.ts';
@@ -114,9 +114,9 @@ export function runsOf({ requester, world }: Asker): readonly RunListing[] {
 }
 
 /** The run of this requester that is meant by these words, or why it is none and what to do. */
-export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswer<RunListing> {
+export function findOwnRun(words: string | undefined, asker: Asker): RunMatch<RunListing> {
   const runs = runsOf(asker);
-  const answer = findTarget(words, runs);
+  const answer = matchRun(words, runs);
   if (answer.kind === 'found' || answer.kind === 'ambiguous') return answer;
   const next =
     runs.length === 0
@@ -126,12 +126,12 @@ export function findOwnRun(words: string | undefined, asker: Asker): TargetAnswe
 }
 
 /** The run of any project whose id begins so: `id:1a2b`, or at least as much of it as answers show. */
-export function findByIdAnywhere(words: string, world: RunsWorld): TargetAnswer<RunListing> | undefined {
+export function findByIdAnywhere(words: string, world: RunsWorld): RunMatch<RunListing> | undefined {
   const prefix = /^(?:id:(.+)|([0-9a-f-]{8,36}))$/i.exec(words.trim());
   if (prefix === null) return undefined;
   const filter = { includeArchived: true, limit: RUNS_MAX };
   const runs = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
-  const answer = findTarget(`id:${prefix[1] ?? prefix[2]}`, runs);
+  const answer = matchRun(`id:${prefix[1] ?? prefix[2]}`, runs);
   if (answer.kind !== 'missing') return answer;
   return { ...answer, error: `${answer.error}; "subagents list --all-projects" shows which there are` };
 }

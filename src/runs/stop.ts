@@ -3,7 +3,7 @@ import { withMarker } from '../system/processes.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import type { Requester, RunWithTurn } from './model/run.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from './model/turn.ts';
-import { lookAfterRuns } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
 import { WHOLE_PROJECT } from './store/outbox.ts';
 import { withRuns } from './store/runs-db.ts';
@@ -31,7 +31,7 @@ export async function stopRuns(
   let { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
   if (kind === 'timeout' && giveUpUnseen(names, world).length > 0)
     ({ runs } = await waitForRuns(names, { timeoutMs: 0 }, world));
-  lookAfterRuns(world); // Also leaves the sign for those who are told.
+  reconcile(world); // Also leaves the sign for those who are told.
   return answerOf(runs, request);
 }
 

@@ -3,7 +3,7 @@ import type { Sqlite } from '../database/sqlite.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import type { Requester, RunWithTurn } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
-import { advance, startLookingAfter } from './reconcile.ts';
+import { reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
 import { getRun } from './store/runs.ts';
 import { dataVersion, openRunsDb, readRuns } from './store/runs-db.ts';
@@ -25,12 +25,12 @@ export async function waitForRuns(
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
   // One connection for all of it: only one that stays open tells what others have written since it last looked.
   const db = openRunsDb(world.paths);
-  advance(world);
-  const stopLooking = startLookingAfter(world);
+  reconcileAndArchive(world);
+  const stopReconciling = reconcileRegularly(world);
   try {
     return await watch(turns, options, { db, world });
   } finally {
-    stopLooking();
+    stopReconciling();
     db.close();
   }
 }

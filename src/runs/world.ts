@@ -8,7 +8,7 @@ import type { RunWithTurn, WorktreeMode } from './model/run.ts';
 
 /**
  * What is asked and answered in background runs, for the commands and for the MCP server alike. Both resolve the words of
- * a person or a model with findTarget(); what comes in here names runs by their ids.
+ * a person or a model with matchRun(); what comes in here names runs by their ids.
  */
 
 /** What is needed of the process that this runs in. */

@@ -6,7 +6,7 @@ import { isMachinePrompt } from '../../hooks/prompt-logger.ts';
 import { loadRunSettings } from '../../settings/load-run-settings.ts';
 import { becomeLongLived, identityNow, isGone, isSameProcess } from '../../system/process-identity.ts';
 import type { ProcessIdentity } from '../model/turn.ts';
-import { lookAfterRuns } from '../reconcile.ts';
+import { reconcile } from '../reconcile.ts';
 import { isInsideRun } from '../requester.ts';
 import {
   acknowledgeNamed,
@@ -42,7 +42,7 @@ export function deliverToHook(
   const world = worldOf(run);
   const owner = `hook:${event.sessionId}`;
   const isAtHumanPace = event.name === 'UserPromptSubmit' || event.name === 'SessionStart';
-  if (isAtHumanPace) lookAfterRuns(world);
+  if (isAtHumanPace) reconcile(world);
   noteUser(event, world);
   if (event.name === 'SessionEnd') {
     if (isMarked) acknowledgeDelivery(key, owner, world);
@@ -176,7 +176,7 @@ async function isToBeWoken(
     if (nowMs >= nextLookAfterMs) {
       nextLookAfterMs = nowMs + LOOK_AFTER_MS;
       if (!isSameProcess(client)) return false;
-      lookAfterRuns(world);
+      reconcile(world);
       version = undefined; // What was handed out comes back, and what is being worded is told, when its time is over.
     }
     if (found !== version) {

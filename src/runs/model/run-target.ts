@@ -5,7 +5,7 @@ const PREFIX_LENGTH_MIN = 4;
 const ECHO_LENGTH_MAX = 120;
 const CANDIDATES_MAX = 8;
 
-export type TargetAnswer<T extends RunWithMessages> =
+export type RunMatch<T extends RunWithMessages> =
   | { readonly kind: 'found'; readonly run: T }
   | { readonly kind: 'missing' | 'ambiguous' | 'empty'; readonly error: string };
 
@@ -14,10 +14,10 @@ export type TargetAnswer<T extends RunWithMessages> =
  * so; of several with that label the one that works or waits, else the newest. `runs` are all of one requester, archived
  * ones too; `id:` before the beginning of an id keeps its digits from being a number.
  */
-export function findTarget<T extends RunWithMessages>(
+export function matchRun<T extends RunWithMessages>(
   words: string | undefined,
   runs: readonly T[],
-): TargetAnswer<T> {
+): RunMatch<T> {
   const wanted = (words ?? '').trim();
   if (wanted === '') return { kind: 'empty', error: 'Missing subagent id.' };
   const shown = cutText(oneLine(wanted), ECHO_LENGTH_MAX);
@@ -38,7 +38,7 @@ export function findTarget<T extends RunWithMessages>(
   return wanted.includes(':') ? { kind: 'missing', error: `Unknown subagent session: ${shown}` } : unknown;
 }
 
-function found<T extends RunWithMessages>(run: T | undefined): TargetAnswer<T> | undefined {
+function found<T extends RunWithMessages>(run: T | undefined): RunMatch<T> | undefined {
   return run && { kind: 'found', run };
 }
 
@@ -76,7 +76,7 @@ function labelled<T extends RunWithMessages>(wanted: string, runs: readonly T[])
   return [...labels.values()].flatMap((same) => newest(same.filter(isLive)) ?? newest(same) ?? []);
 }
 
-function onlyOne<T extends RunWithMessages>(runs: readonly T[], error: string): TargetAnswer<T> | undefined {
+function onlyOne<T extends RunWithMessages>(runs: readonly T[], error: string): RunMatch<T> | undefined {
   if (runs.length < 2) return found(runs[0]);
   const named = runs.slice(0, CANDIDATES_MAX).map(({ run: { number, label }, turn }) => {
     const name = label === null ? '' : ` "${cutText(oneLine(label), ECHO_LENGTH_MAX)}"`;

@@ -3,12 +3,12 @@
 import type { Sqlite } from '../../database/sqlite.ts';
 import type { Turn } from '../model/turn.ts';
 import { ACTIVE_TURNS, type ColumnsOf, IS_ACTIVE, read, readTurn } from './rows.ts';
-import type { Watch } from './turns.ts';
+import type { TurnLiveness } from './turns.ts';
 
-type LaneLimits = { readonly maxConcurrent: number };
+type QueueLimits = { readonly maxConcurrent: number };
 
 /** A turn that has not ended, as far as the lane cares. */
-export type LaneTurn = {
+export type QueuedTurn = {
   readonly runId: string;
   readonly number: number;
   /** Its place among all turns that ever were. */
@@ -16,25 +16,28 @@ export type LaneTurn = {
   readonly requester: string;
 };
 
-type Lane = {
+type Queue = {
   /** By their positions. */
-  readonly queued: readonly LaneTurn[];
-  readonly busy: readonly LaneTurn[];
+  readonly queued: readonly QueuedTurn[];
+  readonly busy: readonly QueuedTurn[];
   /** The number of each requester's last start, counted over all; those without one have never had any. */
   readonly lastStarts: ReadonlyMap<string, number>;
 };
 
 /** Which turns start now, in this order. */
-export function chooseTurns({ queued, busy, lastStarts }: Lane, { maxConcurrent }: LaneLimits): LaneTurn[] {
+export function chooseTurns(
+  { queued, busy, lastStarts }: Queue,
+  { maxConcurrent }: QueueLimits,
+): QueuedTurn[] {
   const atWork = new Set(busy.map(({ runId }) => runId));
   const free = queued.filter(({ runId }) => !atWork.has(runId));
   return startOrder({ queued: free, lastStarts }).slice(0, Math.max(0, maxConcurrent - busy.length));
 }
 
 /** The order in which all that waits would start, of each run the first, if nothing else came: the place in the queue. */
-export function startOrder({ queued, lastStarts }: Omit<Lane, 'busy'>): LaneTurn[] {
+export function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   const seen = new Set<string>();
-  const queues = new Map<string, LaneTurn[]>();
+  const queues = new Map<string, QueuedTurn[]>();
   for (const one of queued) {
     if (seen.has(one.runId)) continue;
     seen.add(one.runId);
@@ -43,8 +46,8 @@ export function startOrder({ queued, lastStarts }: Omit<Lane, 'busy'>): LaneTurn
     else queue.push(one);
   }
   // Whoever has started one is behind all others, so that they take turns from then on.
-  const lastStart = ([one]: readonly LaneTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
-  const position = ([one]: readonly LaneTurn[]) => one?.position ?? 0;
+  const lastStart = ([one]: readonly QueuedTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
+  const position = ([one]: readonly QueuedTurn[]) => one?.position ?? 0;
   const takingTurns = [...queues.values()].sort(
     (one, other) => lastStart(one) - lastStart(other) || position(one) - position(other),
   );
@@ -56,16 +59,16 @@ export function startOrder({ queued, lastStarts }: Omit<Lane, 'busy'>): LaneTurn
 
 /** The lane in the database: `startOrder` says who starts, here it is written down for all processes. */
 
-const LANE_TURN: ColumnsOf<LaneTurn> = {
+const QUEUED_TURN: ColumnsOf<QueuedTurn> = {
   ...{ runId: 'run_id', number: 'number', position: 'position', requester: 'requester' },
 };
 
 /** Gives free slots to turns that wait: they are `starting` now, and whoever called has to start their supervisors. */
-export function claimTurns(limits: LaneLimits, nowMs: number, db: Sqlite): Turn[] {
+export function claimTurns(limits: QueueLimits, nowMs: number, db: Sqlite): Turn[] {
   // Most calls find nothing: they need not wait for whoever writes.
   if (db.get(`SELECT 1 FROM turns WHERE ${IS_ACTIVE} AND state = 'queued' LIMIT 1`) === undefined) return [];
   return db.transaction(() =>
-    chooseTurns(readLane(db), limits).flatMap((one) => claim(one, nowMs, db) ?? []),
+    chooseTurns(readQueue(db), limits).flatMap((one) => claim(one, nowMs, db) ?? []),
   );
 }
 
@@ -73,12 +76,12 @@ export function claimTurns(limits: LaneLimits, nowMs: number, db: Sqlite): Turn[
  * Turns that nobody looks after any more, as they were read, for whoever calls to start their supervisors: only those
  * that nobody else has claimed since. Nothing is to be started for the others, nor when this cannot be written.
  */
-export function claimOrphans(orphans: readonly Watch[], nowMs: number, db: Sqlite): Turn[] {
+export function claimOrphans(orphans: readonly TurnLiveness[], nowMs: number, db: Sqlite): Turn[] {
   if (orphans.length === 0) return [];
   return db.transaction(() => orphans.flatMap((one) => claimOrphan(one, nowMs, db) ?? []));
 }
 
-function claimOrphan({ runId, number, version }: Watch, nowMs: number, db: Sqlite): Turn | undefined {
+function claimOrphan({ runId, number, version }: TurnLiveness, nowMs: number, db: Sqlite): Turn | undefined {
   const row = db.get(
     `UPDATE turns SET owner_pid = NULL, owner_start = NULL, owner_boot = NULL, claimed_at = ?,
        version = version + 1
@@ -101,11 +104,11 @@ export function unclaim(turn: Turn, db: Sqlite): Turn | undefined {
 
 /** How many starts from now the run's next turn comes, from 1 on; undefined when none of its turns waits. */
 export function queuePosition(runId: string, db: Sqlite): number | undefined {
-  const place = startOrder(readLane(db)).findIndex((one) => one.runId === runId);
+  const place = startOrder(readQueue(db)).findIndex((one) => one.runId === runId);
   return place < 0 ? undefined : place + 1;
 }
 
-function claim(one: LaneTurn, nowMs: number, db: Sqlite): Turn | undefined {
+function claim(one: QueuedTurn, nowMs: number, db: Sqlite): Turn | undefined {
   db.run(
     `INSERT INTO lane(requester, claims) SELECT ?, COALESCE(MAX(claims), 0) + 1 FROM lane WHERE 1
      ON CONFLICT(requester) DO UPDATE SET claims = excluded.claims`,
@@ -120,15 +123,15 @@ function claim(one: LaneTurn, nowMs: number, db: Sqlite): Turn | undefined {
   return row && readTurn(row);
 }
 
-function readLane(db: Sqlite): Lane {
+function readQueue(db: Sqlite): Queue {
   const rows = db.all(
     `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester
      FROM ${ACTIVE_TURNS} ORDER BY turns.position`,
   );
   const starts = db.all('SELECT requester, claims FROM lane');
   return {
-    queued: rows.filter((row) => row.state === 'queued').map((row) => read(row, LANE_TURN)),
-    busy: rows.filter((row) => row.state !== 'queued').map((row) => read(row, LANE_TURN)),
+    queued: rows.filter((row) => row.state === 'queued').map((row) => read(row, QUEUED_TURN)),
+    busy: rows.filter((row) => row.state !== 'queued').map((row) => read(row, QUEUED_TURN)),
     lastStarts: new Map(starts.map((row) => [String(row.requester), Number(row.claims)])),
   };
 }

@@ -39,9 +39,9 @@ const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | '
 };
 
 /** What can be seen of a turn without reading what it was asked: whether somebody looks after it. */
-export type Watch = Pick<Turn, keyof typeof WATCH | 'owner' | 'process'>;
+export type TurnLiveness = Pick<Turn, keyof typeof LIVENESS | 'owner' | 'process'>;
 
-const WATCH = {
+const LIVENESS = {
   ...{ runId: 'run_id', number: 'number', state: 'state', version: 'version' },
   ...{ queuedAtMs: 'queued_at', claimedAtMs: 'claimed_at' },
 } as const;
@@ -55,14 +55,15 @@ const USAGE: ColumnsOf<Usage> = {
   ...{ inputTokens: 'tokens_in', outputTokens: 'tokens_out', costUsd: 'cost_usd', costSource: 'cost_source' },
   ...{ cacheReadTokens: 'tokens_cache_read', cacheWriteTokens: 'tokens_cache_write', model: 'model' },
 };
-const TURN: ColumnsOf<Omit<Turn, keyof Watch | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> = {
-  ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
-  ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
-  ...{ launchedAtMs: 'launched_at', error: 'error' },
-};
+const TURN: ColumnsOf<Omit<Turn, keyof TurnLiveness | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> =
+  {
+    ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
+    ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
+    ...{ launchedAtMs: 'launched_at', error: 'error' },
+  };
 
-/** The columns by which a Watch is read. */
-export const WATCH_COLUMNS = [WATCH, OWNER, PROCESS].flatMap(Object.values).join(', ');
+/** The columns by which a TurnLiveness is read. */
+export const LIVENESS_COLUMNS = [LIVENESS, OWNER, PROCESS].flatMap(Object.values).join(', ');
 
 /** The value in these columns of a row; null where one has nothing, or is not there yet. */
 export function read<T>(row: Row, columns: ColumnsOf<T>, parse = (stored: unknown) => stored): T {
@@ -85,8 +86,8 @@ export function readRun(row: Row): Run {
 }
 
 /** Who looks after a turn, as a row of `turns` says it. */
-export function readWatch(row: Row): Watch {
-  const watch = read<Omit<Watch, 'owner' | 'process'>>(row, WATCH);
+export function readLiveness(row: Row): TurnLiveness {
+  const watch = read<Omit<TurnLiveness, 'owner' | 'process'>>(row, LIVENESS);
   return { ...watch, owner: readIf('pid', row, OWNER), process: readIf('pid', row, PROCESS) };
 }
 
@@ -95,7 +96,7 @@ export function readTurn(row: Row): Turn {
   const { session, ...stop } = readIf('reason', row, STOP) ?? { reason: null };
   const exit = read(row, EXIT);
   return {
-    ...readWatch(row),
+    ...readLiveness(row),
     ...read(row, TURN),
     permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
     stop: stop.reason === null ? null : { ...stop, ...(session != null && { session }) },
@@ -125,7 +126,7 @@ export function runColumns(
 /** The columns of what is there of a turn. */
 export function turnColumns({ owner, process, stop, exit, usage, ...turn }: Partial<Turn>): Columns {
   return {
-    ...written(turn, { ...WATCH, ...TURN, permissions: 'permissions', notes: 'notes' }),
+    ...written(turn, { ...LIVENESS, ...TURN, permissions: 'permissions', notes: 'notes' }),
     ...whole(owner, OWNER),
     ...whole(process, PROCESS),
     ...whole(stop, STOP),

@@ -19,15 +19,15 @@ import { insertAnnouncement, lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from 
 import {
   ACTIVE_TURNS,
   IS_ACTIVE,
+  LIVENESS_COLUMNS,
+  readLiveness,
   readRun,
   readTurn,
-  readWatch,
+  type TurnLiveness,
   turnColumns,
-  WATCH_COLUMNS,
-  type Watch,
 } from './rows.ts';
 
-export type { Watch } from './rows.ts';
+export type { TurnLiveness } from './rows.ts';
 
 /** What may change of a turn that goes on. */
 export type TurnChanges = Partial<
@@ -127,8 +127,10 @@ export function awaitedTurns(requester: string, db: Sqlite) {
 }
 
 /** As activeTurns(), for those who look at every one of them again and again. */
-export function activeWatches(db: Sqlite): Watch[] {
-  return db.all(`SELECT ${WATCH_COLUMNS} FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readWatch);
+export function activeLiveness(db: Sqlite): TurnLiveness[] {
+  return db
+    .all(`SELECT ${LIVENESS_COLUMNS} FROM turns WHERE ${IS_ACTIVE} ORDER BY position`)
+    .map(readLiveness);
 }
 
 /**

@@ -8,7 +8,7 @@ import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';
 import { turnFiles } from '../model/run.ts';
 import type { Ending, Turn } from '../model/turn.ts';
-import { advance, startLookingAfter } from '../reconcile.ts';
+import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/runs-db.ts';
 import { endTurn } from '../store/turns.ts';
@@ -55,8 +55,8 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
       const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
       if (taken !== undefined) {
         hasTaken = true;
-        const stopLooking = startLookingAfter(world);
-        await lookAfter(taken.row, taken.before, supervision).finally(stopLooking);
+        const stopReconciling = reconcileRegularly(world);
+        await lookAfter(taken.row, taken.before, supervision).finally(stopReconciling);
       }
     } finally {
       db.close();
@@ -68,8 +68,8 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   }
   // One that could not take its turn changed nothing: what it would start now would be in the same position.
   if (!hasTaken) return;
-  checkpoint('before-advance', world.env);
-  advance(world);
+  checkpoint('before-reconcile', world.env);
+  reconcileAndArchive(world);
   await notifyOfResult(runId, world);
 }
 

@@ -21,7 +21,7 @@ import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/runs/store
 import { changeRun, countRuns, listRuns, runsIn } from '../../../src/runs/store/runs.ts';
 import {
   activeTurns,
-  activeWatches,
+  activeLiveness,
   appendTurn,
   awaitedTurns,
   changeTurn,
@@ -136,7 +136,7 @@ function doAll(db: Sqlite): void {
   activeTurns(db);
   runsIn('/home/dev/shop', 'queued', db);
   runsIn('/home/dev/shop', 'started', db);
-  claimOrphans(activeWatches(db).slice(-1), NOW_MS, db);
+  claimOrphans(activeLiveness(db).slice(-1), NOW_MS, db);
   changeTurn(turn, { notes: [] }, db);
   changeRun(turn.runId, { warning: 'w' }, db);
   endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);

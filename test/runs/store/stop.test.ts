@@ -199,10 +199,10 @@ describe('requestStopAll()', () => {
 
   test('lets no client start after it for what was asked for before it, in whichever order the writes come', () =>
     inHome(({ db, open }) => {
-      const [spawner, stopper, lane] = [open(), open(), open()];
+      const [spawner, stopper, claimer] = [open(), open(), open()];
       const acts = {
         spawn: () => void spawn(spawner, { createdAtMs: NOW_MS }),
-        claim: () => void claimTurns(LANE, NOW_MS + 600, lane),
+        claim: () => void claimTurns(LANE, NOW_MS + 600, claimer),
         stop: () => void requestStopAll(A, '', STOP, stopper),
       };
       const orders = ['spawn claim stop', 'spawn stop claim', 'stop spawn claim'] as const;

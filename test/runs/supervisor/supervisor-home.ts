@@ -105,8 +105,8 @@ export function supervisorHome(settings: Record<string, unknown> = {}): Supervis
       const inserted = insertRun(fresh, uuid, limits, db);
       if (inserted.kind !== 'inserted') throw new Error(`Cannot accept the run: ${inserted.kind}`);
       runIds.push(fresh.id);
-      const lane = { maxConcurrent: 1000 };
-      const turn = claimTurns(lane, nowMs, db).find(({ runId }) => runId === fresh.id);
+      const slots = { maxConcurrent: 1000 };
+      const turn = claimTurns(slots, nowMs, db).find(({ runId }) => runId === fresh.id);
       if (turn === undefined) throw new Error('Cannot give the run a slot');
       return { run: inserted.run, turn };
     });

@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { chooseTurns, type LaneTurn, startOrder } from '../../../src/runs/store/queue.ts';
+import { chooseTurns, type QueuedTurn, startOrder } from '../../../src/runs/store/queue.ts';
 
 const WIDE = { maxConcurrent: 8 };
 
 let position = 0;
-function turn(requester: string, { runId }: { runId?: string } = {}): LaneTurn {
+function turn(requester: string, { runId }: { runId?: string } = {}): QueuedTurn {
   position += 1;
   return { runId: runId ?? `run-${position}`, number: 1, position, requester };
 }
 
-function choose(queued: LaneTurn[], limits = {}, more: Partial<Parameters<typeof chooseTurns>[0]> = {}) {
+function choose(queued: QueuedTurn[], limits = {}, more: Partial<Parameters<typeof chooseTurns>[0]> = {}) {
   return chooseTurns({ queued, busy: [], lastStarts: new Map(), ...more }, { ...WIDE, ...limits });
 }
 
@@ -35,40 +35,40 @@ test('chooseTurns() goes round: one that queued 100 does not keep another with o
 
 test('chooseTurns() starts one turn of a run at a time, and none beside one that is busy', () => {
   const queued = [turn('a', { runId: 'r' }), turn('a', { runId: 'r' }), turn('a', { runId: 's' })];
-  expect(choose(queued)).toEqual([queued[0], queued[2]] as LaneTurn[]);
-  expect(choose(queued, {}, { busy: [turn('a', { runId: 'r' })] })).toEqual([queued[2]] as LaneTurn[]);
+  expect(choose(queued)).toEqual([queued[0], queued[2]] as QueuedTurn[]);
+  expect(choose(queued, {}, { busy: [turn('a', { runId: 'r' })] })).toEqual([queued[2]] as QueuedTurn[]);
 });
 
 test('startOrder() is the place in the queue, whatever is busy', () => {
   const queued = [turn('a'), turn('a'), turn('b')];
   const busy = [turn('a', { runId: queued[0]?.runId ?? '' }), turn('c')];
-  const lane = { queued, busy, lastStarts: new Map([['a', 1]]) };
-  expect(startOrder(lane)).toEqual([queued[2], queued[0], queued[1]] as LaneTurn[]);
+  const queue = { queued, busy, lastStarts: new Map([['a', 1]]) };
+  expect(startOrder(queue)).toEqual([queued[2], queued[0], queued[1]] as QueuedTurn[]);
 });
 
-const laneTurn = fc.record({
+const queuedTurn = fc.record({
   requester: fc.constantFrom('a', 'b', 'c'),
   runId: fc.nat(12).map(String),
 });
-const lane = fc.record({
-  queued: fc.array(laneTurn, { maxLength: 30 }),
-  busy: fc.uniqueArray(laneTurn, { maxLength: 6, selector: (one) => one.runId }),
+const queue = fc.record({
+  queued: fc.array(queuedTurn, { maxLength: 30 }),
+  busy: fc.uniqueArray(queuedTurn, { maxLength: 6, selector: (one) => one.runId }),
   starts: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 1, max: 9 })),
 });
 const limits = fc.record({ maxConcurrent: fc.nat(10) });
 
 test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit', () => {
   fc.assert(
-    fc.property(lane, limits, ({ queued, busy, starts }, max) => {
-      const place = (one: object, index: number): LaneTurn =>
-        ({ number: 1, position: index, ...one }) as LaneTurn;
+    fc.property(queue, limits, ({ queued, busy, starts }, max) => {
+      const place = (one: object, index: number): QueuedTurn =>
+        ({ number: 1, position: index, ...one }) as QueuedTurn;
       const all = {
         queued: queued.map(place),
         busy: busy.map(place),
         lastStarts: new Map(Object.entries(starts)),
       };
       const chosen = chooseTurns(all, max);
-      const fits = (turns: readonly LaneTurn[]) => {
+      const fits = (turns: readonly QueuedTurn[]) => {
         return (
           turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length
         );
