@@ -1,14 +1,13 @@
 import { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
-import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
+import { isRecord, parseJson } from '../core/guards.ts';
 import { LongJson } from '../core/long-json.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { reconcileRegularly } from '../runs/reconcile.ts';
-import { isInsideRun } from '../runs/requester.ts';
 import { runsWorld, thisProcess } from '../runs/world.ts';
 import { becomeLongLived } from '../system/process-identity.ts';
-import { newServer } from './server.ts';
+import { complain, newServer } from './server.ts';
 
 /** The MCP server on standard input and output. Resolves when the input has ended and what was begun is done; never ends the process. */
 export async function serveMcp(): Promise<void> {
@@ -22,12 +21,7 @@ export async function serveMcp(): Promise<void> {
   becomeLongLived();
   const gone = new AbortController();
   const calls = new Set<Promise<unknown>>();
-  const watch = (call: Promise<unknown>) => {
-    calls.add(call);
-    call.catch(() => {}).finally(() => calls.delete(call)); // The client is told what went wrong.
-  };
-  const isInside = isInsideRun(world); // It stays so when the processes above have gone.
-  const server = newServer({ world, isInside, gone: gone.signal, complain, watch });
+  const server = newServer(world, gone.signal, calls);
   const lines = boundedLines((line) => process.stdout.write(line));
   const ended = connectionEnded(lines);
   await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
@@ -54,11 +48,6 @@ function connectionEnded(lines: Transform): Promise<void> {
     lines.once('end', resolve);
     process.stdout.on('error', () => resolve());
   });
-}
-
-/** Standard output belongs to the protocol. */
-function complain(what: string, error: unknown): void {
-  process.stderr.write(`error: Cannot ${what}: ${reasonOf(error)}\n`);
 }
 
 /** Far above the longest task as JSON, and below what the protocol's own reader takes before it gives up for good. */

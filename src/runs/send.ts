@@ -4,20 +4,16 @@ import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/load-run-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
-import { grantProblem } from './model/permissions.ts';
-import { isLive, type Requester, type Run, type RunWithMessages } from './model/run.ts';
-import { labelProblem } from './model/run-target.ts';
+import type { Requester, RunWithMessages } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { isPerson, ownRun, refusalInside, senderPermissions } from './requester.ts';
-import { spawnAgain } from './spawn.ts';
+import { ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
+import { withRuns } from './store/runs-db.ts';
 import { appendTurn } from './store/turns.ts';
-import { directoryBefore } from './workspace/worktree.ts';
-import type { Refusal, RunsWorld, SendAnswer, SpawnAnswer, SpawnRequest } from './world.ts';
+import type { Refusal, RunsWorld, SendAnswer } from './world.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
 /** Messages that wait for a run; whoever sends more does not read the answers. */
@@ -102,48 +98,4 @@ function sendRefusal(
 
 function error(words: string): Refusal {
   return { status: 'error', error: words };
-}
-
-const MS_PER_SECOND = 1000;
-
-/** A new run with the task and settings of one that has ended (P9). What the agent's settings say is read anew. */
-export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
-  const inside = refusalInside('sessions_spawn', world);
-  if (inside !== undefined) return inside;
-  const own = readRuns(world.paths, (db) => ownRun(runId, requester, db));
-  if (own === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
-  if ('status' in own) return own;
-  const { run, turn } = own;
-  if (isLive(own)) {
-    const what = isTerminal(turn.state) ? 'has a message waiting' : `is still ${turn.state}`;
-    return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
-  }
-  const request = requestOf(run);
-  const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
-  return spawnAgain({ ...request, ...permissions }, requester, world);
-}
-
-/** A person lets it do once more what it was let do. */
-function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
-  if (mode === 'all') return ['all'];
-  const known = allow.filter((rule) => grantProblem(rule) === undefined);
-  return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
-}
-
-function requestOf(run: Run): SpawnRequest {
-  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
-  return {
-    task,
-    agentId,
-    client,
-    cleanup,
-    worktree: worktreeMode,
-    runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
-    cwd: directoryBefore(run), // A tree of its own is made anew.
-    idempotencyKey: `retry ${run.id}`,
-    // Not one that was given before such labels were refused.
-    label: label === null || labelProblem(label) !== undefined ? undefined : label,
-    model: model.requested ?? undefined,
-    thinking: thinking ?? undefined,
-  };
 }

@@ -8,21 +8,21 @@ import { findProgram } from '../system/run-command.ts';
 import { terminalAbove } from '../system/terminal.ts';
 import { callersModel } from './callers-session.ts';
 import { releaseWarning } from './client-release.ts';
-import { looksOnly } from './model/permissions.ts';
-import type { Requester } from './model/run.ts';
-import type { Turn } from './model/turn.ts';
+import { grantProblem, looksOnly } from './model/permissions.ts';
+import { isLive, type Requester, type Run } from './model/run.ts';
+import { labelProblem } from './model/run-target.ts';
+import { isTerminal, type Turn } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { isPerson, refusalInside, requesterPermissions } from './requester.ts';
+import { isPerson, ownRun, refusalInside, requesterPermissions } from './requester.ts';
 import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
 import type { SpawnGrant, SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { insertRun, type NewRun, runsIn } from './store/runs.ts';
-import { withRuns } from './store/runs-db.ts';
+import { readRuns, withRuns } from './store/runs-db.ts';
 import { agentDirFor, userOf } from './workspace/agent-login.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
-import { uncommittedFiles } from './workspace/worktree.ts';
-import type { RunsWorld, SpawnAnswer, SpawnRequest } from './world.ts';
-import { checkpoint } from './world.ts';
+import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
+import { checkpoint, type RunsWorld, type SpawnAnswer, type SpawnRequest } from './world.ts';
 
 type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
 
@@ -59,11 +59,6 @@ export async function seenByGit(
   const mode = request.worktree ?? (config.kind === 'refused' ? 'never' : config.settings.worktree);
   if (mode !== 'always') return request;
   return { ...request, uncommitted: await uncommittedFiles(request.cwd ?? requester.cwd, env) };
-}
-
-/** As spawnRun(), for one more try of a run: its name only says which try this is, and a later one is another run. */
-export function spawnAgain(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
-  return spawn(request, SAME_CALL, requester, world);
 }
 
 function spawn(
@@ -175,4 +170,47 @@ function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
   const more = neighbours.length > named.length ? ', …' : '';
   return `other sub-agents that may write work in the same directory: ${named.join(', ')}${more}`;
+}
+
+/** A new run with the task and settings of one that has ended (P9). What the agent's settings say is read anew. */
+export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
+  const inside = refusalInside('sessions_spawn', world);
+  if (inside !== undefined) return inside;
+  const own = readRuns(world.paths, (db) => ownRun(runId, requester, db));
+  if (own === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
+  if ('status' in own) return own;
+  const { run, turn } = own;
+  if (isLive(own)) {
+    const what = isTerminal(turn.state) ? 'has a message waiting' : `is still ${turn.state}`;
+    return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
+  }
+  // Its name only says which try this is, and a later one is another run.
+  const request = requestOf(run);
+  const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
+  return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
+}
+
+/** A person lets it do once more what it was let do. */
+function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
+  if (mode === 'all') return ['all'];
+  const known = allow.filter((rule) => grantProblem(rule) === undefined);
+  return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
+}
+
+function requestOf(run: Run): SpawnRequest {
+  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
+  return {
+    task,
+    agentId,
+    client,
+    cleanup,
+    worktree: worktreeMode,
+    runTimeoutSeconds: runTimeoutMs / 1000,
+    cwd: directoryBefore(run), // A tree of its own is made anew.
+    idempotencyKey: `retry ${run.id}`,
+    // Not one that was given before such labels were refused.
+    label: label === null || labelProblem(label) !== undefined ? undefined : label,
+    model: model.requested ?? undefined,
+    thinking: thinking ?? undefined,
+  };
 }

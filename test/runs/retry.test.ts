@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { retryRun } from '../../src/runs/send.ts';
+import { retryRun } from '../../src/runs/spawn.ts';
 import { changeRun, getRun, listRuns } from '../../src/runs/store/runs.ts';
 import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { accepted, runsHome } from './runs-home.ts';

@@ -2,8 +2,8 @@ import type { ClientName } from '../../core/client-name.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import type { WorktreeMode } from '../../runs/model/run.ts';
 import { ordinal } from '../../runs/model/stats.ts';
-import { retryRun } from '../../runs/send.ts';
-import { seenByGit, spawnRun } from '../../runs/spawn.ts';
+
+import { retryRun, seenByGit, spawnRun } from '../../runs/spawn.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../runs/world.ts';
 import { EXIT_FAILED } from '../context.ts';

@@ -20,8 +20,8 @@ import { claimOrphans, claimTurns, queuePosition } from '../../../src/runs/store
 import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/runs/store/rows.ts';
 import { changeRun, countRuns, listRuns, runsIn } from '../../../src/runs/store/runs.ts';
 import {
-  activeTurns,
   activeLiveness,
+  activeTurns,
   appendTurn,
   awaitedTurns,
   changeTurn,
