@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import type { Json } from '../core/guards.ts';
-import { agentOfKey, type Requester, type Run, type RunWithTurn } from '../runs/model/run.ts';
+import { agentOfKey, type Requester, type Run, type RunWithTurn, type TurnName } from '../runs/model/run.ts';
 import { isTerminal } from '../runs/model/turn.ts';
 import { readLog, readRunList } from '../runs/read-log.ts';
-import { agentsFor, findOwnRun, runsOf } from '../runs/requester.ts';
+import { findOwnRun, runsOf } from '../runs/requester.ts';
 import { sendToRun } from '../runs/send.ts';
-import { retryRun, seenByGit, spawnRun } from '../runs/spawn.ts';
-import { stopRuns } from '../runs/stop.ts';
+import { agentsFor, retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../runs/spawn.ts';
+import { type StopTarget, stopRuns } from '../runs/stop.ts';
 import { queuePosition } from '../runs/store/queue.ts';
 import { runEvents } from '../runs/store/rows.ts';
 import { listRuns, type RunListing } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { turnsAwaited, waitForRuns } from '../runs/wait.ts';
-import type { RunsWorld, SpawnAnswer, StopTarget, TurnName } from '../runs/world.ts';
+import type { RunsWorld } from '../runs/world.ts';
 import {
   infoView,
   lineText,

@@ -5,7 +5,6 @@ import { getProjectPath } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { callersMode } from './callers-session.ts';
@@ -21,7 +20,6 @@ import {
 import { type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
 import { matchRun, type RunMatch } from './model/run-target.ts';
 import { isTerminal, RUN_VARIABLE, type Turn } from './model/turn.ts';
-import { allowlistOf, listAgents } from './spawn-plan.ts';
 import { addRunEvent } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
@@ -149,14 +147,6 @@ export function ownRun(runId: string, requester: Requester, db: Sqlite): RunWith
   const { number, requester: spawner } = found.run;
   const error = `Subagents can only be controlled from the project that spawned them: this is #${number} in "${spawner.cwd}".`;
   return { status: 'forbidden', error };
-}
-
-/** Which agents the requester's agent may spawn (R26). */
-export function agentsFor(requester: string, { paths }: RunsWorld) {
-  const settings = loadRunSettings(paths);
-  const allowlist = allowlistOf(requester, settings);
-  const agents = listAgents(requester, allowlist, settings.agents);
-  return { requester, allowAny: allowlist.allowAny, agents };
 }
 
 /** What the one who asks has to say of it besides who it is. */

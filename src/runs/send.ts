@@ -13,13 +13,18 @@ import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
 import { withRuns } from './store/runs-db.ts';
 import { appendTurn } from './store/turns.ts';
-import type { Refusal, RunsWorld, SendAnswer } from './world.ts';
+import type { Refusal, RunsWorld } from './world.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
 /** Messages that wait for a run; whoever sends more does not read the answers. */
 const WAITING_MAX = 20;
 const NAME_LENGTH_MAX = 72;
 const NAME_SCANNED_MAX = 4096;
+
+/** `turn`: by which the answer can be waited for. */
+export type SendAnswer =
+  | { readonly status: 'accepted'; readonly runId: string; readonly turn: number }
+  | Refusal;
 
 /** One more turn in the run's session, after its current one. Nothing is started before the caller has had its answer. */
 export function sendToRun(

@@ -6,13 +6,41 @@ import { cutText, fingerprint, oneLine } from '../core/text.ts';
 import type { AgentSettings, RunSettings } from '../settings/run-settings.ts';
 import { agentId as idType } from '../settings/setting-types.ts';
 import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
-import { agentOfKey, type Requester, type Run, THINKING_LEVELS, type Thinking } from './model/run.ts';
+import {
+  agentOfKey,
+  type Requester,
+  type Run,
+  THINKING_LEVELS,
+  type Thinking,
+  type WorktreeMode,
+} from './model/run.ts';
 import { labelProblem } from './model/run-target.ts';
 import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
 import type { Grants } from './requester.ts';
 import type { NewRun } from './store/runs.ts';
 import type { AgentOfClient, LoginOf } from './workspace/agent-login.ts';
-import type { Refusal, SpawnRequest } from './world.ts';
+import type { Refusal } from './world.ts';
+
+export type SpawnRequest = {
+  readonly task: string;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly client?: ClientName | undefined;
+  readonly model?: string | undefined;
+  /** As it was said; a word that is no level is an error. */
+  readonly thinking?: string | undefined;
+  /** 0: none. */
+  readonly runTimeoutSeconds?: number | undefined;
+  readonly cleanup?: 'delete' | 'keep' | undefined;
+  readonly worktree?: WorktreeMode | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** Absolute; otherwise the requester's. */
+  readonly cwd?: string | undefined;
+  /** What a person lets it do besides: `edit`, `all`, or rules. */
+  readonly permissions?: readonly string[] | undefined;
+  /** How many files are not committed where it is to work: a worktree of its own does not have them. */
+  readonly uncommitted?: number | undefined;
+};
 
 /** What a spawn looks at besides the request. */
 export type SpawnSurroundings = {
@@ -237,7 +265,6 @@ function echo(text: string): string {
 /** Which agents may be spawned (R25), and which of them there are. */
 
 const MAIN_AGENT = 'main';
-const AGENT_ECHO_LENGTH_MAX = 80;
 /** So many letters may be wrong in an id that is taken for another one. */
 const TYPOS_MAX = 3;
 
@@ -260,7 +287,7 @@ export function chooseAgent(
   settings: Pick<RunSettings, 'agents' | 'allowAgents'>,
 ) {
   const word = (wanted ?? '').trim() || requesterAgentId;
-  const shown = `"${cutText(oneLine(word), AGENT_ECHO_LENGTH_MAX)}"`;
+  const shown = `"${echo(word)}"`;
   const id = idType.read(word, () => {});
   if (id === undefined) {
     const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
@@ -327,7 +354,6 @@ export function listAgents(
 export type WantedModel = { readonly model: string | null; readonly client: ClientName | null };
 
 const NAME_LENGTH_MAX = 200;
-const MODEL_ECHO_LENGTH_MAX = 80;
 
 /**
  * The first of these that can be a model of the client (R16): what was asked for, the agent's, the defaults', the caller's;
@@ -346,8 +372,7 @@ export function chooseModel(
     if (name === '' || (meantFor !== null && meantFor !== client)) continue;
     const problem = modelProblem(name, client);
     if (problem === undefined) return { requested: asked, resolved: name, warnings };
-    const shown = cutText(oneLine(name), MODEL_ECHO_LENGTH_MAX);
-    warnings.push(`model "${shown}" is not used: ${problem}; the default is used instead`);
+    warnings.push(`model "${echo(name)}" is not used: ${problem}; the default is used instead`);
   }
   return { requested: asked, resolved: null, warnings };
 }

@@ -1,7 +1,7 @@
 import { isJudged } from '../system/process-identity.ts';
 import { withMarker } from '../system/processes.ts';
 import { pathExists } from '../system/runtime-bun.ts';
-import type { Requester, RunWithTurn } from './model/run.ts';
+import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
@@ -9,7 +9,30 @@ import { WHOLE_PROJECT } from './store/outbox.ts';
 import { withRuns } from './store/runs-db.ts';
 import { announceEnd, endTurn, getTurn, requestStop, requestStopAll, unstoppedRuns } from './store/turns.ts';
 import { waitForRuns } from './wait.ts';
-import type { Refusal, RunName, RunsWorld, StopAnswer, StoppedRun, StopTarget, TurnName } from './world.ts';
+import type { Refusal, RunsWorld } from './world.ts';
+
+/** `all`: all that the caller's session has asked for, `project`: all of the project; nothing of it that waits starts any more. */
+export type StopTarget =
+  | { readonly kind: 'all' | 'project' }
+  | { readonly kind: 'run'; readonly runId: string };
+
+export type StopAnswer =
+  | {
+      readonly status: 'done';
+      readonly stopped: readonly StoppedRun[];
+      readonly alreadyFinished: readonly RunName[];
+      readonly failedToStop: readonly (RunName & { readonly reason: string })[];
+      /** Processes of these runs that still live. */
+      readonly survivors: readonly { readonly runId: string; readonly pid: number }[];
+      /** Of `all`: how many runs of other sessions work or wait. */
+      readonly othersActive: number;
+    }
+  | Refusal;
+
+export type RunName = { readonly runId: string; readonly number: number };
+
+/** What of it was stopped: its work, and so many messages that waited for it. */
+export type StoppedRun = RunName & { readonly work: boolean; readonly waitingMessages: number };
 
 /** The supervisor may have to be started again; then asking, SIGTERM and SIGKILL have their grace. */
 const STOP_TIMEOUT_MS = 40_000;
@@ -35,7 +58,7 @@ export async function stopRuns(
   return answerOf(runs, request);
 }
 
-type Request = {
+type StopRequest = {
   /** Those that were active. */
   readonly turns: readonly Turn[];
   readonly finished: readonly RunName[];
@@ -48,7 +71,7 @@ function requestStops(
   requester: Requester,
   stop: Stop,
   { paths }: RunsWorld,
-): Request | Refusal {
+): StopRequest | Refusal {
   if (!pathExists(paths.runsDatabase)) {
     if (target.kind !== 'run') return { turns: [], finished: [], othersActive: 0 };
     return { status: 'error', error: `Unknown subagent id: ${target.runId}` };
@@ -69,7 +92,7 @@ function requestStops(
   );
 }
 
-function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Request): StopAnswer {
+function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: StopRequest): StopAnswer {
   const stopped: StoppedRun[] = [];
   const alreadyFinished = [...finished];
   const failedToStop: (RunName & { reason: string })[] = [];
@@ -79,34 +102,25 @@ function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Requ
     const turns = own.map(({ turn }) => turn);
     const living = turns.flatMap(processesOf);
     survivors.push(...living.map((pid) => ({ runId, pid })));
-    const outcome = outcomeOf(turns, living);
-    if (outcome === 'stopped') stopped.push({ ...name, ...partsOf(turns) });
-    else if (outcome === 'already-finished') alreadyFinished.push(name);
-    else failedToStop.push({ ...name, reason: outcome.reason });
+    const reason = failureOf(turns, living);
+    // The announce step only puts into words what has ended before; and a turn may end by itself before it is stopped.
+    const ended = turns.filter(({ kind, state }) => kind !== 'announce' && state === 'stopped');
+    // A message that had no slot yet waited; all else is the run's work.
+    const waitingMessages = ended.filter((one) => one.kind === 'send' && one.claimedAtMs === null).length;
+    if (reason !== undefined) failedToStop.push({ ...name, reason });
+    else if (ended.length === 0) alreadyFinished.push(name);
+    else stopped.push({ ...name, work: waitingMessages < ended.length, waitingMessages });
   }
   return { status: 'done', stopped, alreadyFinished, failedToStop, survivors, othersActive };
 }
 
-/** A message that had no slot yet waited; all else is the run's work. */
-function partsOf(turns: readonly Turn[]): Pick<StoppedRun, 'work' | 'waitingMessages'> {
-  const ended = turns.filter(({ kind, state }) => kind !== 'announce' && state === 'stopped');
-  const waited = ended.filter(({ kind, claimedAtMs }) => kind === 'send' && claimedAtMs === null);
-  return { work: waited.length < ended.length, waitingMessages: waited.length };
-}
-
-function outcomeOf(
-  turns: readonly Turn[],
-  living: readonly number[],
-): 'stopped' | 'already-finished' | { readonly reason: string } {
-  if (!turns.every(({ state }) => isTerminal(state))) {
-    return { reason: `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later` };
-  }
-  if (living.length > 0) return { reason: `processes outlived SIGKILL: ${living.join(', ')}` };
+/** Why a run counts as not stopped; undefined: nothing of it is left. */
+function failureOf(turns: readonly Turn[], living: readonly number[]): string | undefined {
+  if (!turns.every(({ state }) => isTerminal(state)))
+    return `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later`;
+  if (living.length > 0) return `processes outlived SIGKILL: ${living.join(', ')}`;
   const lost = turns.find(({ kind, state }) => kind !== 'announce' && state === 'lost');
-  if (lost !== undefined) return { reason: lost.error ?? 'nobody knows whether it has ended' };
-  // The announce step only puts into words what has ended before; and a turn may end by itself before it is stopped.
-  const isStopped = turns.some(({ kind, state }) => kind !== 'announce' && state === 'stopped');
-  return isStopped ? 'stopped' : 'already-finished';
+  return lost && (lost.error ?? 'nobody knows whether it has ended');
 }
 
 /** What still carries the turn's mark in its environment. */
@@ -117,7 +131,7 @@ function processesOf(turn: Turn): number[] {
 /**
  * Ends the turns among these that belong to a container or a sandbox which no longer answers: from here nobody can see
  * whether its processes live, and only a supervisor there could have ended them. To be called when that has had its time.
- * No process is signalled. Gives those that were given up.
+ * No process is signalled. Returns those that were given up.
  */
 export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWorld): Turn[] {
   return withRuns(paths, (db) =>

@@ -1,14 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sqlite } from '../database/sqlite.ts';
 import { pathExists } from '../system/runtime-bun.ts';
-import type { Requester, RunWithTurn } from './model/run.ts';
+import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
 import { getRun } from './store/runs.ts';
 import { dataVersion, openRunsDb, readRuns } from './store/runs-db.ts';
 import { awaitedTurns, getTurn, turnsOf } from './store/turns.ts';
-import type { RunsWorld, TurnName, WaitAnswer, WaitOptions } from './world.ts';
+import type { RunsWorld } from './world.ts';
+
+export type WaitOptions = {
+  /** Null: as long as it takes. */
+  readonly timeoutMs: number | null;
+  /** Also until what they have to tell has been put into words, and can be handed out. */
+  readonly untilAnnounced?: boolean;
+  /** Given up before the time is over. */
+  readonly signal?: AbortSignal;
+  /** Called now and then with how things stand. */
+  readonly onProgress?: (runs: readonly RunWithTurn[]) => void;
+};
+
+/** In the order in which they were asked for, each with the turn that was asked for. */
+export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
 
 /** How often it is looked whether anything was written; that alone costs next to nothing. */
 const LOOK_MS = 200;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { agentsFor } from '../../src/runs/requester.ts';
+import { agentsFor } from '../../src/runs/spawn.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { temporaryHome } from '../support/home.ts';
 

@@ -4,8 +4,12 @@ import { RUN_CLIENTS } from '../../src/clients/clients.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { isToolAllowed } from '../../src/runs/model/tool-policy.ts';
-import { type PlannedRun, planSpawn, type SpawnSurroundings } from '../../src/runs/spawn-plan.ts';
-import type { SpawnRequest } from '../../src/runs/world.ts';
+import {
+  type PlannedRun,
+  planSpawn,
+  type SpawnRequest,
+  type SpawnSurroundings,
+} from '../../src/runs/spawn-plan.ts';
 import { readRunSettings } from '../../src/settings/run-settings.ts';
 
 const PERSON: Requester = { key: 'agent:main:app-1', session: null, client: null, cwd: '/srv/app' };

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { seenByGit, spawnRun } from '../../src/runs/spawn.ts';
+import type { SpawnRequest } from '../../src/runs/spawn-plan.ts';
 import { insertAnnouncement } from '../../src/runs/store/outbox.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { openRunsDb, withRuns } from '../../src/runs/store/runs-db.ts';
 import { activeTurns } from '../../src/runs/store/turns.ts';
-import type { RunsWorld, SpawnRequest } from '../../src/runs/world.ts';
+import type { RunsWorld } from '../../src/runs/world.ts';
 import { runsHome } from './runs-home.ts';
 
 /** Spawning up to the answer: nothing is started, because every slot is taken or the program is none. */

@@ -1,7 +1,7 @@
 import type { RunWithTurn } from '../../runs/model/run.ts';
 import { isTerminal } from '../../runs/model/turn.ts';
 import { sendToRun } from '../../runs/send.ts';
-import type { WaitAnswer } from '../../runs/world.ts';
+import type { WaitAnswer } from '../../runs/wait.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, shortId, visibleLine } from './run-words.ts';

@@ -2,10 +2,10 @@ import type { ClientName } from '../../core/client-name.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import type { WorktreeMode } from '../../runs/model/run.ts';
 import { ordinal } from '../../runs/model/stats.ts';
-
-import { retryRun, seenByGit, spawnRun } from '../../runs/spawn.ts';
+import { retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../../runs/spawn.ts';
+import type { SpawnRequest } from '../../runs/spawn-plan.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../runs/world.ts';
+import type { WaitAnswer } from '../../runs/wait.ts';
 import { EXIT_FAILED } from '../context.ts';
 import { printJson } from '../output.ts';
 import { shortId, visibleLine } from './run-words.ts';

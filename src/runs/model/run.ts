@@ -77,6 +77,8 @@ export type Run = {
 /** A run with one of its turns; where none is named, with the one that is at work, else with the one of its task. */
 export type RunWithTurn = { readonly run: Run; readonly turn: Turn };
 
+export type TurnName = { readonly runId: string; readonly turn: number };
+
 export type RunWithMessages = RunWithTurn & { readonly waiting: number };
 
 /** Whether anything of the run works or waits. */

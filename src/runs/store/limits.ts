@@ -70,10 +70,6 @@ export function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
   });
 }
 
-type BudgetAnswer =
-  | { readonly kind: 'granted'; readonly warnings: string[] }
-  | { readonly kind: 'refused'; readonly words: string };
-
 /**
  * Whether a run may begin. What active runs may still take up to the limit of a run counts as taken: it is given back
  * when they end. A cost that nobody knows counts as nothing, since a guess would be no better; the tokens do count.
@@ -82,21 +78,21 @@ function checkBudget(
   asker: { requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
-): BudgetAnswer {
+): { readonly refusal?: string; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   for (const { name, limit, taken } of budgetUses(asker, budget, db)) {
     const requester = name === 'day' ? null : asker.requester;
     const reserved = (unit: Unit) => reservedOf(unit, budget.run[unit], requester, db);
     for (const { unit, max, taken: used } of amountsOf(limit, (unit) => taken[unit] + reserved(unit))) {
       const words = `the budget of the ${name}: ${show(used, unit)} of ${show(max, unit)}`;
-      if (used >= max) return { kind: 'refused', words: `This would exceed ${words} are taken or reserved` };
+      if (used >= max) return { refusal: `This would exceed ${words} are taken or reserved`, warnings };
       if (unit === 'usd' && taken.unknownUsd > 0) {
         warnings.push(`The budget of the ${name} does not know what ${taken.unknownUsd} turns have cost`);
       }
       if (used >= max * WARNING_SHARE) warnings.push(`Near ${words} are taken or reserved`);
     }
   }
-  return { kind: 'granted', warnings };
+  return { warnings };
 }
 
 /** What active runs may still take: of one requester, or of all. */
@@ -118,7 +114,7 @@ export function show(amount: number, unit: Unit): string {
 export type SpawnLimits = {
   /** Turns that wait. */
   readonly maxQueued: number;
-  /** Results that have not been taken in: from so many on, no run begins. */
+  /** Results that have not been taken in: from so many on, no run begins; from half of them on, that is warned of. */
   readonly undeliveredMax: number;
   /** How long the same call is the same run. */
   readonly dedupeMs: number;
@@ -135,18 +131,12 @@ export type SpawnRefusal = {
   readonly words: string;
 };
 
-export type SpawnGrant = {
-  readonly kind: 'granted';
-  readonly undelivered: number;
-  readonly budgetWarnings: string[];
-};
-
 /** Whether one more run may begin. */
 export function checkLimits(
   { requester: asker, createdAtMs, label }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
   limits: SpawnLimits,
   db: Sqlite,
-): SpawnGrant | SpawnRefusal {
+): SpawnRefusal | { readonly kind: 'granted'; readonly warnings: readonly string[] } {
   const { key: requester, session } = asker;
   const stopped = lastStopOfAll(requester, [session], db);
   if (stopped !== undefined && createdAtMs < stopped.atMs) {
@@ -161,8 +151,10 @@ export function checkLimits(
   const waiting = undelivered(requester, db);
   if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
   const budget = checkBudget({ requester, nowMs: createdAtMs }, limits.budget, db);
-  if (budget.kind === 'refused') return refuse('budget', budget.words);
-  return { kind: 'granted', undelivered: waiting, budgetWarnings: budget.warnings };
+  if (budget.refusal !== undefined) return refuse('budget', budget.refusal);
+  const inbox = `${waiting} results have not been taken in: see "subagents inbox"`;
+  const isMuch = waiting >= limits.undeliveredMax / 2;
+  return { kind: 'granted', warnings: [...budget.warnings, ...(isMuch ? [inbox] : [])] };
 }
 
 function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {

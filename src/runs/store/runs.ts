@@ -2,9 +2,8 @@ import { redactSecrets } from '../../core/redact.ts';
 import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
 import type { AnnounceState } from '../model/announcement.ts';
 import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
-import type { Usage } from '../model/turn.ts';
-import { isTerminal, type Turn } from '../model/turn.ts';
-import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './limits.ts';
+import { isTerminal, type Usage } from '../model/turn.ts';
+import { checkLimits, type SpawnLimits, type SpawnRefusal } from './limits.ts';
 import {
   ACTIVE_TURNS,
   type Columns,
@@ -24,8 +23,8 @@ export type NewRun = Omit<
 > & { readonly model: Pick<Run['model'], 'requested' | 'resolved'> };
 
 export type Insertion =
-  | ({ readonly kind: 'inserted'; readonly run: Run; readonly turn: Turn } & Omit<SpawnGrant, 'kind'>)
-  | { readonly kind: 'duplicate'; readonly run: Run; readonly turn: Turn }
+  | (RunWithTurn & { readonly kind: 'inserted'; readonly warnings: readonly string[] })
+  | (RunWithTurn & { readonly kind: 'duplicate' })
   | SpawnRefusal;
 
 /** A run as a list shows it. */

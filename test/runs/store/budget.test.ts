@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
-import type { SpawnLimits } from '../../../src/runs/store/limits.ts';
-import { spent } from '../../../src/runs/store/limits.ts';
+import { type SpawnLimits, spent } from '../../../src/runs/store/limits.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import {
   A,
@@ -62,10 +61,10 @@ test('insertRun() accepts below a budget, warns near it, and refuses from it on'
   inHome(({ db }) => {
     used(db, 79, 0.79);
     const budget = { requester: { tokens: 100, usd: null } };
-    expect(ask(db, budget)).toMatchObject({ kind: 'inserted', budgetWarnings: [] });
+    expect(ask(db, budget)).toMatchObject({ kind: 'inserted', warnings: [] });
     used(db, 1, 0.01);
     expect(ask(db, budget)).toMatchObject({
-      budgetWarnings: ['Near the budget of the requester: 80 tokens of 100 tokens are taken or reserved'],
+      warnings: ['Near the budget of the requester: 80 tokens of 100 tokens are taken or reserved'],
     });
     used(db, 20, 0.2);
     expect(ask(db, budget)).toEqual({
@@ -101,7 +100,7 @@ test('insertRun() says that a budget in USD does not know every cost', () =>
   inHome(({ db }) => {
     used(db, 5, null);
     expect(ask(db, { requester: { tokens: null, usd: 1 } })).toMatchObject({
-      budgetWarnings: ['The budget of the requester does not know what 1 turns have cost'],
+      warnings: ['The budget of the requester does not know what 1 turns have cost'],
     });
-    expect(ask(db, { requester: NONE })).toMatchObject({ budgetWarnings: [] });
+    expect(ask(db, { requester: NONE })).toMatchObject({ warnings: [] });
   }));
