@@ -1,13 +1,14 @@
 import type { Sqlite, Value } from '../../database/sqlite.ts';
 import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { Run } from '../model/run.ts';
+import type { Turn, Usage } from '../model/turn.ts';
 import { lastStopOfAll, undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './rows.ts';
 
 /** What runs have taken, announce steps included, and whether one more may begin. */
 
 const UNITS = ['tokens', 'usd'] as const;
-export type Unit = (typeof UNITS)[number];
+type Unit = (typeof UNITS)[number];
 
 type Spent = {
   readonly tokens: number;
@@ -39,14 +40,14 @@ export function spent(scope: SpentScope, db: Sqlite): Spent {
   return { tokens: both('tokens'), usd: both('usd'), unknownUsd: both('unknownUsd') };
 }
 
-export type BudgetUse = {
+type BudgetUse = {
   readonly name: keyof RunSettings['budget'];
   readonly limit: BudgetLimit;
   readonly taken: Spent;
 };
 
 /** The limits that are set, with what was taken of each: by a run if one is named, its requester, and all of a day. */
-export function budgetUses(
+function budgetUses(
   { runId, requester, nowMs }: { runId?: string; requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
@@ -63,7 +64,7 @@ export function budgetUses(
 }
 
 /** Each unit that is limited, with what counts as taken of it. */
-export function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
+function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
   return UNITS.flatMap((unit) => {
     const max = limit[unit];
     return max === null ? [] : [{ unit, max, taken: takenOf(unit) }];
@@ -105,8 +106,58 @@ function reservedOf(unit: Unit, max: number | null, requester: string | null, db
 }
 
 /** An amount of a budget in words. */
-export function show(amount: number, unit: Unit): string {
+function show(amount: number, unit: Unit): string {
   return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
+}
+
+/** What others have taken of a limit: the turn itself comes on top. */
+export type BudgetShare = Pick<BudgetUse, 'name' | 'limit'> & {
+  readonly others: Readonly<Record<Unit, number>>;
+};
+
+type BudgetVerdict =
+  | { readonly kind: 'within' }
+  | { readonly kind: 'near' | 'exceeded'; readonly words: string };
+
+/** How the limits stand for a turn that has taken this, as far as it is known. */
+export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): BudgetVerdict {
+  const amounts = shares.flatMap(({ name, limit, others }) =>
+    amountsOf(limit, (unit) => others[unit] + takenBy(usage, unit)).map(({ unit, max, taken }) => ({
+      ...{ max, taken, shown: show(taken, unit), limited: `${show(max, unit)} for the ${name}` },
+    })),
+  );
+  const over = amounts.find(({ taken, max }) => taken >= max);
+  if (over !== undefined)
+    return { kind: 'exceeded', words: `budget exceeded: ${over.shown} of ${over.limited}` };
+  const near = amounts.findLast(({ taken, max }) => taken >= max * WARNING_SHARE);
+  return near === undefined
+    ? { kind: 'within' }
+    : { kind: 'near', words: `near the budget of ${near.limited}` };
+}
+
+/** What may still be spent in USD; null: there is no such limit. */
+export function usdLeft(shares: readonly BudgetShare[], usage: Usage): number | null {
+  const left = shares.flatMap(({ limit, others }) =>
+    limit.usd === null ? [] : [limit.usd - others.usd - takenBy(usage, 'usd')],
+  );
+  return left.length === 0 ? null : Math.max(0, Math.min(...left));
+}
+
+/** The limits that are set, with what all turns but this one have taken. */
+export function sharesOf(
+  { run, turn, nowMs }: { readonly run: Run; readonly turn: Turn; readonly nowMs: number },
+  budget: RunSettings['budget'],
+  db: Sqlite,
+): BudgetShare[] {
+  const asker = { runId: run.id, requester: run.requester.key, nowMs };
+  return budgetUses(asker, budget, db).map(({ name, limit, taken }) => {
+    const others = (unit: Unit) => Math.max(0, taken[unit] - takenBy(turn.usage, unit));
+    return { name, limit, others: { tokens: others('tokens'), usd: others('usd') } };
+  });
+}
+
+function takenBy(usage: Usage, unit: Unit): number {
+  return unit === 'usd' ? (usage.costUsd ?? 0) : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }
 
 /** How much a requester may have going. To be asked in the transaction that writes the run down. */

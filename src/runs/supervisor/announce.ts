@@ -16,12 +16,12 @@ import {
 import { announcePrompt } from '../model/prompts.ts';
 import { type Run, turnFiles } from '../model/run.ts';
 import { type Ending, isTerminal, type Turn } from '../model/turn.ts';
+import { judgeBudget } from '../store/limits.ts';
 import { type Rewording, untakenStatus } from '../store/outbox.ts';
 import { getRun } from '../store/runs.ts';
 import { readRuns } from '../store/runs-db.ts';
 import { appendTurn, getTurn } from '../store/turns.ts';
 import { logRunFailure, type RunsWorld } from '../world.ts';
-import { judgeBudget, sharesOf } from './turn-ending.ts';
 import type { Supervision } from './turn-row.ts';
 
 /** What a turn that ends has to tell, and whether its client is asked to put that into words. */
@@ -43,7 +43,7 @@ export function announcingOf(
 ): Announcing {
   const { world, settings } = supervision;
   const { run, turn, ending } = ended;
-  const nowMs = world.now().getTime();
+  const nowMs = supervision.nowMs();
   const telling = (told: Ending, readyAtMs: number): NewAnnouncement => ({
     id: randomUUID(),
     ...rawAnnouncement(endedTurn(run, turn, told, supervision)),
@@ -68,12 +68,12 @@ export function announcingOf(
 }
 
 /** Adds the turn in which the client puts its result into words, in the slot that its run has. */
-export function addAnnounceTurn(ended: Turn, prompt: string, { db, world }: Supervision): Turn {
+export function addAnnounceTurn(ended: Turn, prompt: string, supervision: Supervision): Turn {
   const { runId, number, session } = ended;
-  const nowMs = world.now().getTime();
+  const nowMs = supervision.nowMs();
   return appendTurn(
     { runId, kind: 'announce', announces: number, message: prompt, session, nowMs, state: 'starting' },
-    db,
+    supervision.db,
   );
 }
 
@@ -87,7 +87,7 @@ export function rewordingOf(
 ): { readonly turn: Turn; readonly words: Rewording } | undefined {
   const turn = step.announces === null ? undefined : getTurn(step.runId, step.announces, supervision.db);
   if (turn === undefined || !isTerminal(turn.state)) return undefined;
-  const nowMs = supervision.world.now().getTime();
+  const nowMs = supervision.nowMs();
   const ended = endedTurn(run, turn, endingIn(turn, note), supervision);
   const { result, notes } = rawAnnouncement(ended);
   const raw = { turn, words: { result, notes, nowMs } };
@@ -107,7 +107,7 @@ function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Super
 function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervision): boolean {
   if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
   if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
-  return judgeBudget(sharesOf(run, turn, supervision), ending.usage).kind !== 'exceeded';
+  return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
 }
 
 /** For words that are told before anybody could look whether something in the working tree would be lost. */

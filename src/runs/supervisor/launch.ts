@@ -7,17 +7,14 @@ import { addUsage } from '../../clients/reading.ts';
 import { turnPermissions } from '../model/permissions.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
 import { NO_TOOLS } from '../model/tool-policy.ts';
-import type { Turn } from '../model/turn.ts';
-import { NO_USAGE, type Usage } from '../model/turn.ts';
+import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
+import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { bringLogin, userOf } from '../workspace/agent-login.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
-import { checkpoint } from '../world.ts';
-import { sharesOf, usdLeft } from './turn-ending.ts';
-import type { TurnRow } from './turn-row.ts';
-import { noteEvent, type Supervision } from './turn-row.ts';
+import type { Supervision, TurnRow } from './turn-row.ts';
 
 /** From a turn with a slot to its running client; undefined: a stop came before. @throws Error with the cause, NotOurs */
 export async function launchTurn(
@@ -29,7 +26,7 @@ export async function launchTurn(
   const { world, settings } = supervision;
   const { turn } = row;
   const run = await withPlace(accepted, supervision);
-  checkpoint('after-place', world.env);
+  supervision.checkpoint('after-place');
   const session = sessionOf(turn, run);
   if (session === undefined) throw new Error('there is no session of the client to go on with');
   const client = runClient(run.client);
@@ -44,7 +41,7 @@ export async function launchTurn(
     thinking: run.thinking,
     policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
+    budgetUsd: client.capabilities.keepsBudget ? usdLeft(supervision.sharesOf(run, turn), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
     mcp: null, // Of our own tools there is none that a sub-agent may have.
@@ -52,12 +49,12 @@ export async function launchTurn(
   });
   writeClientFiles(files, command);
   bringLogin(run.client, user, files.home);
-  checkpoint('before-launch-mark', world.env);
-  const atMs = world.now().getTime();
+  supervision.checkpoint('before-launch-mark');
+  const atMs = supervision.nowMs();
   // The last look: whoever wrote a stop before this has prevented the start.
   const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
   if (marked.stop !== null) return undefined;
-  checkpoint('after-launch-mark', world.env);
+  supervision.checkpoint('after-launch-mark');
   let started: LiveClient;
   try {
     started = launchClient({ command, files, cwd: run.cwd, env: user.env, passedOn: FOR_COMMANDS });
@@ -65,9 +62,9 @@ export async function launchTurn(
     row.change(() => ({ launchedAtMs: null }));
     throw error;
   }
-  checkpoint('after-start', world.env);
+  supervision.checkpoint('after-start');
   enterStart(row, run, started, supervision);
-  checkpoint('after-process-stored', world.env);
+  supervision.checkpoint('after-process-stored');
   return { client: started, run };
 }
 
@@ -78,7 +75,7 @@ export async function launchTurn(
 export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
   const { turn } = row;
   const isOwn = client.exited !== null;
-  const nowMs = supervision.world.now().getTime();
+  const nowMs = supervision.nowMs();
   const startedAtMs = turn.startedAtMs ?? (isOwn ? nowMs : (turn.launchedAtMs ?? nowMs));
   const limitMs = timeoutOf(turn, run, supervision);
   const deadlineAtMs = limitMs === 0 ? null : startedAtMs + limitMs;
@@ -87,9 +84,9 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervisi
       ...(now.state === 'starting' ? { state: 'running' } : {}),
       ...{ process: client.identity, startedAtMs, deadlineAtMs },
     }),
-    (error) => noteEvent(turn, 'not stored', String(error), supervision),
+    (error) => supervision.note(turn, 'not stored', String(error)),
   );
-  if (isOwn) noteEvent(turn, 'started', `process ${client.identity.pid}`, supervision);
+  if (isOwn) supervision.note(turn, 'started', `process ${client.identity.pid}`);
 }
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */

@@ -2,20 +2,19 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import { runClient } from '../../clients/clients.ts';
-import { reasonOf } from '../../core/guards.ts';
+import { reasonOf, unreachable } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
+import type { ModelPrice } from '../../settings/run-settings.ts';
 import { GrowingFile, readTail } from '../../system/growing-file.ts';
-import type { Run } from '../model/run.ts';
-import { type TurnFiles, turnFiles } from '../model/run.ts';
-import type { Ending, Exit, Stop, Turn } from '../model/turn.ts';
-import { NO_USAGE } from '../model/turn.ts';
+import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
+import { priced } from '../model/stats.ts';
+import { type Ending, type Exit, NO_USAGE, type Outcome, type Stop, type Turn } from '../model/turn.ts';
 import { changeRun, getRun } from '../store/runs.ts';
-import { checkpoint, logRunFailure } from '../world.ts';
+import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
 import { TurnEffects } from './turn-effects.ts';
-import { type ClientEnd, endingOf, endingWithout } from './turn-ending.ts';
-import { NotOurs, noteEvent, type Supervision, type TurnRow } from './turn-row.ts';
+import { NotOurs, type Supervision, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
 /** How long the end of a client that was killed may take to be told. */
@@ -27,7 +26,7 @@ const WARNING_LENGTH_MAX = 1000;
 export type TurnEnd = {
   readonly ending: Ending;
   readonly run: Run;
-  /** Whether somebody looked after the client to its end; a turn that was only found ended starts nothing more. */
+  /** Whether a supervisor watched the client to its end; a turn that was only found ended starts nothing more. */
   readonly wasWatched: boolean;
   /** Its model was refused, and nothing was done. */
   readonly isModelRefused: boolean;
@@ -61,15 +60,15 @@ function isRetried(
     changeRun(run.id, { model: { resolved: null }, warning }, db);
     row.change(() => ({ launchedAtMs: null, process: null, usage: NO_USAGE }));
   });
-  noteEvent(row.turn, 'model refused', words, supervision);
-  checkpoint('after-model-refused', supervision.world.env);
+  supervision.note(row.turn, 'model refused', words);
+  supervision.checkpoint('after-model-refused');
   return true;
 }
 
 /** The run of a turn. @throws Error when there is none. */
 export function runOf({ runId }: Turn, { db }: Supervision): Run {
   const found = getRun(runId, db);
-  if (found === undefined) throw new Error(`Cannot look after run "${runId}": there is no such run`);
+  if (found === undefined) throw new Error(`Cannot supervise run "${runId}": there is no such run`);
   return found.run;
 }
 
@@ -113,8 +112,8 @@ class TurnSupervisor {
 
   async #goOn(before: Turn): Promise<TurnEnd> {
     const found = findClient(before, this.#files);
-    noteEvent(before, 'taken over', found.kind, this.#supervision);
-    checkpoint('after-find', this.#supervision.world.env);
+    this.#supervision.note(before, 'taken over', found.kind);
+    this.#supervision.checkpoint('after-find');
     if (found.kind === 'alive') {
       enterStart(this.#row, this.#effects.run, found.client, this.#supervision);
       return this.#watch(found.client);
@@ -135,13 +134,13 @@ class TurnSupervisor {
     });
     try {
       const watched = await watch.follow();
-      checkpoint(`after-${watched.kind}`, this.#supervision.world.env);
+      this.#supervision.checkpoint(`after-${watched.kind}`);
       const stop = watched.kind === 'stop' ? this.#enterStop(watched.stop) : this.#row.turn.stop;
       if (watched.kind === 'lingers')
         this.#notes.push('the client did not end after its result, and was ended');
-      checkpoint('before-signals', this.#supervision.world.env);
+      this.#supervision.checkpoint('before-signals');
       await this.#sweep(client);
-      checkpoint('after-signals', this.#supervision.world.env);
+      this.#supervision.checkpoint('after-signals');
       const exit = await watch.drain(EXIT_WAIT_MS);
       const conclusion = this.#conclude(reader, watched.kind === 'lingers' ? null : exit);
       return this.#ended({ conclusion, exit, stop }, true);
@@ -152,7 +151,7 @@ class TurnSupervisor {
 
   /** The reason that came first; it counts even where it cannot be written down. */
   #enterStop(reached: Omit<Stop, 'atMs'> | 'in the row'): Stop | null {
-    const own = reached === 'in the row' ? null : { ...reached, atMs: this.#nowMs() };
+    const own = reached === 'in the row' ? null : { ...reached, atMs: this.#supervision.nowMs() };
     const change = () => this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
     try {
       return change();
@@ -189,7 +188,11 @@ class TurnSupervisor {
   }
 
   #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): TurnEnd {
-    const end = { ...seen, notes: [...this.#notes, ...this.#effects.notes()], endedAtMs: this.#nowMs() };
+    const end = {
+      ...seen,
+      notes: [...this.#notes, ...this.#effects.notes()],
+      endedAtMs: this.#supervision.nowMs(),
+    };
     const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
     const ending = endingOf(end, this.#supervision.settings.prices);
     return { ending, run: this.#effects.run, wasWatched, isModelRefused };
@@ -197,7 +200,7 @@ class TurnSupervisor {
 
   #without(error: string): TurnEnd {
     const turn = { stop: this.#row.turn.stop, usage: NO_USAGE };
-    const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: this.#nowMs() });
+    const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: this.#supervision.nowMs() });
     return { ending, run: this.#effects.run, wasWatched: true, isModelRefused: false };
   }
 
@@ -220,7 +223,7 @@ class TurnSupervisor {
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
     this.#notes.push(words);
-    noteEvent(turn, 'survivors', words, this.#supervision);
+    this.#supervision.note(turn, 'survivors', words);
   }
 
   #lastActivity(): string {
@@ -228,8 +231,55 @@ class TurnSupervisor {
     if (modified === undefined || modified.size === 0) return 'it had written nothing';
     return `its last output is of ${modified.mtime.toISOString()}`;
   }
+}
 
-  #nowMs(): number {
-    return this.#supervision.world.now().getTime();
+/** How the end of a client came to be seen. */
+export type ClientEnd = {
+  readonly conclusion: Conclusion;
+  /** As the system said it; null: nobody saw it. */
+  readonly exit: Exit | null;
+  /** Why it was ended from outside; null: it was not. */
+  readonly stop: Stop | null;
+  readonly notes: readonly string[];
+  readonly endedAtMs: number;
+};
+
+/** How the turn ended. A stop that was asked for before the end is the reason, however well the client ended. */
+export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending {
+  const { conclusion, exit, stop, notes, endedAtMs } = end;
+  return {
+    outcome:
+      stop !== null ? stoppedOutcome(stop) : conclusion.outcome === 'unknown' ? 'lost' : conclusion.outcome,
+    result: conclusion.text,
+    error: stop === null ? conclusion.error : null,
+    notes,
+    usage: priced(conclusion.usage, prices),
+    exit,
+    endedAtMs,
+  };
+}
+
+/** A turn that never came to its client, or of which nothing is left. */
+export function endingWithout(
+  { stop, usage }: Pick<Turn, 'stop' | 'usage'>,
+  { outcome, error, endedAtMs }: Pick<Ending, 'outcome' | 'error' | 'endedAtMs'>,
+): Ending {
+  const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
+  if (stop === null) return { ...nothing, outcome, error };
+  return { ...nothing, outcome: stoppedOutcome(stop), error: null };
+}
+
+function stoppedOutcome({ reason }: Stop): Outcome {
+  switch (reason) {
+    case 'requested':
+    case 'shutdown':
+      return 'stopped';
+    case 'timeout':
+    case 'idle':
+      return 'timeout';
+    case 'budget':
+      return 'error';
+    default:
+      return unreachable(reason);
   }
 }

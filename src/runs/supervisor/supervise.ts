@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftClient } from '../../clients/client-process.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { sqliteErrorCode } from '../../database/sqlite.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
-import { becomeLongLived, identityNow } from '../../system/process-identity.ts';
+import { becomeLongLived } from '../../system/process-identity.ts';
 import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';
 import { turnFiles } from '../model/run.ts';
@@ -13,12 +12,10 @@ import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/runs-db.ts';
 import { endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
-import type { RunsWorld } from '../world.ts';
-import { checkpoint, logRunFailure, runsWorld, thisProcess } from '../world.ts';
+import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
 import { addAnnounceTurn, announcingOf, notifyOfResult, rewordingOf } from './announce.ts';
-import { runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
-import { endingWithout } from './turn-ending.ts';
-import { NotOurs, noteEvent, type Supervision, TurnRow } from './turn-row.ts';
+import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
+import { NotOurs, Supervision, TurnRow } from './turn-row.ts';
 
 /** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
 const WRITE_TRIES_MAX = 120;
@@ -48,15 +45,13 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const self = identityNow(process.pid);
-      const settings = loadRunSettings(world.paths);
-      const supervision = { db, world, settings, self, isShuttingDown: () => isShuttingDown };
-      checkpoint('before-take', world.env);
-      const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
+      const supervision = new Supervision(db, world, () => isShuttingDown);
+      supervision.checkpoint('before-take');
+      const taken = TurnRow.take({ runId, number: turnNumber }, supervision);
       if (taken !== undefined) {
         hasTaken = true;
         const stopReconciling = reconcileRegularly(world);
-        await lookAfter(taken.row, taken.before, supervision).finally(stopReconciling);
+        await superviseWithAnnouncement(taken.row, taken.before, supervision).finally(stopReconciling);
       }
     } finally {
       db.close();
@@ -74,9 +69,12 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
 }
 
 /** A turn, and the announce step that may follow it. */
-async function lookAfter(row: TurnRow, before: Turn, supervision: Supervision): Promise<void> {
-  const { world, db, self } = supervision;
-  checkpoint('after-take', world.env);
+async function superviseWithAnnouncement(
+  row: TurnRow,
+  before: Turn,
+  supervision: Supervision,
+): Promise<void> {
+  supervision.checkpoint('after-take');
   if (before.kind === 'announce') {
     // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
     const error = 'its supervisor died before the client was asked';
@@ -86,8 +84,8 @@ async function lookAfter(row: TurnRow, before: Turn, supervision: Supervision): 
   }
   const end = await endOf(row, before, supervision);
   const step = await finish(row, end, supervision);
-  checkpoint('before-announce-step', world.env);
-  const taken = step && TurnRow.take(step, self, db);
+  supervision.checkpoint('before-announce-step');
+  const taken = step && TurnRow.take(step, supervision);
   if (taken !== undefined) {
     await announce(taken.row, await endOf(taken.row, taken.before, supervision), supervision);
   }
@@ -107,7 +105,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
   }
 }
 
-/** Ends the turn and writes what it has to tell, at once. Gives the announce step, when there is to be one. */
+/** Ends the turn and writes what it has to tell, at once. Returns the announce step, when there is to be one. */
 async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<Turn | undefined> {
   const { db, world } = supervision;
   const { turn } = row;
@@ -117,23 +115,23 @@ async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Pro
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
   const announcing =
     note === null ? planned : announcingOf({ ...end, ending, turn }, end.wasWatched, supervision);
-  checkpoint('before-end', world.env);
+  supervision.checkpoint('before-end');
   const step = await writing(turn.runId, supervision, () =>
     db.transaction(() => {
       const ended = endTurn(turn, ending, announcing.announcement, db);
-      checkpoint('within-end', world.env);
+      supervision.checkpoint('within-end');
       if (ended === undefined || ended.state !== ending.outcome) return undefined;
-      const nowMs = world.now().getTime();
+      const nowMs = supervision.nowMs();
       if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
       const skip = { skip: true, nowMs: Math.min(nowMs, announcing.announcement.readyAtMs - 1) } as const;
       if (announcing.isSkipped) reword(turn.runId, turn.number, skip, db);
       return undefined;
     }),
   );
-  checkpoint('after-end', world.env);
-  noteEvent(turn, 'ended', describe(ending), supervision);
+  supervision.checkpoint('after-end');
+  supervision.note(turn, 'ended', describe(ending));
   markInbox(end.run.requester.key, world.paths);
-  checkpoint('after-mark', world.env);
+  supervision.checkpoint('after-mark');
   return step;
 }
 
@@ -142,18 +140,17 @@ async function announce(row: TurnRow, end: TurnEnd, supervision: Supervision): P
   const { db, world } = supervision;
   const { turn } = row;
   const note = await leaveWorktree(end.run, world);
-  checkpoint('before-reword', world.env);
+  supervision.checkpoint('before-reword');
   await writing(turn.runId, supervision, () =>
     db.transaction(() => {
       const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
       if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
       reword(turn.runId, rewording.turn.number, rewording.words, db);
-      checkpoint('within-reword', world.env);
+      supervision.checkpoint('within-reword');
     }),
   );
-  checkpoint('after-reword', world.env);
-  if (end.ending.outcome !== 'success')
-    noteEvent(turn, 'announce step failed', describe(end.ending), supervision);
+  supervision.checkpoint('after-reword');
+  if (end.ending.outcome !== 'success') supervision.note(turn, 'announce step failed', describe(end.ending));
   markInbox(end.run.requester.key, world.paths);
 }
 
@@ -163,7 +160,7 @@ function unwatchedEnd(
   error: string,
   supervision: Supervision,
 ): TurnEnd {
-  const ending = endingWithout(turn, { outcome, error, endedAtMs: supervision.world.now().getTime() });
+  const ending = endingWithout(turn, { outcome, error, endedAtMs: supervision.nowMs() });
   return { ending, run: runOf(turn, supervision), wasWatched: false, isModelRefused: false };
 }
 

@@ -3,15 +3,14 @@ import { turnPermissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import type { Turn, Usage } from '../model/turn.ts';
+import { type BudgetShare, judgeBudget } from '../store/limits.ts';
 import { addRunEventOnce } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
 import { dataVersion } from '../store/runs-db.ts';
 import { RefusedCalls } from '../workspace/refused-calls.ts';
 import { FailureRecorder } from '../workspace/tool-failures.ts';
-import { checkpoint, logRunFailure, orLogged } from '../world.ts';
-import { type BudgetShare, judgeBudget, sharesOf } from './turn-ending.ts';
-import type { TurnRow } from './turn-row.ts';
-import { noteEvent, type Supervision } from './turn-row.ts';
+import { logRunFailure, orLogged } from '../world.ts';
+import type { Supervision, TurnRow } from './turn-row.ts';
 
 /** Of what the client warns of in one turn. */
 const WARNINGS_MAX = 10;
@@ -43,8 +42,8 @@ export class TurnEffects {
     this.#failures.flush();
   }
 
-  now(): Date {
-    return this.#supervision.world.now();
+  nowMs(): number {
+    return this.#supervision.nowMs();
   }
 
   /** What has to be said with the result. */
@@ -57,7 +56,7 @@ export class TurnEffects {
     if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
     else if (event.kind === 'session') this.#enterSession(event.id, event.model);
     else if (event.kind === 'warning') this.#enterWarning(event.text);
-    else if (event.kind === 'result') checkpoint('after-result', this.#supervision.world.env);
+    else if (event.kind === 'result') this.#supervision.checkpoint('after-result');
   }
 
   /** What is known only at the end. */
@@ -68,7 +67,7 @@ export class TurnEffects {
 
   /** Whether what was used so far ends the turn: in words why, or undefined. */
   overBudget(usage: Usage): string | undefined {
-    this.#shares ??= this.#orLogged(() => sharesOf(this.run, this.#row.turn, this.#supervision)) ?? [];
+    this.#shares ??= this.#orLogged(() => this.#supervision.sharesOf(this.run, this.#row.turn)) ?? [];
     const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
     if (verdict.kind === 'exceeded') return verdict.words;
     if (verdict.kind === 'near' && !this.#isNearBudget) {
@@ -83,7 +82,7 @@ export class TurnEffects {
     const { db, isShuttingDown } = this.#supervision;
     if (isShuttingDown() && this.#row.turn.stop === null) {
       const by = 'the end of its supervisor';
-      const stop = { reason: 'shutdown', by, atMs: this.now().getTime() } as const;
+      const stop = { reason: 'shutdown', by, atMs: this.nowMs() } as const;
       return this.#row.change((turn) => ({ stop: turn.stop ?? stop }));
     }
     const version = dataVersion(db);
@@ -104,13 +103,13 @@ export class TurnEffects {
       },
     );
     this.#shares = undefined; // What others take is looked at again.
-    checkpoint('after-progress', this.#supervision.world.env);
+    this.#supervision.checkpoint('after-progress');
     return isStored;
   }
 
   onWarning(words: string): void {
     // Once, whichever of its supervisors comes across it.
-    noteEvent(this.#row.turn, 'warning', words, this.#supervision, addRunEventOnce);
+    this.#supervision.note(this.#row.turn, 'warning', words, addRunEventOnce);
   }
 
   #enterWarning(words: string): void {

@@ -1,36 +1,56 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
+import { loadRunSettings } from '../../settings/load-run-settings.ts';
 import type { RunSettings } from '../../settings/run-settings.ts';
-import { isGone, isJudged } from '../../system/process-identity.ts';
+import { identityNow, isGone, isJudged } from '../../system/process-identity.ts';
+import type { Run } from '../model/run.ts';
 import { isTerminal, type ProcessIdentity, type Turn } from '../model/turn.ts';
+import { type BudgetShare, sharesOf } from '../store/limits.ts';
 import { addRunEvent } from '../store/rows.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../store/turns.ts';
-import type { RunsWorld } from '../world.ts';
-import { orLogged } from '../world.ts';
+import { checkpoint, orLogged, type RunsWorld } from '../world.ts';
 
 /** What a supervisor works with. */
-export type Supervision = {
+export class Supervision {
   readonly db: Sqlite;
   readonly world: RunsWorld;
   readonly settings: RunSettings;
   readonly self: ProcessIdentity;
   /** Whether this process was told to end. */
   readonly isShuttingDown: () => boolean;
-};
 
-/** Notes what happened to a run. A note that cannot be written is missed by nobody but the log. */
-export function noteEvent(
-  { runId, number }: Pick<Turn, 'runId' | 'number'>,
-  type: string,
-  detail: string,
-  { db, world }: Supervision,
-  add: typeof addRunEvent = addRunEvent,
-): void {
-  const event = { runId, turn: number, atMs: world.now().getTime(), actor: 'supervisor', type };
-  orLogged(runId, world.paths, () => add({ ...event, detail: redactSecrets(detail) }, db));
+  constructor(db: Sqlite, world: RunsWorld, isShuttingDown: () => boolean) {
+    this.db = db;
+    this.world = world;
+    this.settings = loadRunSettings(world.paths);
+    this.self = identityNow(process.pid);
+    this.isShuttingDown = isShuttingDown;
+  }
+
+  nowMs(): number {
+    return this.world.now().getTime();
+  }
+
+  /** Ends this process when a test wants that at this place. */
+  checkpoint(place: string): void {
+    checkpoint(place, this.world.env);
+  }
+
+  /** Notes what happened to a run. A note that cannot be written is missed by nobody but the log. */
+  note({ runId, number }: TurnKey, type: string, detail: string, add = addRunEvent): void {
+    const event = { runId, turn: number, atMs: this.nowMs(), actor: 'supervisor', type };
+    orLogged(runId, this.world.paths, () => add({ ...event, detail: redactSecrets(detail) }, this.db));
+  }
+
+  /** The budget limits that are set, with what all turns but this one have taken. */
+  sharesOf(run: Run, turn: Turn): BudgetShare[] {
+    return sharesOf({ run, turn, nowMs: this.nowMs() }, this.settings.budget, this.db);
+  }
 }
 
-/** The turn has ended, or another supervisor looks after it: this one has nothing more to say. */
+type TurnKey = Pick<Turn, 'runId' | 'number'>;
+
+/** The turn has ended, or another supervisor has it: this one has nothing more to say. */
 export class NotOurs extends Error {}
 
 const TRIES_MAX = 20;
@@ -48,16 +68,15 @@ export class TurnRow {
     this.#turn = turn;
   }
 
-  /** Takes a turn that has a slot and that nobody living looks after. `before`: as it was, with its last owner. */
+  /** Takes a turn that has a slot and that no living supervisor has. `before`: as it was, with its last owner. */
   static take(
-    { runId, number }: Pick<Turn, 'runId' | 'number'>,
-    owner: ProcessIdentity,
-    db: Sqlite,
+    { runId, number }: TurnKey,
+    { self: owner, db }: Supervision,
   ): { readonly row: TurnRow; readonly before: Turn } | undefined {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const before = getTurn(runId, number, db);
       if (before === undefined || before.state === 'queued' || isTerminal(before.state)) return undefined;
-      if (isLookedAfter(before, owner)) return undefined;
+      if (isSupervised(before, owner)) return undefined;
       const taken = changeTurn(before, { owner }, db);
       if (taken !== undefined) return { row: new TurnRow(db, owner, taken), before };
     }
@@ -111,7 +130,7 @@ export class TurnRow {
 type Changes = (turn: Turn) => TurnChanges;
 
 /** Or may be: whether a client in another namespace of process ids runs can only be seen from there. */
-function isLookedAfter({ owner, process }: Turn, by: ProcessIdentity): boolean {
+function isSupervised({ owner, process }: Turn, by: ProcessIdentity): boolean {
   if (process !== null && !isJudged(process)) return true;
   return owner !== null && !isSame(owner, by) && !isGone(owner);
 }

@@ -6,7 +6,6 @@ import type { GrowingFile } from '../../system/growing-file.ts';
 import { isSameProcess } from '../../system/process-identity.ts';
 import type { Exit, Stop, Turn, Usage } from '../model/turn.ts';
 import type { TurnEffects } from './turn-effects.ts';
-import { judgeTime, passTime, type RunningTime, type TimeLimits } from './turn-ending.ts';
 
 export type Watching = {
   readonly client: LiveClient;
@@ -57,7 +56,7 @@ export class TurnWatch {
   constructor(watching: Watching) {
     this.#watching = watching;
     const { client, turn } = watching;
-    const wallMs = watching.effects.now().getTime();
+    const wallMs = watching.effects.nowMs();
     const spentMs = Math.max(0, wallMs - (turn.startedAtMs ?? wallMs));
     this.#usage = turn.usage;
     this.#time = { spentMs, at: { wallMs, steadyMs: performance.now() } };
@@ -133,25 +132,16 @@ export class TurnWatch {
 
   #judgeTime(): Watched | undefined {
     const { limits, effects } = this.#watching;
-    const now = { wallMs: effects.now().getTime(), steadyMs: performance.now() };
+    const now = { wallMs: effects.nowMs(), steadyMs: performance.now() };
     this.#time = passTime(this.#time, now);
     const { spentMs } = this.#time;
-    const verdict = judgeTime(limits, {
+    const over = judgeTime(limits, {
       spentMs,
       silentMs: now.steadyMs - this.#silentSinceMs,
       sinceResultMs: this.#resultAtMs === null ? null : now.steadyMs - this.#resultAtMs,
     });
-    switch (verdict) {
-      case 'timeout':
-        return { kind: 'stop', stop: { reason: 'timeout', by: `timed out after ${seconds(limits.runMs)}` } };
-      case 'idle':
-        return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(limits.idleMs)}` } };
-      case 'ended but for its process':
-        return { kind: 'lingers' };
-      case 'go on':
-        this.#warnOfTimeout(spentMs, limits.runMs);
-        return undefined;
-    }
+    if (over === undefined) this.#warnOfTimeout(spentMs, limits.runMs);
+    return over;
   }
 
   #warnOfTimeout(spentMs: number, runMs: number): void {
@@ -179,6 +169,56 @@ export class TurnWatch {
       if (this.#exit !== undefined) this.#wake();
     });
   }
+}
+
+/**
+ * How long a client has been running, and what follows from it. Two clocks, because neither is to be trusted alone: the
+ * wall clock jumps when somebody sets it, and goes on while the machine sleeps; the steady one ends with our process.
+ */
+
+export type ClockTimes = {
+  /** Milliseconds since 1970. */
+  readonly wallMs: number;
+  /** Milliseconds of a clock that nobody sets; where it begins does not matter. */
+  readonly steadyMs: number;
+};
+
+/** The time for which a client has been running, as far as both clocks agree on it. */
+export type RunningTime = { readonly spentMs: number; readonly at: ClockTimes };
+
+/**
+ * The running time a moment later. A wall clock that was set forward adds nothing that did not pass, and one that was
+ * set back takes nothing away; what a sleeping machine does not count is not counted.
+ */
+export function passTime({ spentMs, at: before }: RunningTime, at: ClockTimes): RunningTime {
+  const steadyMs = Math.max(0, at.steadyMs - before.steadyMs);
+  const wallMs = at.wallMs - before.wallMs;
+  return { spentMs: spentMs + (wallMs < 0 ? steadyMs : Math.min(wallMs, steadyMs)), at };
+}
+
+/** 0: no limit. */
+export type TimeLimits = { readonly runMs: number; readonly idleMs: number };
+
+type Elapsed = {
+  readonly spentMs: number;
+  /** Without any output. */
+  readonly silentMs: number;
+  /** Since the client said its last word on the turn; null: it has not. */
+  readonly sinceResultMs: number | null;
+};
+
+/** How long a client may take to end after its last word. */
+export const AFTER_RESULT_MS = 10_000;
+
+/** Why the time of a client is over; undefined: it goes on. One that has said its result has kept the limits, whatever follows. */
+export function judgeTime({ runMs, idleMs }: TimeLimits, elapsed: Elapsed): Watched | undefined {
+  const { spentMs, silentMs, sinceResultMs } = elapsed;
+  if (sinceResultMs !== null) return sinceResultMs >= AFTER_RESULT_MS ? { kind: 'lingers' } : undefined;
+  if (runMs > 0 && spentMs >= runMs)
+    return { kind: 'stop', stop: { reason: 'timeout', by: `timed out after ${seconds(runMs)}` } };
+  if (idleMs > 0 && silentMs >= idleMs)
+    return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(idleMs)}` } };
+  return undefined;
 }
 
 function bytesOf(path: string): number {

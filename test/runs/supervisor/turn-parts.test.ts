@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Conclusion } from '../../../src/clients/client.ts';
-import type { Exit, Outcome, Stop } from '../../../src/runs/model/turn.ts';
-import { NO_USAGE } from '../../../src/runs/model/turn.ts';
-import {
-  type BudgetShare,
-  endingOf,
-  endingWithout,
-  judgeBudget,
-  usdLeft,
-} from '../../../src/runs/supervisor/turn-ending.ts';
+import { type Exit, NO_USAGE, type Outcome, type Stop } from '../../../src/runs/model/turn.ts';
+import { type BudgetShare, judgeBudget, usdLeft } from '../../../src/runs/store/limits.ts';
+import { endingOf, endingWithout } from '../../../src/runs/supervisor/supervise-turn.ts';
 
 const NO_LIMIT = { tokens: null, usd: null };
 const usage = (tokens: number, costUsd: number | null = null) => ({
