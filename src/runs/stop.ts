@@ -5,9 +5,16 @@ import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
-import { WHOLE_PROJECT } from './store/outbox.ts';
 import { withRuns } from './store/runs-db.ts';
-import { announceEnd, endTurn, getTurn, requestStop, requestStopAll, unstoppedRuns } from './store/turns.ts';
+import {
+  announceEnd,
+  endTurn,
+  getTurn,
+  requestStop,
+  requestStopAll,
+  unstoppedRuns,
+  WHOLE_PROJECT,
+} from './store/turns.ts';
 import { waitForRuns } from './wait.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 

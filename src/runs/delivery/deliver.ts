@@ -121,7 +121,7 @@ export function acknowledgeTurns(
 ): void {
   const nowMs = now().getTime();
   withRuns(paths, (db) =>
-    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, { session, nowMs }, db))),
+    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db))),
   );
   unmarkInbox(key, paths, nowMs);
 }

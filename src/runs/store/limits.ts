@@ -2,8 +2,9 @@ import type { Sqlite, Value } from '../../database/sqlite.ts';
 import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { Run } from '../model/run.ts';
 import type { Turn, Usage } from '../model/turn.ts';
-import { lastStopOfAll, undelivered, waitingAnnouncements } from './outbox.ts';
+import { undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './rows.ts';
+import { lastStopOfAll } from './turns.ts';
 
 /** What runs have taken, announce steps included, and whether one more may begin. */
 

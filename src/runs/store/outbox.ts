@@ -1,11 +1,10 @@
 import type { ClientName } from '../../core/client-name.ts';
 import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
 import type { Announcement, AnnounceStatus, NewAnnouncement } from '../model/announcement.ts';
+import type { TurnName } from '../model/run.ts';
 import type { ProcessIdentity, Turn } from '../model/turn.ts';
 import { scheduleArchive } from './archive.ts';
 import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read } from './rows.ts';
-
-export type { Announcement, NewAnnouncement } from '../model/announcement.ts';
 
 /**
  * What requesters have to be told. A row is handed out under a lease, and settled by the next call of whoever holds it:
@@ -37,9 +36,13 @@ const SOON_MS = 120_000;
 const KEPT_FOR_SESSION_MS = 600_000;
 
 const IS_WAITING = "state IN ('pending', 'leased')";
-const IS_FOR_SESSION = '(requester_session IS NULL OR requester_session IS ?)';
-const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
-const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
+/** What a turn has to tell to a session, and nobody has been handed. */
+const IS_TURNS_OWN =
+  "run_id = ? AND turn = ? AND state = 'pending' AND (requester_session IS NULL OR requester_session IS ?)";
+const WITH_RUN = `SELECT outbox.*, runs.number AS run_number, runs.label AS run_label
+  FROM outbox JOIN runs ON runs.id = outbox.run_id WHERE outbox.requester = ? AND outbox.${IS_WAITING}`;
+/** Of whom, and until when. */
+const LEASE = "state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1";
 
 /** Writes down what a turn has to tell, unless that session has stopped it; in the transaction that ends the turn. */
 export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
@@ -62,15 +65,13 @@ export type Rewording =
 
 /** Puts a turn's announcement into better words, or drops it; false when it is no longer waiting for that. */
 export function reword(runId: string, turn: number, words: Rewording, db: Sqlite): boolean {
-  const [assignments, values] =
-    'skip' in words
-      ? ["state = 'skipped', settled_at = ?", []]
-      : ['result = ?, notes = ?, ready_at = ?', [words.result, words.notes]];
+  const isSkip = 'skip' in words;
+  const assignments = isSkip ? "state = 'skipped', settled_at = ?" : 'result = ?, notes = ?, ready_at = ?';
   return db.transaction(() => {
     const { changes } = db.run(
       `UPDATE outbox SET ${assignments}
        WHERE run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?`,
-      ...[...values, words.nowMs, runId, turn, words.nowMs],
+      ...[...(isSkip ? [] : [words.result, words.notes]), words.nowMs, runId, turn, words.nowMs],
     );
     if (changes > 0) scheduleArchive(runId, db);
     return changes > 0;
@@ -81,36 +82,35 @@ export function reword(runId: string, turn: number, words: Rewording, db: Sqlite
  * Settles what this owner holds, since it has come back, and hands out what is ready for it, the oldest first. An owner
  * that comes back after its lease has run out settles as well, unless somebody else was given the row meanwhile.
  */
-export function takeAnnouncements(listener: Recipient, options: TakeOptions, db: Sqlite): Announcement[] {
+export function takeAnnouncements(recipient: Recipient, options: TakeOptions, db: Sqlite): Announcement[] {
+  const { requester, session, owner, isPerson, ended = [] } = recipient;
+  const { nowMs, leaseMs, limit, holder = owner } = options;
   // Most calls find nothing: they need not wait for whoever writes.
-  if (undelivered(listener.requester, db) === 0) return [];
+  if (undelivered(requester, db) === 0) return [];
   return db.transaction(() => {
-    acknowledge(listener.owner, options.nowMs, db);
-    const rows = readyRows(listener, options, db);
-    for (const row of rows) {
-      db.run(
-        `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ?`,
-        options.holder ?? listener.owner,
-        options.nowMs + options.leaseMs,
-        String(row.id),
-      );
-    }
+    acknowledge(owner, nowMs, db);
+    const rows = db.all(
+      `${WITH_RUN} AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
+         AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
+           OR outbox.requester_session IN (SELECT value FROM json_each(?)))
+       ORDER BY position LIMIT ?`,
+      ...[requester, nowMs, nowMs, session, isPerson ? 1 : 0, nowMs - KEPT_FOR_SESSION_MS],
+      ...[JSON.stringify(ended), limit],
+    );
+    for (const row of rows)
+      db.run(`UPDATE outbox SET ${LEASE} WHERE id = ?`, holder, nowMs + leaseMs, String(row.id));
     return rows.map(readAnnouncement).map((one) => ({ ...one, state: 'leased', attempts: one.attempts + 1 }));
   });
 }
 
 /** Hands out what one turn has to tell, ready or not, unless it was or is not for this session. */
 export function leaseTurn(
-  { runId, turn }: { readonly runId: string; readonly turn: number },
+  { runId, turn }: TurnName,
   { owner, untilMs, session }: { owner: string; untilMs: number; session: string | null },
   db: Sqlite,
 ): boolean {
-  const { changes } = db.run(
-    `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1
-     WHERE run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`,
-    ...[owner, untilMs, runId, turn, session],
-  );
-  return changes > 0;
+  const sql = `UPDATE outbox SET ${LEASE} WHERE ${IS_TURNS_OWN}`;
+  return db.run(sql, owner, untilMs, runId, turn, session).changes > 0;
 }
 
 /**
@@ -126,19 +126,17 @@ export function passOn(holder: string, lease: { owner: string; untilMs: number }
 
 /** Settles what this owner holds; the ids. */
 export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] {
-  return db.transaction(() =>
-    settle("state = 'leased' AND lease_owner = ?", [owner], { to: 'acked', nowMs }, db),
-  );
+  return settle('acked', "state = 'leased' AND lease_owner = ?", [owner], nowMs, db);
 }
 
 /** Settles what one turn has to tell to this session and nobody has been handed: it was told in another way. */
 export function acknowledgeTurn(
-  { runId, turn }: { readonly runId: string; readonly turn: number },
-  { session, nowMs }: { readonly session: string | null; readonly nowMs: number },
+  { runId, turn }: TurnName,
+  session: string | null,
+  nowMs: number,
   db: Sqlite,
-): string[] {
-  const where = `run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`;
-  return settle(where, [runId, turn, session], { to: 'acked', nowMs }, db);
+): void {
+  settle('acked', IS_TURNS_OWN, [runId, turn, session], nowMs, db);
 }
 
 /**
@@ -150,24 +148,18 @@ export function acknowledgeSession(
   nowMs: number,
   db: Sqlite,
 ): void {
-  const isHanded = 'requester_session = ? AND (lease_owner = ? OR lease_owner LIKE ?)';
-  const owners = [`hook:${session}`, `mcp:${serverPid}:%`];
-  db.transaction(() =>
-    settle(`state = 'leased' AND ${isHanded}`, [session, ...owners], { to: 'acked', nowMs }, db),
-  );
+  const where = "state = 'leased' AND requester_session = ? AND (lease_owner = ? OR lease_owner LIKE ?)";
+  settle('acked', where, [session, `hook:${session}`, `mcp:${serverPid}:%`], nowMs, db);
 }
 
 /** Settles what this owner holds and is named in the text: what proves that it arrived. */
 export function acknowledgeNamed(owner: string, text: string, nowMs: number, db: Sqlite): void {
-  const where = "state = 'leased' AND lease_owner = ? AND instr(?, id) > 0";
-  db.transaction(() => settle(where, [owner, text], { to: 'acked', nowMs }, db));
+  settle('acked', "state = 'leased' AND lease_owner = ? AND instr(?, id) > 0", [owner, text], nowMs, db);
 }
 
 /** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
 export function waitingAnnouncements(requester: string, db: Sqlite): Announcement[] {
-  const where = `outbox.requester = ? AND outbox.${IS_WAITING}`;
-  const sql = `SELECT ${COLUMNS} FROM ${WITH_RUN} WHERE ${where} ORDER BY position`;
-  return db.all(sql, requester).map(readAnnouncement);
+  return db.all(`${WITH_RUN} ORDER BY position`, requester).map(readAnnouncement);
 }
 
 /** How many announcements of this requester are not settled. */
@@ -183,13 +175,11 @@ export function dismissAnnouncements(
   nowMs: number,
   db: Sqlite,
 ): string[] {
-  return db.transaction(() => {
-    const settling = { to: 'dismissed', nowMs } as const;
-    if (ids === 'all') return settle(`requester = ? AND ${IS_WAITING}`, [requester], settling, db);
-    return ids.flatMap((id) =>
-      settle(`requester = ? AND id = ? AND ${IS_WAITING}`, [requester, id], settling, db),
-    );
-  });
+  const waits = `requester = ? AND ${IS_WAITING}`;
+  if (ids === 'all') return settle('dismissed', waits, [requester], nowMs, db);
+  const where = `${waits} AND id IN (SELECT value FROM json_each(?))`;
+  const settled = settle('dismissed', where, [requester, JSON.stringify(ids)], nowMs, db);
+  return ids.filter((id) => settled.includes(id));
 }
 
 /** Whether a session of this requester should ask: something is ready, or will be soon, or has to be settled. */
@@ -239,35 +229,20 @@ export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
     .map((row) => String(row.requester));
 }
 
-function readyRows(
-  { requester, session, isPerson, ended = [] }: Recipient,
-  { nowMs, limit }: TakeOptions,
-  db: Sqlite,
-): Row[] {
-  return db.all(
-    `SELECT ${COLUMNS} FROM ${WITH_RUN}
-     WHERE outbox.requester = ? AND outbox.${IS_WAITING}
-       AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
-       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
-         OR outbox.requester_session IN (SELECT value FROM json_each(?)))
-     ORDER BY position LIMIT ?`,
-    ...[requester, nowMs, nowMs, session, isPerson ? 1 : 0, nowMs - KEPT_FOR_SESSION_MS],
-    ...[JSON.stringify(ended), limit],
-  );
-}
-
+/** Settles these rows; their ids. */
 function settle(
+  state: 'acked' | 'dismissed',
   where: string,
   values: Value[],
-  { to, nowMs }: { to: 'acked' | 'dismissed'; nowMs: number },
+  nowMs: number,
   db: Sqlite,
 ): string[] {
-  const rows = db.all(
-    `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`,
-    ...[to, nowMs, ...values],
-  );
-  for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
-  return rows.map((row) => String(row.id));
+  return db.transaction(() => {
+    const sql = `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`;
+    const rows = db.all(sql, state, nowMs, ...values);
+    for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
+    return rows.map((row) => String(row.id));
+  });
 }
 
 const ANNOUNCEMENT: ColumnsOf<Omit<Announcement, 'isRedelivery'>> = {
@@ -364,36 +339,4 @@ export function newsOf(
 function readListener(row: Row): Listener {
   const columns = { kind: 'kind', session: 'session', requester: 'requester', client: 'client' };
   return { ...read<Omit<Listener, 'process'>>(row, columns), process: read(row, PROCESS) };
-}
-
-/** When all that somebody had asked for was stopped: what was asked for before it does not start any more. */
-
-/** In place of a session: whoever asked. */
-export const WHOLE_PROJECT = '*';
-
-type StopOfAll = { readonly session: string; readonly atMs: number };
-
-/** Notes that all was stopped; an earlier stop that comes later changes nothing. */
-export function noteStopOfAll(requester: string, { session, atMs }: StopOfAll, db: Sqlite): void {
-  db.run(
-    `INSERT INTO stops(requester, session, stopped_at) VALUES (?, ?, ?)
-     ON CONFLICT(requester, session) DO UPDATE SET stopped_at = MAX(stopped_at, excluded.stopped_at)`,
-    ...[requester, session, atMs],
-  );
-}
-
-/** The last one that is for one of these sessions. */
-export function lastStopOfAll(
-  requester: string,
-  sessions: readonly (string | null)[],
-  db: Sqlite,
-): StopOfAll | undefined {
-  const meant = JSON.stringify([WHOLE_PROJECT, ...sessions.map((session) => session ?? '')]);
-  const row = db.get(
-    `SELECT session, stopped_at FROM stops
-     WHERE requester = ? AND session IN (SELECT value FROM json_each(?)) ORDER BY stopped_at DESC LIMIT 1`,
-    requester,
-    meant,
-  );
-  return row && { session: String(row.session), atMs: Number(row.stopped_at) };
 }

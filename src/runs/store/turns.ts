@@ -1,7 +1,6 @@
 import { redactSecrets } from '../../core/redact.ts';
 import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
-import type { NewAnnouncement } from '../model/announcement.ts';
-import { rawAnnouncement } from '../model/announcement.ts';
+import { type NewAnnouncement, rawAnnouncement } from '../model/announcement.ts';
 import type { Permissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import {
@@ -15,7 +14,7 @@ import {
   type Usage,
 } from '../model/turn.ts';
 import { scheduleArchive } from './archive.ts';
-import { insertAnnouncement, lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './outbox.ts';
+import { insertAnnouncement } from './outbox.ts';
 import {
   ACTIVE_TURNS,
   IS_ACTIVE,
@@ -273,4 +272,36 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
 export function announceEnd(turn: Turn, ending: Ending, db: Sqlite): void {
   const words = rawAnnouncement({ run: runOf(turn.runId, db), turn, ending, transcript: 'n/a' });
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
+}
+
+/** When all that somebody had asked for was stopped: what was asked for before it does not start any more. */
+
+/** In place of a session: whoever asked. */
+export const WHOLE_PROJECT = '*';
+
+type StopOfAll = { readonly session: string; readonly atMs: number };
+
+/** Notes that all was stopped; an earlier stop that comes later changes nothing. */
+export function noteStopOfAll(requester: string, { session, atMs }: StopOfAll, db: Sqlite): void {
+  db.run(
+    `INSERT INTO stops(requester, session, stopped_at) VALUES (?, ?, ?)
+     ON CONFLICT(requester, session) DO UPDATE SET stopped_at = MAX(stopped_at, excluded.stopped_at)`,
+    ...[requester, session, atMs],
+  );
+}
+
+/** The last one that is for one of these sessions. */
+export function lastStopOfAll(
+  requester: string,
+  sessions: readonly (string | null)[],
+  db: Sqlite,
+): StopOfAll | undefined {
+  const meant = JSON.stringify([WHOLE_PROJECT, ...sessions.map((session) => session ?? '')]);
+  const row = db.get(
+    `SELECT session, stopped_at FROM stops
+     WHERE requester = ? AND session IN (SELECT value FROM json_each(?)) ORDER BY stopped_at DESC LIMIT 1`,
+    requester,
+    meant,
+  );
+  return row && { session: String(row.session), atMs: Number(row.stopped_at) };
 }

@@ -35,14 +35,24 @@ type Announcing =
   /** The client is asked once more; the words are what is told if that comes to nothing. */
   | { readonly kind: 'step'; readonly announcement: NewAnnouncement; readonly prompt: string };
 
-/** What is told of a turn that ends so. `wasWatched`: a client that was only found ended is asked nothing more. */
+/** Whether the client of a turn that ends so is asked for words; one that was only found ended is asked nothing more. */
+export function isAnnounceStepDue(
+  { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
+  supervision: Supervision,
+): boolean {
+  if (supervision.settings.announce.mode !== 'turn' || !wasWatched) return false;
+  if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
+  if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
+  return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
+}
+
+/** What is told of a turn that ends so. */
 export function announcingOf(
-  ended: Omit<EndedTurn, 'transcript'>,
-  wasWatched: boolean,
+  { run, turn, ending }: Omit<EndedTurn, 'transcript'>,
+  isStepDue: boolean,
   supervision: Supervision,
 ): Announcing {
   const { world, settings } = supervision;
-  const { run, turn, ending } = ended;
   const nowMs = supervision.nowMs();
   const telling = (told: Ending, readyAtMs: number): NewAnnouncement => ({
     id: randomUUID(),
@@ -50,7 +60,7 @@ export function announcingOf(
     readyAtMs,
   });
   const { mode, timeoutSeconds } = settings.announce;
-  if (mode === 'turn' && wasWatched && isAffordable(run, turn, ending, supervision)) {
+  if (isStepDue) {
     const untilThen = { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] };
     return {
       kind: 'step',
@@ -102,12 +112,6 @@ export function rewordingOf(
 function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Supervision): boolean {
   if (parseAnnounceReply(reply).kind !== 'skip') return false;
   return outcome === 'success' || settings.announce.skipOnFailure;
-}
-
-function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervision): boolean {
-  if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
-  if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
-  return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
 }
 
 /** For words that are told before anybody could look whether something in the working tree would be lost. */

@@ -13,7 +13,7 @@ import { openRunsDb } from '../store/runs-db.ts';
 import { endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
-import { addAnnounceTurn, announcingOf, notifyOfResult, rewordingOf } from './announce.ts';
+import { addAnnounceTurn, announcingOf, isAnnounceStepDue, notifyOfResult, rewordingOf } from './announce.ts';
 import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { NotOurs, Supervision, TurnRow } from './turn-row.ts';
 
@@ -77,17 +77,17 @@ async function superviseWithAnnouncement(
   supervision.checkpoint('after-take');
   if (before.kind === 'announce') {
     // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
-    const error = 'its supervisor died before the client was asked';
     const isBegun = before.launchedAtMs !== null;
-    const end = isBegun ? endOf(row, before, supervision) : unwatchedEnd(row, 'lost', error, supervision);
-    return announce(row, await end, supervision);
+    const end = isBegun
+      ? await endOf(row, before, supervision)
+      : unwatchedEnd(row, 'lost', 'its supervisor died before the client was asked', supervision);
+    return endAnnounceStep(row, end, supervision);
   }
-  const end = await endOf(row, before, supervision);
-  const step = await finish(row, end, supervision);
+  const step = await endTurnAndAnnounce(row, await endOf(row, before, supervision), supervision);
   supervision.checkpoint('before-announce-step');
   const taken = step && TurnRow.take(step, supervision);
   if (taken !== undefined) {
-    await announce(taken.row, await endOf(taken.row, taken.before, supervision), supervision);
+    await endAnnounceStep(taken.row, await endOf(taken.row, taken.before, supervision), supervision);
   }
 }
 
@@ -106,15 +106,18 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
 }
 
 /** Ends the turn and writes what it has to tell, at once. Returns the announce step, when there is to be one. */
-async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<Turn | undefined> {
+async function endTurnAndAnnounce(
+  row: TurnRow,
+  end: TurnEnd,
+  supervision: Supervision,
+): Promise<Turn | undefined> {
   const { db, world } = supervision;
   const { turn } = row;
-  const planned = announcingOf({ ...end, turn }, end.wasWatched, supervision);
+  const isStepDue = isAnnounceStepDue({ ...end, turn }, supervision);
   // An announce step works in the same directory: the working tree is looked at behind it.
-  const note = planned.kind === 'step' ? null : await leaveWorktree(end.run, world);
+  const note = isStepDue ? null : await leaveWorktree(end.run, world);
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
-  const announcing =
-    note === null ? planned : announcingOf({ ...end, ending, turn }, end.wasWatched, supervision);
+  const announcing = announcingOf({ run: end.run, turn, ending }, isStepDue, supervision);
   supervision.checkpoint('before-end');
   const step = await writing(turn.runId, supervision, () =>
     db.transaction(() => {
@@ -136,7 +139,7 @@ async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Pro
 }
 
 /** The client was asked for words in its own session. What that came to is written with the end of the step. */
-async function announce(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<void> {
+async function endAnnounceStep(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<void> {
   const { db, world } = supervision;
   const { turn } = row;
   const note = await leaveWorktree(end.run, world);

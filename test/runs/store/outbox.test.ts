@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
+import type { Announcement } from '../../../src/runs/model/announcement.ts';
 import {
-  type Announcement,
   acknowledge,
   dismissAnnouncements,
   hasWaiting,

@@ -12,7 +12,6 @@ import {
   reword,
   takeAnnouncements,
   undelivered,
-  WHOLE_PROJECT,
   waitingAnnouncements,
   waitingRequesters,
 } from '../../../src/runs/store/outbox.ts';
@@ -30,6 +29,7 @@ import {
   requestStopAll,
   turnsOf,
   unstoppedRuns,
+  WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
 import {
   A,
@@ -164,7 +164,7 @@ function doAll(db: Sqlite): void {
   requestStopAll(A, WHOLE_PROJECT, stop, db);
   unstoppedRuns(A, db);
   awaitedTurns(A, db);
-  acknowledgeTurn({ runId: 'r', turn: 1 }, { session: null, nowMs: NOW_MS }, db);
+  acknowledgeTurn({ runId: 'r', turn: 1 }, null, NOW_MS, db);
   dueArchives(NOW_MS, 9, db);
   setArchived(turn.runId, NOW_MS, db);
   spent({ runId: turn.runId }, db);

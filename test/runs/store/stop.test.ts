@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { undelivered, WHOLE_PROJECT, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
+import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import {
   activeTurns,
@@ -9,6 +9,7 @@ import {
   requestStop,
   requestStopAll,
   unstoppedRuns,
+  WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
 import { A, accepted, announcement, B, ending, inHome, LANE, NOW_MS, spawn, started } from './made-up.ts';
 
