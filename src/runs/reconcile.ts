@@ -11,31 +11,30 @@ import { waitingRequesters } from './store/outbox.ts';
 import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { activeLiveness, type TurnLiveness } from './store/turns.ts';
-import type { RunsWorld } from './world.ts';
-import { checkpoint, logRunFailure, orLogged, ownProgram } from './world.ts';
+import { checkpoint, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
 
-/** How long a supervisor may take from the claim of its turn to its first word. */
+/** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;
-/** With the time above, nobody misses a supervisor that died for more than five seconds. */
-const LOOK_EVERY_MS = 2000;
+/** With the time above, a supervisor that died is replaced within about five seconds. */
+const RECONCILE_EVERY_MS = 2000;
 
-/** Starts what may start, looks after runs, archives what is due. Never throws: what fails is in logs/runs.log. */
+/** reconcile(), and archives runs that are due. Never throws: failures are in logs/runs.log. */
 export function reconcileAndArchive(world: RunsWorld): void {
   reconcile(world);
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
 }
 
 /**
- * Looks after all runs again and again, beside whatever else this process does and not a reason for it to live on; what
- * is given back ends that. Every process that lives for long does so: a supervisor that died cannot look after its own.
+ * Reconciles every two seconds, without keeping the process alive, until the returned function is called. Every long-lived
+ * process does this, because a supervisor that died cannot restart itself.
  */
 export function reconcileRegularly(world: RunsWorld): () => void {
   if (isInsideRun(world)) return () => {}; // It stays so when the processes above have gone.
-  const timer = setInterval(() => reconcile(world), LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => reconcile(world), RECONCILE_EVERY_MS).unref();
   return () => clearInterval(timer);
 }
 
-/** As reconcileAndArchive(), but archives nothing: for those who are waited for. Never throws. */
+/** Starts supervisors for queued turns that have a slot and for turns whose supervisor died, and marks inboxes. Never throws. */
 export function reconcile(world: RunsWorld): void {
   const { paths } = world;
   try {
@@ -45,11 +44,11 @@ export function reconcile(world: RunsWorld): void {
       active: activeLiveness(db),
       marked: waitingRequesters(nowMs, db),
     })) ?? { active: [], marked: [] };
-    // Whoever wrote an announcement may have died before it left the sign.
+    // The process that wrote an announcement may have died before it marked the inbox.
     for (const requester of marked) if (!existsSync(inboxMark(requester, paths))) markInbox(requester, paths);
     const orphans = active.filter((turn) => isOrphan(turn, nowMs));
     const isWaiting = active.some(({ state }) => state === 'queued');
-    // Inside a run, what it started would count as part of that run.
+    // Inside a run, a supervisor would inherit that run's mark.
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
       const claimed = claim(orphans, isWaiting, world);
       checkpoint('after-claim', world.env);
@@ -78,8 +77,8 @@ export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void
 }
 
 /**
- * What this process may start supervisors for. It is written down first: a supervisor that cannot write would look, to
- * everybody, like one that never came, and each of many would be answered by many more. @throws then
+ * Claims the turns that this process starts supervisors for. The claim is written first: with a database that cannot be
+ * written, every process would otherwise start supervisors again and again. @throws Error if it cannot be written
  */
 function claim(orphans: readonly TurnLiveness[], isWaiting: boolean, { paths, now }: RunsWorld): Turn[] {
   const nowMs = now().getTime();
@@ -89,11 +88,11 @@ function claim(orphans: readonly TurnLiveness[], isWaiting: boolean, { paths, no
   ]);
 }
 
-/** Nobody looks after it: whoever did is gone, or never came. */
+/** Whether its supervisor has died, or never took the turn over. */
 function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: TurnLiveness, nowMs: number): boolean {
   if (state === 'queued') return false;
   if (process !== null && !isJudged(process)) return false;
   if (owner !== null) return isGone(owner);
   const waitingMs = nowMs - (claimedAtMs ?? queuedAtMs);
-  return waitingMs > TAKE_OVER_MS || waitingMs < 0; // A clock that was set back must not keep it waiting.
+  return waitingMs > TAKE_OVER_MS || waitingMs < 0; // Negative: the clock was set back.
 }

@@ -27,7 +27,7 @@ import { turnsOf } from './store/turns.ts';
 import { userOf } from './workspace/agent-login.ts';
 import { orLogged, type Refusal, type RunsWorld } from './world.ts';
 
-/** Who asks, seen from this process. */
+/** The requester that this process acts for, by its environment and directory. */
 export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Requester {
   const client = clientAround(env);
   const directory = getProjectPath(cwd, env) ?? cwd;
@@ -40,12 +40,12 @@ export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Req
   };
 }
 
-/** Whether this process is part of a run, by its environment or that of a process above it, for one that was emptied. */
+/** Whether this process is part of a run: by its own environment, or by that of a parent where it was emptied. */
 export function isInsideRun({ env }: RunsWorld): boolean {
   return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
 }
 
-/** What the clients, and we for our runs, set for whatever their agents start. */
+/** Variables that the clients, and this program for its runs, set for the processes of their agents. */
 const AGENT_MARKS = [
   'CLAUDECODE',
   'CLAUDE_CODE_SESSION_ID',
@@ -79,12 +79,12 @@ function clientAround(env: Environment): ClientName | null {
 
 const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;
 
-/** What is refused inside a run, and written down; undefined outside of one. `action`: as a caller knows it. */
+/** The refusal of an action inside a run, which is also logged; undefined outside of one. `action`: the caller's name for it. */
 export function refusalInside(action: string, world: RunsWorld): Refusal | undefined {
   return isInsideRun(world) ? refuseInside(action, 'command', world) : undefined;
 }
 
-/** Refuses what a sub-agent asked for; it stays refused where that cannot be written down. `actor`: who refuses. */
+/** Refuses what a sub-agent asked for, and logs that where it can. `actor`: who refuses. */
 export function refuseInside(action: string, actor: string, world: RunsWorld): Refusal {
   if (pathExists(world.paths.runsDatabase)) noteRefusal(action, actor, world); // Without one there is no run.
   return {
@@ -100,7 +100,7 @@ function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWor
   orLogged(runId ?? '', paths, () => withRuns(paths, (db) => addRunEvent({ ...event, detail }, db)));
 }
 
-/** A run that is named is looked for among so many of the newest. */
+/** A run is looked up among so many of the newest. */
 const RUNS_MAX = 20_000;
 
 type Asker = { readonly requester: Requester; readonly world: RunsWorld };
@@ -111,7 +111,7 @@ export function runsOf({ requester, world }: Asker): readonly RunListing[] {
   return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
 }
 
-/** The run of this requester that is meant by these words, or why it is none and what to do. */
+/** The run of this requester that these words name, or an error that says what to do. */
 export function findOwnRun(words: string | undefined, asker: Asker): RunMatch<RunListing> {
   const runs = runsOf(asker);
   const answer = matchRun(words, runs);
@@ -123,7 +123,7 @@ export function findOwnRun(words: string | undefined, asker: Asker): RunMatch<Ru
   return { ...answer, error: `${answer.error.replace(/\.$/, '')}; ${next}` };
 }
 
-/** The run of any project whose id begins so: `id:1a2b`, or at least as much of it as answers show. */
+/** The run of any project with this prefix of its id: `id:1a2b`, or at least 8 characters without `id:`. */
 export function findByIdAnywhere(words: string, world: RunsWorld): RunMatch<RunListing> | undefined {
   const prefix = /^(?:id:(.+)|([0-9a-f-]{8,36}))$/i.exec(words.trim());
   if (prefix === null) return undefined;
@@ -149,9 +149,9 @@ export function ownRun(runId: string, requester: Requester, db: Sqlite): RunWith
   return { status: 'forbidden', error };
 }
 
-/** What the one who asks has to say of it besides who it is. */
+/** Permissions that are granted on top of the requester's own. */
 export type Grants = {
-  /** `tools.subagents.allow` of the settings: for what an agent would be asked about. */
+  /** `tools.subagents.allow` of the settings. */
   readonly ofSettings: readonly string[];
   /** What a person grants with the run. */
   readonly ofPerson: readonly string[];
@@ -163,9 +163,8 @@ export function isPerson({ client, session }: Requester, { env }: Pick<RunsWorld
 }
 
 /**
- * What a run may do that this requester asks for: as much as the client that works for a person has as its configured
- * mode; for an agent, as much as its own session may, by the mode in which it was last seen. Grants come on top, in plan
- * mode only a person's.
+ * The permissions of a run. For a person they are those that the client is configured with; for an agent those of its own
+ * session, by the mode last seen there. Grants come on top, in plan mode only a person's.
  */
 export function requesterPermissions(
   requester: Requester,
@@ -179,7 +178,7 @@ export function requesterPermissions(
   return withGrants(base, grants);
 }
 
-/** What a run may do at most upon this requester's message; null: as much as it may, since a person sends it. */
+/** The upper limit of a run's permissions for this requester's message; null: no limit, because a person sends it. */
 export function senderPermissions(
   requester: Requester,
   ofSettings: readonly string[],
@@ -194,12 +193,12 @@ function withGrants(base: Permissions, grants: Grants): Permissions {
   return withoutSecrets(granted(base, [...ofSettings, ...grants.ofPerson]));
 }
 
-/** Of nobody that is known, nothing is taken for granted, and no rule of a client's changes files in plan mode. */
+/** The permissions of the session that asks. An unknown client allows nothing, and in plan mode no rule allows changes of files. */
 function agentPermissions(requester: Requester, world: RunsWorld): Permissions {
   if (requester.client === null) return ASKS_FIRST;
   const own = configured(requester.client, requester, world);
   const seen = { ...own, mode: callersMode(requester, world.env) ?? ASKS_FIRST.mode };
-  // Of what cannot be read, what it forbids is not known either.
+  // Its configuration cannot be read, so what it forbids is unknown too.
   if (own === ASKS_FIRST) return narrower(seen, ASKS_FIRST);
   return seen.mode === 'plan' ? withoutEditing(seen) : seen;
 }
@@ -209,12 +208,12 @@ function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld):
   try {
     return runClient(client).permissions(user);
   } catch (error) {
-    if (error instanceof RouteRefusal) return ASKS_FIRST; // What cannot be read allows nothing.
+    if (error instanceof RouteRefusal) return ASKS_FIRST; // A configuration that cannot be read allows nothing.
     throw error;
   }
 }
 
-/** They are stored with the run. A rule that quotes a secret allows nothing, and forbids the whole of its tool. */
+/** Without secrets, since they are stored: an allow rule with one is dropped, a deny rule with one denies its whole tool. */
 function withoutSecrets({ mode, allow, deny }: Permissions): Permissions {
   const isSafe = (text: string) => redactSecrets(text) === text;
   const whole = (text: string) => {

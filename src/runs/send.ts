@@ -16,17 +16,17 @@ import { appendTurn } from './store/turns.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
-/** Messages that wait for a run; whoever sends more does not read the answers. */
+/** So many messages may wait for one run. */
 const WAITING_MAX = 20;
 const NAME_LENGTH_MAX = 72;
 const NAME_SCANNED_MAX = 4096;
 
-/** `turn`: by which the answer can be waited for. */
+/** `turn`: the number of the turn to wait for. */
 export type SendAnswer =
   | { readonly status: 'accepted'; readonly runId: string; readonly turn: number }
   | Refusal;
 
-/** One more turn in the run's session, after its current one. Nothing is started before the caller has had its answer. */
+/** Queues one more turn in the run's session, after its current one. The supervisor is started after the caller has had its answer. */
 export function sendToRun(
   runId: string,
   message: string,
@@ -45,7 +45,7 @@ export function sendToRun(
   if (config.kind === 'refused') return error(config.error);
   const { settings } = config;
   const nowMs = world.now().getTime();
-  // Files are read for it, so not while others wait for the database.
+  // Outside of the transaction, because it reads files.
   const permissions = senderPermissions(requester, settings.tools.permitted, world);
   return withRuns(world.paths, (db) => {
     const { answer, claimed } = db.transaction(() => {

@@ -39,7 +39,7 @@ export type SpawnAnswer =
       readonly childSessionKey: string;
       readonly number: number;
       readonly warning?: string;
-      /** What it cannot do, and what would let it. */
+      /** What the run may not do, and how the user allows it. */
       readonly note?: string;
       /** From 1 on, while it waits. */
       readonly queuePosition?: number;
@@ -48,7 +48,7 @@ export type SpawnAnswer =
     }
   | Refusal;
 
-/** What the same call is: from whom, for how long, and whether also when that run came to no good. */
+/** For how long the same call is the same run, and whether also after that run has failed. */
 type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
 
 /** The same call again within this time is the same run: the answer to the first may have been lost. */
@@ -73,7 +73,7 @@ export function spawnRun(request: SpawnRequest, requester: Requester, world: Run
   return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, requester, world);
 }
 
-/** The request with what only git can say, where that matters. To be called before spawnRun(), which waits for nobody. */
+/** The request with the number of uncommitted files, if it asks for a worktree. Call it before spawnRun(), which is synchronous. */
 export async function seenByGit(
   request: SpawnRequest,
   requester: Requester,
@@ -85,7 +85,7 @@ export async function seenByGit(
   return { ...request, uncommitted: await uncommittedFiles(request.cwd ?? requester.cwd, env) };
 }
 
-/** A new run with the task and settings of one that has ended (P9). What the agent's settings say is read anew. */
+/** Starts a new run with the task and settings of one that has ended (P9). The agent's settings are read anew. */
 export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
   const inside = refusalInside('sessions_spawn', world);
   if (inside !== undefined) return inside;
@@ -97,7 +97,7 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
     const what = isTerminal(turn.state) ? 'has a message waiting' : `is still ${turn.state}`;
     return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
   }
-  // Its name only says which try this is, and a later one is another run.
+  // SAME_CALL although it has a key: a later retry of the same run is another run.
   const request = requestOf(run);
   const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
   return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
@@ -123,7 +123,7 @@ function spawn(
   const { maxQueued, budget } = settings;
   const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
   return withRuns(world.paths, (db) => {
-    // The run is there with its place in the queue, or it is not there.
+    // One transaction: either the run exists with its place in the queue, or it does not exist.
     const { answer, claimed } = db.transaction(() => {
       const shared = sharedDirectory(plan.run, db);
       const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
@@ -193,7 +193,7 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   };
 }
 
-/** Said, not refused: what they write may be in different places. */
+/** A warning and no refusal: the runs may write to different files. */
 function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
   const neighbours = runsIn(run.cwd, 'queued', db).filter(mayWrite);
@@ -203,7 +203,7 @@ function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   return `other sub-agents that may write work in the same directory: ${named.join(', ')}${more}`;
 }
 
-/** A person lets it do once more what it was let do. */
+/** The permissions of the earlier run as grants. Only a person's retry gets them. */
 function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
   if (mode === 'all') return ['all'];
   const known = allow.filter((rule) => grantProblem(rule) === undefined);
@@ -221,7 +221,7 @@ function requestOf(run: Run): SpawnRequest {
     runTimeoutSeconds: runTimeoutMs / 1000,
     cwd: directoryBefore(run), // A tree of its own is made anew.
     idempotencyKey: `retry ${run.id}`,
-    // Not one that was given before such labels were refused.
+    // A label from before such labels were refused is left out.
     label: label === null || labelProblem(label) !== undefined ? undefined : label,
     model: model.requested ?? undefined,
     thinking: thinking ?? undefined,

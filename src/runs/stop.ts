@@ -18,7 +18,7 @@ import {
 import { waitForRuns } from './wait.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 
-/** `all`: all that the caller's session has asked for, `project`: all of the project; nothing of it that waits starts any more. */
+/** `all`: all runs of the caller's session, `project`: all runs of the project. What of them is queued never starts. */
 export type StopTarget =
   | { readonly kind: 'all' | 'project' }
   | { readonly kind: 'run'; readonly runId: string };
@@ -38,13 +38,13 @@ export type StopAnswer =
 
 export type RunName = { readonly runId: string; readonly number: number };
 
-/** What of it was stopped: its work, and so many messages that waited for it. */
+/** What was stopped: whether the run's work was, and how many waiting messages. */
 export type StoppedRun = RunName & { readonly work: boolean; readonly waitingMessages: number };
 
-/** The supervisor may have to be started again; then asking, SIGTERM and SIGKILL have their grace. */
+/** Covers a restart of the supervisor and the grace periods of SIGTERM and SIGKILL. */
 const STOP_TIMEOUT_MS = 40_000;
 
-/** Stops runs, tells whoever else asked for them, and resolves when their processes are gone or have outlived their grace. */
+/** Stops runs, announces that to other sessions that asked for them, and resolves when their processes are gone or have survived SIGKILL. */
 export async function stopRuns(
   target: StopTarget,
   requester: Requester,
@@ -61,18 +61,18 @@ export async function stopRuns(
   let { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
   if (kind === 'timeout' && giveUpUnseen(names, world).length > 0)
     ({ runs } = await waitForRuns(names, { timeoutMs: 0 }, world));
-  reconcile(world); // Also leaves the sign for those who are told.
+  reconcile(world); // Also marks the inboxes of those who are told.
   return answerOf(runs, request);
 }
 
 type StopRequest = {
-  /** Those that were active. */
+  /** The turns that were active. */
   readonly turns: readonly Turn[];
   readonly finished: readonly RunName[];
   readonly othersActive: number;
 };
 
-/** One transaction, whatever the target. */
+/** Writes the stop for every turn of the target, in one transaction. */
 function requestStops(
   target: StopTarget,
   requester: Requester,
@@ -121,7 +121,7 @@ function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Stop
   return { status: 'done', stopped, alreadyFinished, failedToStop, survivors, othersActive };
 }
 
-/** Why a run counts as not stopped; undefined: nothing of it is left. */
+/** Why a run counts as not stopped; undefined: it is stopped. */
 function failureOf(turns: readonly Turn[], living: readonly number[]): string | undefined {
   if (!turns.every(({ state }) => isTerminal(state)))
     return `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later`;
@@ -130,15 +130,14 @@ function failureOf(turns: readonly Turn[], living: readonly number[]): string | 
   return lost && (lost.error ?? 'nobody knows whether it has ended');
 }
 
-/** What still carries the turn's mark in its environment. */
+/** The processes that carry the turn's mark in their environment. */
 function processesOf(turn: Turn): number[] {
   return turn.launchedAtMs === null ? [] : withMarker({ name: RUN_VARIABLE, value: turnMark(turn) });
 }
 
 /**
- * Ends the turns among these that belong to a container or a sandbox which no longer answers: from here nobody can see
- * whether its processes live, and only a supervisor there could have ended them. To be called when that has had its time.
- * No process is signalled. Returns those that were given up.
+ * Ends, as lost, those of these turns that belong to a container or sandbox which no longer answers: its processes cannot
+ * be seen from here. Call it after its supervisor has had time to end them. Signals no process. Returns these turns.
  */
 export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWorld): Turn[] {
   return withRuns(paths, (db) =>

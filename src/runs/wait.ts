@@ -13,23 +13,23 @@ import type { RunsWorld } from './world.ts';
 export type WaitOptions = {
   /** Null: as long as it takes. */
   readonly timeoutMs: number | null;
-  /** Also until what they have to tell has been put into words, and can be handed out. */
+  /** Also until their announcements are worded and can be delivered. */
   readonly untilAnnounced?: boolean;
-  /** Given up before the time is over. */
+  /** Aborts the wait. */
   readonly signal?: AbortSignal;
-  /** Called now and then with how things stand. */
+  /** Called whenever something in the database has changed. */
   readonly onProgress?: (runs: readonly RunWithTurn[]) => void;
 };
 
 /** In the order in which they were asked for, each with the turn that was asked for. */
 export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
 
-/** How often it is looked whether anything was written; that alone costs next to nothing. */
+/** How often the database is checked for changes, which is cheap. */
 const LOOK_MS = 200;
 
 /**
- * Resolves when every one of these turns has ended, or the time is over, or it is called off; looks after all runs
- * meanwhile. A turn that there is not counts as ended and is left out.
+ * Resolves when all of these turns have ended, the time is over, or the wait is aborted; reconciles meanwhile. A turn that
+ * does not exist counts as ended and is left out.
  */
 export async function waitForRuns(
   turns: readonly TurnName[],
@@ -37,7 +37,7 @@ export async function waitForRuns(
   world: RunsWorld,
 ): Promise<WaitAnswer> {
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
-  // One connection for all of it: only one that stays open tells what others have written since it last looked.
+  // One connection for the whole wait: data_version tells only an open one of the writes of others.
   const db = openRunsDb(world.paths);
   reconcileAndArchive(world);
   const stopReconciling = reconcileRegularly(world);
@@ -49,7 +49,7 @@ export async function waitForRuns(
   }
 }
 
-/** The turns that work or wait, and those whose end this session was not told; of one run without any, its newest turn. */
+/** The active turns and those whose end was not announced to this session yet; of a run without any, its newest turn. */
 export function turnsAwaited(
   { key, session }: Requester,
   whose: 'session' | 'project' | { readonly runId: string },
@@ -93,7 +93,7 @@ async function watch(
     if (runs.every(isOver)) return { kind: 'ended', runs };
     const leftMs = endMs - performance.now();
     if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
-    // Ends early, and not with an error, when it is called off.
+    // An abort ends it early, without an error.
     await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
   }
 }

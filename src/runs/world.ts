@@ -4,7 +4,7 @@ import { cutText, oneLine } from '../core/text.ts';
 import { appendToLog } from '../system/failure-log.ts';
 import { currentDirectory } from '../system/process-identity.ts';
 
-/** What is needed of the process that this runs in. */
+/** The process and its environment, as far as background runs depend on them. */
 export type RunsWorld = {
   readonly paths: StatePaths;
   readonly env: Environment;
@@ -16,14 +16,14 @@ export type RunsWorld = {
   readonly now: () => Date;
 };
 
-/** `limit`: it may be tried again when others have ended, or with another setting. */
+/** `limit`: a limit is reached, so that it can succeed later or with another setting. */
 export type Refusal = {
   readonly status: 'error' | 'forbidden';
   readonly error: string;
   readonly limit?: true;
 };
 
-/** This process, as the world of background runs sees it. */
+/** The values of this process. */
 export function thisProcess(): Omit<RunsWorld, 'paths'> {
   return {
     env: process.env,
@@ -41,29 +41,29 @@ export function runsWorld(process: Omit<RunsWorld, 'paths'>): RunsWorld | undefi
   return paths && { ...process, paths };
 }
 
-/** The program that is started again as this one, and what its words begin with. */
+/** The command that starts this program again. */
 export function ownProgram({ executablePath, isCompiled }: RunsWorld): readonly [string, ...string[]] {
   return isCompiled ? [executablePath] : [executablePath, `${import.meta.dir}/../main.ts`];
 }
 
-/** Names the place at which a test ends a process as hard as a power cut would. */
+/** Names the checkpoint at which a test kills the process. */
 export const CHECKPOINT_VARIABLE = 'SELF_GENERATION_CRASH_AT';
 
-/** Ends this process at once when the environment names this place. */
+/** Kills this process when the environment names this checkpoint. */
 export function checkpoint(place: string, env: Environment): void {
   if (env[CHECKPOINT_VARIABLE] === place) process.kill(process.pid, 'SIGKILL');
 }
 
 const MESSAGE_LENGTH_MAX = 1000;
 
-/** Notes what went wrong around a run: nobody watches a supervisor. Never throws. */
+/** Logs a failure around a run to logs/runs.log. Never throws. */
 export function logRunFailure(run: string, failure: unknown, { runsLog }: StatePaths): void {
   const words = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
   const message = redactSecrets(oneLine(cutText(words, MESSAGE_LENGTH_MAX)));
   appendToLog(runsLog, { ts: new Date().toISOString(), run, message });
 }
 
-/** Does it; undefined when that fails, which is noted. Never throws. */
+/** The result of the work; undefined after logging why it failed. Never throws. */
 export function orLogged<T>(run: string, paths: StatePaths, work: () => T): T | undefined {
   try {
     return work();

@@ -21,17 +21,17 @@ import {
 } from '../store/outbox.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/runs-db.ts';
 import { type RunsWorld, thisProcess } from '../world.ts';
-import { acknowledgeDelivery, noteSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
+import { acknowledgeDelivery, confirmSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
 
-/** What background runs have to tell, by way of a main session's hooks. Loaded only when there may be something. */
+/** Announcements through the hooks of a main session. Loaded only when something may wait. */
 
-/** A hook is waited for: what it cannot have now, the next one gets. */
+/** The client waits for its hooks: what is locked now, the next hook gets. */
 const LOCK_TIMEOUT_MS = 400;
 
 /**
- * What the session is told now, after settling what its last hook said: a session whose next hook comes has had the
- * answer of the last. Not so one that was only just started or resumed: its client may have died with the answer, so
- * that is given again. What a hook was handed and has not said yet is left to that hook: several may be at work at once.
+ * What is delivered to the session now, after acknowledging what its last hook delivered: when the next hook comes, the
+ * answer of the last has arrived. After a start or resume it may not have, so that it is delivered again. What another
+ * hook of the session has leased and not written out yet stays with that hook.
  */
 export function deliverToHook(
   { requester: key, isMarked }: Errand,
@@ -59,12 +59,12 @@ export function deliverToHook(
   return takeForHook({ requester: key, session: event.sessionId }, limits, world);
 }
 
-/** Who holds what a session was woken with, until the prompt comes in which it stands. */
+/** Who holds what a session was woken with, until the prompt that contains it comes in. */
 export function wakerOf(session: string): string {
   return `wake:${session}`;
 }
 
-/** Hands out to one hook of a session, which says whether it has told it: others may ask meanwhile. */
+/** Leases what waits to one hook of a session. `settle` has to be called with whether the text was written out. */
 export function takeForHook(
   { requester: key, session }: { readonly requester: string; readonly session: string },
   limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs' | 'told'>,
@@ -75,11 +75,11 @@ export function takeForHook(
   const known = session === 'unknown' ? null : session;
   const delivery = takeDelivery({ key, session: known, client: 'claude', cwd: world.cwd }, reader, world);
   const settle = (isSaid: boolean) =>
-    isSaid ? noteSaid(reader, world) : returnDelivery(reader.holder, world);
+    isSaid ? confirmSaid(reader, world) : returnDelivery(reader.holder, world);
   return delivery && { text: delivery.text, settle };
 }
 
-/** Whoever waits for the session need not when that has ended; when its user is there, it may be woken as often again. */
+/** Ends the waiter of a session that has ended; resets its count of wake-ups when its user types. */
 function noteUser(event: HookRun['event'], { paths }: RunsWorld): void {
   const isOver = event.name === 'SessionEnd';
   if (!isOver && (event.name !== 'UserPromptSubmit' || isMachinePrompt(event.prompt))) return;
@@ -88,7 +88,7 @@ function noteUser(event: HookRun['event'], { paths }: RunsWorld): void {
     withRuns(paths, (db) => (isOver ? removeWaiter : forgetWakes)(event.sessionId, db));
 }
 
-/** The process of a hook, as the world of background runs. */
+/** The world of the process of a hook. */
 export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
   const { platform, executablePath, isCompiled } = thisProcess();
   const cwd = event.cwd ?? paths.home;
@@ -98,24 +98,24 @@ export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
 ({ deliverToHook }) satisfies Deliveries;
 
 /**
- * The hook behind a turn that wakes the idle session: it waits while a run of this very session works, and ends with exit
- * code 2 when one has something to tell. The client takes what it wrote to standard error into a new request (measured
+ * The hook behind a turn that wakes the idle session: it waits while a run of this session is active, and ends with exit
+ * code 2 when there is an announcement. The client takes what it wrote to standard error into a new request (measured
  * with 2.1.328: `Stop hook blocking error from command …` in a task notification).
  */
 
-/** How often it is looked whether anything was written; that alone costs next to nothing. */
+/** How often the database is checked for changes, which is cheap. */
 const LOOK_MS = 200;
-/** What several runs have to tell within this time is told together. */
+/** Announcements within this time are delivered together. */
 const TOGETHER_MS = 2000;
-/** How often it is looked after runs, and whether the client still lives. */
-const LOOK_AFTER_MS = 2000;
+/** How often it reconciles, and checks whether the client still lives. */
+const RECONCILE_MS = 2000;
 /** The exit code that wakes. */
 const WAKES = 2;
 const TEXT_LENGTH_MAX = 9500;
-/** Whoever is killed before it ends with that code has woken nobody: then it is told again, and marked as such. */
+/** A hook that is killed before it ends with that code has woken nobody: then it is delivered again, marked as such. */
 const ARRIVES_WITHIN_MS = 60_000;
 
-/** Resolves when there is nothing to wait for, or somebody else waits, or the session has been told. */
+/** Resolves when there is nothing to wait for, another process waits, or the session has been woken. */
 export async function waitForResult(requester: string, run: HookRun): Promise<void> {
   const world = { ...worldOf(run), now: () => new Date() };
   const { announce } = loadRunSettings(world.paths);
@@ -138,7 +138,7 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
         process.exitCode = WAKES;
         return;
       }
-      await sleep(LOOK_MS); // Another hook of the session was faster.
+      await sleep(LOOK_MS); // Another hook of the session has taken it.
     }
   } finally {
     db.close();
@@ -147,7 +147,7 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
 
 type Session = { readonly session: string; readonly requester: string };
 
-/** Of all hooks that end their turns, one waits. */
+/** Registers this process as the session's waiter; false if another one lives. */
 function beginToWait({ session, requester }: Session, db: Sqlite): boolean {
   return db.transaction(() => {
     const other = waiterOf(session, db);
@@ -160,7 +160,7 @@ function beginToWait({ session, requester }: Session, db: Sqlite): boolean {
 
 type Limits = { readonly wakesMax: number; readonly client: ProcessIdentity };
 
-/** Resolves with true when something can be told, with false when nothing will be, or to nobody. */
+/** Resolves with true when something can be delivered, with false when nothing will come or the session is gone. */
 async function isToBeWoken(
   one: Session,
   { wakesMax, client }: Limits,
@@ -169,15 +169,15 @@ async function isToBeWoken(
   let version: number | undefined;
   let news = newsOf(one, Date.now(), db);
   let readySinceMs: number | undefined;
-  let nextLookAfterMs = performance.now();
+  let nextReconcileMs = performance.now();
   for (;;) {
     const nowMs = performance.now();
     const found = dataVersion(db);
-    if (nowMs >= nextLookAfterMs) {
-      nextLookAfterMs = nowMs + LOOK_AFTER_MS;
+    if (nowMs >= nextReconcileMs) {
+      nextReconcileMs = nowMs + RECONCILE_MS;
       if (!isSameProcess(client)) return false;
       reconcile(world);
-      version = undefined; // What was handed out comes back, and what is being worded is told, when its time is over.
+      version = undefined; // Leases and the time for wording expire without a write.
     }
     if (found !== version) {
       version = found;
@@ -192,7 +192,7 @@ async function isToBeWoken(
   }
 }
 
-/** What cannot be written now is left to the next prompt: a second try would go the same way. */
+/** Delivers over standard error. What cannot be written is left to the next prompt. */
 async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' | 'unwritable'> {
   const told = { owner: wakerOf(one.session), leaseMs: ARRIVES_WITHIN_MS };
   const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX, told }, world);

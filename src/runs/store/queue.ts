@@ -1,4 +1,4 @@
-/** The lane: of a requester the oldest first, and the requesters take turns, so that no long queue keeps others waiting. One turn of a run at a time. */
+/** The queue: the oldest turn of a requester first, the requesters one after another, and one turn of a run at a time. */
 
 import type { Sqlite } from '../../database/sqlite.ts';
 import type { Turn } from '../model/turn.ts';
@@ -7,11 +7,11 @@ import type { TurnLiveness } from './turns.ts';
 
 type QueueLimits = { readonly maxConcurrent: number };
 
-/** A turn that has not ended, as far as the lane cares. */
+/** What the queue needs of a turn that has not ended. */
 export type QueuedTurn = {
   readonly runId: string;
   readonly number: number;
-  /** Its place among all turns that ever were. */
+  /** Its place among all turns that there ever were. */
   readonly position: number;
   readonly requester: string;
 };
@@ -20,7 +20,7 @@ type Queue = {
   /** By their positions. */
   readonly queued: readonly QueuedTurn[];
   readonly busy: readonly QueuedTurn[];
-  /** The number of each requester's last start, counted over all; those without one have never had any. */
+  /** The number of each requester's last start, counted over all requesters. */
   readonly lastStarts: ReadonlyMap<string, number>;
 };
 
@@ -34,7 +34,7 @@ export function chooseTurns(
   return startOrder({ queued: free, lastStarts }).slice(0, Math.max(0, maxConcurrent - busy.length));
 }
 
-/** The order in which all that waits would start, of each run the first, if nothing else came: the place in the queue. */
+/** The order in which the first queued turn of each run would start if nothing else came. */
 export function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   const seen = new Set<string>();
   const queues = new Map<string, QueuedTurn[]>();
@@ -45,27 +45,25 @@ export function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedT
     if (queue === undefined) queues.set(one.requester, [one]);
     else queue.push(one);
   }
-  // Whoever has started one is behind all others, so that they take turns from then on.
+  // The requester that started last comes last.
   const lastStart = ([one]: readonly QueuedTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
   const position = ([one]: readonly QueuedTurn[]) => one?.position ?? 0;
-  const takingTurns = [...queues.values()].sort(
+  const inTurn = [...queues.values()].sort(
     (one, other) => lastStart(one) - lastStart(other) || position(one) - position(other),
   );
-  const rounds = Math.max(0, ...takingTurns.map(({ length }) => length));
+  const rounds = Math.max(0, ...inTurn.map(({ length }) => length));
   return Array.from({ length: rounds }, (_none, round) =>
-    takingTurns.flatMap((queue) => queue[round] ?? []),
+    inTurn.flatMap((queue) => queue[round] ?? []),
   ).flat();
 }
-
-/** The lane in the database: `startOrder` says who starts, here it is written down for all processes. */
 
 const QUEUED_TURN: ColumnsOf<QueuedTurn> = {
   ...{ runId: 'run_id', number: 'number', position: 'position', requester: 'requester' },
 };
 
-/** Gives free slots to turns that wait: they are `starting` now, and whoever called has to start their supervisors. */
+/** Gives free slots to queued turns: they are `starting` now, and the caller has to start their supervisors. */
 export function claimTurns(limits: QueueLimits, nowMs: number, db: Sqlite): Turn[] {
-  // Most calls find nothing: they need not wait for whoever writes.
+  // Most calls find nothing, and need no write lock.
   if (db.get(`SELECT 1 FROM turns WHERE ${IS_ACTIVE} AND state = 'queued' LIMIT 1`) === undefined) return [];
   return db.transaction(() =>
     chooseTurns(readQueue(db), limits).flatMap((one) => claim(one, nowMs, db) ?? []),
@@ -73,8 +71,8 @@ export function claimTurns(limits: QueueLimits, nowMs: number, db: Sqlite): Turn
 }
 
 /**
- * Turns that nobody looks after any more, as they were read, for whoever calls to start their supervisors: only those
- * that nobody else has claimed since. Nothing is to be started for the others, nor when this cannot be written.
+ * Claims turns without a living supervisor, as they were read: returns those that no other process has claimed since. The
+ * caller has to start their supervisors, and none for the others.
  */
 export function claimOrphans(orphans: readonly TurnLiveness[], nowMs: number, db: Sqlite): Turn[] {
   if (orphans.length === 0) return [];
@@ -91,7 +89,7 @@ function claimOrphan({ runId, number, version }: TurnLiveness, nowMs: number, db
   return row && readTurn(row);
 }
 
-/** Gives a slot back that nobody has begun to use; undefined when somebody has, or the turn is being stopped. */
+/** Gives back a slot that no supervisor uses yet; undefined when one does, or the turn is being stopped. */
 export function unclaim(turn: Turn, db: Sqlite): Turn | undefined {
   const row = db.get(
     `UPDATE turns SET state = 'queued', claimed_at = NULL, version = version + 1
@@ -102,7 +100,7 @@ export function unclaim(turn: Turn, db: Sqlite): Turn | undefined {
   return row && readTurn(row);
 }
 
-/** How many starts from now the run's next turn comes, from 1 on; undefined when none of its turns waits. */
+/** The run's place in the queue, from 1 on; undefined when none of its turns is queued. */
 export function queuePosition(runId: string, db: Sqlite): number | undefined {
   const place = startOrder(readQueue(db)).findIndex((one) => one.runId === runId);
   return place < 0 ? undefined : place + 1;

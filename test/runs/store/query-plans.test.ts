@@ -8,7 +8,7 @@ import {
   dismissAnnouncements,
   hasWaiting,
   leaseTurn,
-  passOn,
+  moveLeases,
   reword,
   takeAnnouncements,
   undelivered,
@@ -154,7 +154,7 @@ function doAll(db: Sqlite): void {
   const options = { nowMs: NOW_MS, leaseMs: 1, limit: 9 };
   takeAnnouncements({ requester: A, session: 's', owner: 'o', isPerson: false }, options, db);
   leaseTurn({ runId: 'r', turn: 1 }, { owner: 'o', untilMs: NOW_MS, session: null }, db);
-  passOn('h', { owner: 'o', untilMs: NOW_MS }, db);
+  moveLeases('h', { owner: 'o', untilMs: NOW_MS }, db);
   postponeArchive('r', NOW_MS, db);
   acknowledge('o', NOW_MS, db);
   dismissAnnouncements(['a'], A, NOW_MS, db);
