@@ -15,11 +15,11 @@ export type NewAnnouncement = {
   readonly result: string;
   readonly notes: string;
   readonly stats: string;
-  /** Not before: an announce step may still put it into better words. */
+  /** Not delivered before: an announce step may still reword it. */
   readonly readyAtMs: number;
 };
 
-/** `skipped`: the sub-agent had nothing to say. `dismissed`: the person dropped it unread. */
+/** `skipped`: the sub-agent replied so. `dismissed`: a person dropped it unread. */
 export type AnnounceState = 'pending' | 'leased' | 'acked' | 'skipped' | 'dismissed';
 
 export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
@@ -31,14 +31,12 @@ export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
   readonly requesterSession: string | null;
   readonly state: AnnounceState;
   readonly createdAtMs: number;
-  /** It was handed out before, and nobody said that it arrived. */
+  /** It was leased before, and not acknowledged. */
   readonly isRedelivery: boolean;
   readonly attempts: number;
 };
 
-/** What a requester is told of a turn that has ended: the seed's template, byte for byte. */
-
-/** The word of the template for how a turn ended. It comes from nothing else. */
+/** The template's status for how a turn ended, which comes from nothing else. */
 export const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
   success: 'success',
   error: 'error',
@@ -80,7 +78,7 @@ export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
   };
 }
 
-/** What the announce step made of it, in a file of its own. Where it says nothing, the last message stands. */
+/** The announcement with the reply of the announce step. Where that says nothing, the last message stands. */
 export function announcedWords(ended: EndedTurn, reply: ReportParts, transcript: string) {
   const last = lastWords(ended);
   const said = (text: string | null, otherwise: Said) => (text === null ? otherwise : { text, transcript });
@@ -97,7 +95,7 @@ function lastWords({ ending, transcript }: EndedTurn): { readonly result: Said; 
 /** What a model wrote, by the sections of the template. Raw. */
 type ReportParts = { readonly result: string | null; readonly notes: string | null };
 
-/** The reply of an announce step. A status in it is nobody's: it is left out. */
+/** Parses the reply of an announce step. A status in it is left out. */
 export function parseAnnounceReply(reply: string) {
   const isSkip = reply.trim() === ANNOUNCE_SKIP;
   return isSkip ? ({ kind: 'skip' } as const) : ({ kind: 'reply', ...parseSections(reply) } as const);
@@ -153,7 +151,7 @@ function words(ended: EndedTurn, said: ReturnType<typeof lastWords>) {
   return { result: result ?? NOT_AVAILABLE, notes: lines.length === 0 ? NO_NOTES : lines.join('\n') };
 }
 
-/** What is known besides what the model says: who stopped it, what was noticed, the error. */
+/** Notes of this program: who stopped the turn, what was noticed, the error. */
 function ownNotes({ run, turn, ending }: EndedTurn): string[] {
   const { stop } = turn;
   const isTold = stop === null || ending.notes.some((note) => note.includes(stop.by));

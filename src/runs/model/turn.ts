@@ -1,13 +1,13 @@
 import type { Permissions } from './permissions.ts';
 
-/** What a turn took. `null`: the client does not say. Input includes what came from a cache, output what was thought. */
+/** What a turn used. `null`: the client does not say. Input includes cached tokens, output includes thinking. */
 export type Usage = {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly cacheReadTokens: number | null;
   readonly cacheWriteTokens: number | null;
   readonly costUsd: number | null;
-  /** Whether the client named the cost, or it was reckoned from the configured prices. */
+  /** Whether the client named the cost, or it was computed from the configured prices. */
   readonly costSource: 'client' | 'priced' | null;
   readonly model: string | null;
 };
@@ -37,14 +37,14 @@ type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
 
 export type Stop = {
   readonly reason: StopReason;
-  /** Who asked, or which limit, in words for the Notes. */
+  /** Who asked, or which limit was reached, for the Notes. */
   readonly by: string;
   readonly atMs: number;
   /** Whose session asked, as a turn's `session`; absent where a limit was reached. */
   readonly session?: string;
 };
 
-/** Which states may follow. What is terminal stays as it is. */
+/** Which states may follow. */
 const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
   queued: ['starting', 'stopped', 'error'],
   starting: ['queued', 'running', 'stopping', ...OUTCOMES],
@@ -131,7 +131,7 @@ export type Turn = {
   readonly version: number;
 };
 
-/** How a turn ended by itself, or was ended. The first of these that is written counts. */
+/** How a turn ended. The first ending that is stored counts. */
 export type Ending = {
   readonly outcome: Outcome;
   readonly result: string | null;

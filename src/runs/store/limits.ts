@@ -6,7 +6,7 @@ import { undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './rows.ts';
 import { lastStopOfAll } from './turns.ts';
 
-/** What runs have taken, announce steps included, and whether one more may begin. */
+/** What runs have used, announce steps included, and whether one more may begin. */
 
 const UNITS = ['tokens', 'usd'] as const;
 type Unit = (typeof UNITS)[number];
@@ -73,8 +73,8 @@ function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
 }
 
 /**
- * Whether a run may begin. What active runs may still take up to the limit of a run counts as taken: it is given back
- * when they end. A cost that nobody knows counts as nothing, since a guess would be no better; the tokens do count.
+ * Whether a run may begin. What active runs may still use up to the limit of a run is reserved and counts as used. An
+ * unknown cost counts as 0; its tokens count.
  */
 function checkBudget(
   asker: { requester: string; nowMs: number },
@@ -161,7 +161,7 @@ function takenBy(usage: Usage, unit: Unit): number {
   return unit === 'usd' ? (usage.costUsd ?? 0) : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }
 
-/** How much a requester may have going. To be asked in the transaction that writes the run down. */
+/** The limits of a requester, which are checked in the transaction that inserts a run. */
 
 export type SpawnLimits = {
   /** Turns that wait. */
@@ -170,7 +170,7 @@ export type SpawnLimits = {
   readonly undeliveredMax: number;
   /** How long the same call is the same run. */
   readonly dedupeMs: number;
-  /** Whether it is so too when that run came to no good: a caller that names its calls means one run by one name. */
+  /** Whether also after that run has failed: a caller with a key means one run by one key. */
   readonly dedupesFailed: boolean;
   readonly budget: RunSettings['budget'];
 };
@@ -213,7 +213,7 @@ function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
   return { kind: 'refused', why, words };
 }
 
-/** Two runs that work or wait are not to be called the same: nobody could name the older one. */
+/** Two active runs must not have the same label: the older one could not be named. */
 function labelTaken(label: string, requester: string, db: Sqlite): string | undefined {
   const holder = db.get(
     `SELECT runs.number, turns.state FROM ${ACTIVE_TURNS} AND runs.requester = ? AND runs.label = ? LIMIT 1`,

@@ -24,18 +24,18 @@ import { appendTurn, getTurn } from '../store/turns.ts';
 import { logRunFailure, type RunsWorld } from '../world.ts';
 import type { Supervision } from './turn-row.ts';
 
-/** What a turn that ends has to tell, and whether its client is asked to put that into words. */
+/** The announcement of a turn that ends, and the announce step, in which the client words it in its own session. */
 
-/** After the announce step's own time: for a client that does not end, for ending it, and for its working tree. */
+/** Added to the announce step's timeout: for ending the client, and for its working tree. */
 const STEP_MARGIN_MS = 30_000;
 
 type Announcing =
-  /** The words stand; or the child has said that nothing is to be told. */
+  /** The announcement is final; skipped if the child replied so. */
   | { readonly kind: 'said'; readonly announcement: NewAnnouncement; readonly isSkipped: boolean }
-  /** The client is asked once more; the words are what is told if that comes to nothing. */
+  /** The client is asked to word it; the announcement is delivered as it is if that fails. */
   | { readonly kind: 'step'; readonly announcement: NewAnnouncement; readonly prompt: string };
 
-/** Whether the client of a turn that ends so is asked for words; one that was only found ended is asked nothing more. */
+/** Whether the client is asked to word its result. One that was only found ended is not asked. */
 export function isAnnounceStepDue(
   { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
   supervision: Supervision,
@@ -46,7 +46,7 @@ export function isAnnounceStepDue(
   return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
 }
 
-/** What is told of a turn that ends so. */
+/** The announcement of a turn that ends so, and the prompt of the announce step if one is due. */
 export function announcingOf(
   { run, turn, ending }: Omit<EndedTurn, 'transcript'>,
   isStepDue: boolean,
@@ -73,11 +73,11 @@ export function announcingOf(
     };
   }
   const isSkipped = mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);
-  // What is dropped at once was never ready.
+  // A skipped announcement must never have been ready.
   return { kind: 'said', announcement: telling(ending, nowMs + (isSkipped ? 1 : 0)), isSkipped };
 }
 
-/** Adds the turn in which the client puts its result into words, in the slot that its run has. */
+/** Adds the turn of the announce step, in the slot that its run has. */
 export function addAnnounceTurn(ended: Turn, prompt: string, supervision: Supervision): Turn {
   const { runId, number, session } = ended;
   const nowMs = supervision.nowMs();
@@ -87,7 +87,7 @@ export function addAnnounceTurn(ended: Turn, prompt: string, supervision: Superv
   );
 }
 
-/** What an announce step came to: better words, silence, or the words that stood before. Undefined: nothing to reword. */
+/** The words after an announce step: the reply's, a skip, or those before. Undefined: there is nothing to reword. */
 export function rewordingOf(
   step: Turn,
   ending: Ending,
@@ -108,13 +108,13 @@ export function rewordingOf(
   return isSilent(ending.result, turn.state, supervision) ? { turn, words: { skip: true, nowMs } } : raw;
 }
 
-/** Whether nothing is to be told; of a failure only where the settings let a child hide it. */
+/** Whether the announcement is skipped; of a failure only if the settings allow that. */
 function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Supervision): boolean {
   if (parseAnnounceReply(reply).kind !== 'skip') return false;
   return outcome === 'success' || settings.announce.skipOnFailure;
 }
 
-/** For words that are told before anybody could look whether something in the working tree would be lost. */
+/** For an announcement that is written before the working tree is checked for changes. */
 function worktreeNotes({ worktree }: Run): string[] {
   if (worktree === null) return [];
   return [`its worktree, if anything in it is new: ${worktree.path} (branch ${worktree.branch})`];

@@ -16,7 +16,7 @@ import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
 
-/** From a turn with a slot to its running client; undefined: a stop came before. @throws Error with the cause, NotOurs */
+/** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
 export async function launchTurn(
   row: TurnRow,
   accepted: Run,
@@ -44,14 +44,14 @@ export async function launchTurn(
     budgetUsd: client.capabilities.keepsBudget ? usdLeft(supervision.sharesOf(run, turn), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
-    mcp: null, // Of our own tools there is none that a sub-agent may have.
+    mcp: null, // A sub-agent may use none of our own tools.
     agentDir: run.agentDir,
   });
   writeClientFiles(files, command);
   bringLogin(run.client, user, files.home);
   supervision.checkpoint('before-launch-mark');
   const atMs = supervision.nowMs();
-  // The last look: whoever wrote a stop before this has prevented the start.
+  // The last check: a stop that was stored before this prevents the start.
   const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
   if (marked.stop !== null) return undefined;
   supervision.checkpoint('after-launch-mark');
@@ -69,8 +69,8 @@ export async function launchTurn(
 }
 
 /**
- * The client runs, whether this can be written just now or not. A second try keeps the time of the first; of a client that
- * another supervisor started, and did not live to write down, the time is that just before its start.
+ * Stores the client's process and start, now or with a later change. A second try keeps the time of the first. For a client
+ * that another supervisor started and could not store, the time is that just before its start.
  */
 export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
   const { turn } = row;
@@ -94,7 +94,7 @@ export function timeoutOf(turn: Turn, run: Run, { settings }: Supervision): numb
   return turn.kind === 'announce' ? settings.announce.timeoutSeconds * 1000 : run.runTimeoutMs;
 }
 
-/** The session that the client is asked for; undefined: the run never had one. */
+/** The session that the client works in; undefined: it would go on with one, but the run has none. */
 export function sessionOf(turn: Turn, run: Run): TurnSession | undefined {
   if (turn.kind === 'task') return { kind: 'new', id: randomUUID() };
   return run.sessionId === null ? undefined : { kind: 'resume', id: run.sessionId };

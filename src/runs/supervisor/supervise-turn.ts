@@ -17,9 +17,9 @@ import { TurnEffects } from './turn-effects.ts';
 import { NotOurs, type Supervision, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
-/** How long the end of a client that was killed may take to be told. */
+/** How long to wait for the exit of a client that was killed. */
 const EXIT_WAIT_MS = 2000;
-/** The model that was asked for, and then the client's own. Never a third. */
+/** The model that was asked for, and then the client's own. */
 const TRIES_MAX = 2;
 const WARNING_LENGTH_MAX = 1000;
 
@@ -28,11 +28,11 @@ export type TurnEnd = {
   readonly run: Run;
   /** Whether a supervisor watched the client to its end; a turn that was only found ended starts nothing more. */
   readonly wasWatched: boolean;
-  /** Its model was refused, and nothing was done. */
+  /** The client refused its model before it did anything. */
   readonly isModelRefused: boolean;
 };
 
-/** One turn from where it stands to how it ended. What is written down of that end is the caller's. @throws NotOurs */
+/** Supervises a turn from its present state to its end, which the caller has to store. @throws NotOurs */
 export async function superviseTurn(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
   let found: Turn | undefined = before.launchedAtMs === null ? undefined : before;
   for (let tries = 1; ; tries++) {
@@ -43,7 +43,7 @@ export async function superviseTurn(row: TurnRow, before: Turn, supervision: Sup
   }
 }
 
-/** A refused model has done nothing: once, and written down before it is, the client's own is tried. */
+/** Prepares a second try with the client's own model, if the model was refused; false if there is none. */
 function isRetried(
   { run, ending, isModelRefused }: TurnEnd,
   row: TurnRow,
@@ -87,11 +87,11 @@ class TurnSupervisor {
     this.#effects = new TurnEffects(row, run, supervision);
   }
 
-  /** The client's end, and ours. `found`: the turn as the supervisor before left it, when it had launched the client. */
+  /** `found`: the turn as the supervisor before left it, if that had launched the client. */
   async comeToEnd(found: Turn | undefined): Promise<TurnEnd> {
     const ending = found === undefined ? this.#begin() : this.#goOn(found);
     const end = await ending.finally(() => this.#effects.end());
-    // Not when this throws: of a client that still runs, for another supervisor, it would be taken away.
+    // Not when this throws: a client that still runs for another supervisor needs it.
     rmSync(this.#files.home, { recursive: true, force: true });
     return end;
   }
@@ -149,7 +149,7 @@ class TurnSupervisor {
     }
   }
 
-  /** The reason that came first; it counts even where it cannot be written down. */
+  /** Stores why the client is stopped; returns the first reason, also if it cannot be stored. */
   #enterStop(reached: Omit<Stop, 'atMs'> | 'in the row'): Stop | null {
     const own = reached === 'in the row' ? null : { ...reached, atMs: this.#supervision.nowMs() };
     const change = () => this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
@@ -162,7 +162,7 @@ class TurnSupervisor {
     }
   }
 
-  /** What can be said of a client whose end nobody saw: what it wrote. */
+  /** Concludes from the output of a client whose exit nobody saw. */
   async #concludeUnseen(found: 'gone' | 'other boot'): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     try {
@@ -233,18 +233,18 @@ class TurnSupervisor {
   }
 }
 
-/** How the end of a client came to be seen. */
+/** How a client ended. */
 export type ClientEnd = {
   readonly conclusion: Conclusion;
-  /** As the system said it; null: nobody saw it. */
+  /** Null: nobody saw its exit. */
   readonly exit: Exit | null;
-  /** Why it was ended from outside; null: it was not. */
+  /** Why it was stopped; null: it ended by itself. */
   readonly stop: Stop | null;
   readonly notes: readonly string[];
   readonly endedAtMs: number;
 };
 
-/** How the turn ended. A stop that was asked for before the end is the reason, however well the client ended. */
+/** How the turn ended. A stop counts, however well the client ended. */
 export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending {
   const { conclusion, exit, stop, notes, endedAtMs } = end;
   return {
@@ -259,7 +259,7 @@ export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending 
   };
 }
 
-/** A turn that never came to its client, or of which nothing is left. */
+/** The ending of a turn whose client was not started, or left nothing. */
 export function endingWithout(
   { stop, usage }: Pick<Turn, 'stop' | 'usage'>,
   { outcome, error, endedAtMs }: Pick<Ending, 'outcome' | 'error' | 'endedAtMs'>,

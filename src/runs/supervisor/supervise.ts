@@ -17,7 +17,7 @@ import { addAnnounceTurn, announcingOf, isAnnounceStepDue, notifyOfResult, rewor
 import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { NotOurs, Supervision, TurnRow } from './turn-row.ts';
 
-/** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
+/** A full disk may have room later. After that, the next supervisor reads what the client wrote. */
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
 
@@ -32,8 +32,8 @@ export async function superviseProcess([, runId = '', turn]: readonly string[]):
 }
 
 /**
- * The whole life of a supervisor: takes one turn of a run, starts its client or takes over one that runs, follows it to
- * its end and says so. Resolves when nothing is left to do. Never throws: what goes wrong is noted in logs/runs.log.
+ * Supervises one turn of a run: takes it, starts its client or takes over one that runs, watches it to its end, and announces
+ * that. Never throws: failures are logged to logs/runs.log.
  */
 export async function supervise(runId: string, turnNumber: number, world: RunsWorld): Promise<void> {
   let isShuttingDown = false;
@@ -61,7 +61,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   } finally {
     process.off('SIGTERM', shutDown);
   }
-  // One that could not take its turn changed nothing: what it would start now would be in the same position.
+  // A supervisor that could not take its turn has nothing to hand on.
   if (!hasTaken) return;
   checkpoint('before-reconcile', world.env);
   reconcileAndArchive(world);
@@ -76,7 +76,7 @@ async function superviseWithAnnouncement(
 ): Promise<void> {
   supervision.checkpoint('after-take');
   if (before.kind === 'announce') {
-    // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
+    // A step that was not begun, left by a supervisor that died: the announcement stays as it is.
     const isBegun = before.launchedAtMs !== null;
     const end = isBegun
       ? await endOf(row, before, supervision)
@@ -91,7 +91,7 @@ async function superviseWithAnnouncement(
   }
 }
 
-/** Whatever goes wrong with us, nothing of the client is left behind, and the turn ends. */
+/** The end of a turn. If supervising fails, the client is ended, and so is the turn. */
 async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
   try {
     return await superviseTurn(row, before, supervision);
@@ -105,7 +105,7 @@ async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Prom
   }
 }
 
-/** Ends the turn and writes what it has to tell, at once. Returns the announce step, when there is to be one. */
+/** Ends the turn and adds its announcement in one transaction. Returns the turn of the announce step, if there is one. */
 async function endTurnAndAnnounce(
   row: TurnRow,
   end: TurnEnd,
@@ -138,7 +138,7 @@ async function endTurnAndAnnounce(
   return step;
 }
 
-/** The client was asked for words in its own session. What that came to is written with the end of the step. */
+/** Ends an announce step and rewords the announcement by it in one transaction. */
 async function endAnnounceStep(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<void> {
   const { db, world } = supervision;
   const { turn } = row;
@@ -167,7 +167,7 @@ function unwatchedEnd(
   return { ending, run: runOf(turn, supervision), wasWatched: false, isModelRefused: false };
 }
 
-/** An end has to be written, also when that is impossible just now. @throws the last failure */
+/** Tries again while the database cannot be written, because an end must not be lost. @throws the last failure */
 async function writing<T>(runId: string, { world }: Supervision, write: () => T): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

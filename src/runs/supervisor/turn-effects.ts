@@ -12,10 +12,10 @@ import { FailureRecorder } from '../workspace/tool-failures.ts';
 import { logRunFailure, orLogged } from '../world.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
 
-/** Of what the client warns of in one turn. */
+/** So many warnings of a client are logged in one turn. */
 const WARNINGS_MAX = 10;
 
-/** What becomes of what a client says. A full disk stops none of it; what comes again to a later supervisor stays as it is. */
+/** What a client's output causes. Failed writes are logged and do not end the turn; everything can be repeated by a later supervisor. */
 export class TurnEffects {
   readonly #row: TurnRow;
   readonly #supervision: Supervision;
@@ -37,7 +37,7 @@ export class TurnEffects {
     this.#refused = new RefusedCalls({ ...run, permissions: turnPermissions(run, row.turn) });
   }
 
-  /** Writes what is still held back. */
+  /** Flushes what is buffered. */
   end(): void {
     this.#failures.flush();
   }
@@ -46,7 +46,7 @@ export class TurnEffects {
     return this.#supervision.nowMs();
   }
 
-  /** What has to be said with the result. */
+  /** Notes for the announcement. */
   notes(): string[] {
     return this.#refused.notes(this.#supervision.settings.tools.permitted);
   }
@@ -59,13 +59,13 @@ export class TurnEffects {
     else if (event.kind === 'result') this.#supervision.checkpoint('after-result');
   }
 
-  /** What is known only at the end. */
+  /** Stores what is known only at the end. */
   enterConclusion({ sessionId, usage }: Conclusion): void {
     const known = this.run.sessionId ?? sessionId;
     if (known !== null) this.#enterSession(known, this.run.model.observed ?? usage.model);
   }
 
-  /** Whether what was used so far ends the turn: in words why, or undefined. */
+  /** Why the usage so far exceeds a budget; undefined if it does not. */
   overBudget(usage: Usage): string | undefined {
     this.#shares ??= this.#orLogged(() => this.#supervision.sharesOf(this.run, this.#row.turn)) ?? [];
     const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
@@ -77,7 +77,7 @@ export class TurnEffects {
     return undefined;
   }
 
-  /** The turn as it stands in the database, or undefined when nothing has been written there. */
+  /** The turn as it is in the database; undefined if the database has not changed since the last call. */
   turnIfChanged(): Turn | undefined {
     const { db, isShuttingDown } = this.#supervision;
     if (isShuttingDown() && this.#row.turn.stop === null) {
@@ -91,7 +91,7 @@ export class TurnEffects {
     return this.#row.refresh();
   }
 
-  /** Stores what was used. False: that is impossible just now. */
+  /** Stores the usage; false if it cannot be written now. */
   store(said: Usage): boolean {
     const usage = priced(said, this.#supervision.settings.prices);
     let isStored = true;
@@ -102,13 +102,13 @@ export class TurnEffects {
         this.#sayUnstored(error);
       },
     );
-    this.#shares = undefined; // What others take is looked at again.
+    this.#shares = undefined; // What other runs have used is read again.
     this.#supervision.checkpoint('after-progress');
     return isStored;
   }
 
   onWarning(words: string): void {
-    // Once, whichever of its supervisors comes across it.
+    // Once for each turn, also with several supervisors one after another.
     this.#supervision.note(this.#row.turn, 'warning', words, addRunEventOnce);
   }
 
@@ -118,7 +118,7 @@ export class TurnEffects {
     this.onWarning(words);
   }
 
-  /** Of the first turn the session is the run's; later ones go on in it. */
+  /** The session of the first turn is the run's; later turns go on in it. */
   #enterSession(id: string, model: string | null): void {
     const sessionId = this.#row.turn.kind === 'task' ? id : this.run.sessionId;
     const observed = model ?? this.run.model.observed;

@@ -31,12 +31,12 @@ export class Supervision {
     return this.world.now().getTime();
   }
 
-  /** Ends this process when a test wants that at this place. */
+  /** Kills this process if a test names this checkpoint. */
   checkpoint(place: string): void {
     checkpoint(place, this.world.env);
   }
 
-  /** Notes what happened to a run. A note that cannot be written is missed by nobody but the log. */
+  /** Adds an event to the run's log; a failure of that is logged. */
   note({ runId, number }: TurnKey, type: string, detail: string, add = addRunEvent): void {
     const event = { runId, turn: number, atMs: this.nowMs(), actor: 'supervisor', type };
     orLogged(runId, this.world.paths, () => add({ ...event, detail: redactSecrets(detail) }, this.db));
@@ -50,12 +50,12 @@ export class Supervision {
 
 type TurnKey = Pick<Turn, 'runId' | 'number'>;
 
-/** The turn has ended, or another supervisor has it: this one has nothing more to say. */
+/** The turn has ended, or another supervisor has taken it over. */
 export class NotOurs extends Error {}
 
 const TRIES_MAX = 20;
 
-/** A turn as this supervisor knows it. Only the owner changes it here, and every change is made on what stands there. */
+/** The row of a turn that this supervisor owns. */
 export class TurnRow {
   readonly #db: Sqlite;
   readonly #owner: ProcessIdentity;
@@ -68,7 +68,7 @@ export class TurnRow {
     this.#turn = turn;
   }
 
-  /** Takes a turn that has a slot and that no living supervisor has. `before`: as it was, with its last owner. */
+  /** Takes over a turn that has a slot and no living supervisor. `before`: the turn with its last owner. */
   static take(
     { runId, number }: TurnKey,
     { self: owner, db }: Supervision,
@@ -98,7 +98,7 @@ export class TurnRow {
     return turn;
   }
 
-  /** Changes the turn now; a stop that comes in between stands in the turn that is given back. @throws as SQLite, NotOurs */
+  /** Changes the turn; the returned turn has a stop that came in between. @throws Error from SQLite, NotOurs */
   change(changes: Changes): Turn {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const { state, ...rest } = { ...this.#unstored, ...changes(this.#turn) };
@@ -112,10 +112,12 @@ export class TurnRow {
       this.refresh();
     }
     const { number, runId } = this.#turn;
-    throw new Error(`Cannot change turn ${number} of run "${runId}": it never stands still`);
+    throw new Error(
+      `Cannot change turn ${number} of run "${runId}": another process changes it again and again`,
+    );
   }
 
-  /** Changes the turn now or, where the disk is full or the database locked, with the next change. @throws NotOurs */
+  /** Changes the turn now or, if the database cannot be written, with the next change. @throws NotOurs */
   changeSoon(changes: Changes, onFailure: (error: unknown) => void): void {
     try {
       this.change(changes);
@@ -129,7 +131,7 @@ export class TurnRow {
 
 type Changes = (turn: Turn) => TurnChanges;
 
-/** Or may be: whether a client in another namespace of process ids runs can only be seen from there. */
+/** Also true for a client in another namespace of process ids, which can only be seen from there. */
 function isSupervised({ owner, process }: Turn, by: ProcessIdentity): boolean {
   if (process !== null && !isJudged(process)) return true;
   return owner !== null && !isSame(owner, by) && !isGone(owner);

@@ -11,7 +11,7 @@ export type Watching = {
   readonly client: LiveClient;
   readonly reader: TurnReader;
   readonly output: GrowingFile;
-  /** The file of what it says to a person. */
+  /** The file with its standard error. */
   readonly errors: string;
   readonly limits: TimeLimits;
   /** The turn as it is when watching begins. */
@@ -22,23 +22,23 @@ export type Watching = {
 /** Why watching ended. The client is still there unless it is `gone`. */
 export type Watched =
   | { readonly kind: 'gone'; readonly exit: Exit | null }
-  /** Somebody wrote a stop into the row, or a limit is reached. */
+  /** A stop was stored in the row, or a limit is reached. */
   | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' }
-  /** It said its last word and does not end. */
+  /** It has written its result and does not exit. */
   | { readonly kind: 'lingers' };
 
 const TICK_MS = 250;
 const STORE_MS = 1000;
-/** Of output, between two looks at everything else. */
+/** Of output, read at once. */
 const ROUND_BYTES = 4 * 1024 * 1024;
-/** Of one turn. What goes on beyond that is no work but a loop. */
+/** Of one turn: more is a loop. */
 export const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 /** Follows a client from its first line on: its output, the clocks and stops, four times a second; stores its usage. */
 export class TurnWatch {
   readonly #watching: Watching;
   #time: RunningTime;
-  /** Since nothing has been added to its output, also to a line that has not ended. */
+  /** When its output last grew, also by a part of a line. */
   #silentSinceMs: number;
   #bytes = 0;
   #resultAtMs: number | null = null;
@@ -46,9 +46,9 @@ export class TurnWatch {
   #exit: Exit | null | undefined;
   #wake: (() => void) | undefined;
   #storedAtMs = Number.NEGATIVE_INFINITY;
-  /** Something may have to be stored: at first what could not be written when the client was started. */
+  /** Something has to be stored: at first what could not be written when the client was started. */
   #hasNews = true;
-  /** Once all that was there has been read: before that, a supervisor that died may have known more. */
+  /** All existing output has been read. Before that, the usage may be older than what is stored. */
   #isUpToDate = false;
   #isNearTimeout = false;
   #problem: string | undefined;
@@ -67,12 +67,12 @@ export class TurnWatch {
     });
   }
 
-  /** Until the client is gone, or has to be ended. */
+  /** Resolves when the client is gone, or has to be ended. */
   async follow(): Promise<Watched> {
     for (;;) {
       const hasMore = this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
       this.#isUpToDate ||= !hasMore;
-      // What it wrote before its end is read by drain(): something that it left behind may write without end.
+      // The rest of its output is read by drain(): a process that it left behind may write without end.
       const watched = this.#judge(this.#isGone());
       if (watched !== undefined) return watched;
       this.#storeNews();
@@ -81,7 +81,7 @@ export class TurnWatch {
     }
   }
 
-  /** Reads what is left, whoever may still write, and gives how the client ended, if anybody saw it. */
+  /** Reads the rest of the output; resolves with the client's exit, null if nobody saw it. */
   async drain(waitMs: number): Promise<Exit | null> {
     if (this.#exit === undefined && this.#watching.client.exited !== null) {
       await Promise.race([
@@ -119,7 +119,7 @@ export class TurnWatch {
     if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
     const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
-    if (!this.#isUpToDate) return undefined; // It may have said its result already.
+    if (!this.#isUpToDate) return undefined; // Its result may not have been read yet.
     if (this.#problem !== undefined && this.#resultAtMs === null)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
     const bytes = output.bytes() + bytesOf(errors);
@@ -157,7 +157,7 @@ export class TurnWatch {
     this.#hasNews = !this.#watching.effects.store(this.#usage);
   }
 
-  /** Until the next look, or until the client is gone. */
+  /** Resolves at the next tick, or when the client is gone. */
   #nextTick(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, TICK_MS);
@@ -179,11 +179,11 @@ export class TurnWatch {
 export type ClockTimes = {
   /** Milliseconds since 1970. */
   readonly wallMs: number;
-  /** Milliseconds of a clock that nobody sets; where it begins does not matter. */
+  /** Milliseconds of a monotonic clock. */
   readonly steadyMs: number;
 };
 
-/** The time for which a client has been running, as far as both clocks agree on it. */
+/** The time for which a client has been running, by both clocks. */
 export type RunningTime = { readonly spentMs: number; readonly at: ClockTimes };
 
 /**
@@ -203,14 +203,14 @@ type Elapsed = {
   readonly spentMs: number;
   /** Without any output. */
   readonly silentMs: number;
-  /** Since the client said its last word on the turn; null: it has not. */
+  /** Since the client wrote its result; null: it has not. */
   readonly sinceResultMs: number | null;
 };
 
-/** How long a client may take to end after its last word. */
+/** How long a client may take to exit after its result. */
 export const AFTER_RESULT_MS = 10_000;
 
-/** Why the time of a client is over; undefined: it goes on. One that has said its result has kept the limits, whatever follows. */
+/** Why the client has to be ended; undefined: it goes on. After its result, the limits of time no longer apply. */
 export function judgeTime({ runMs, idleMs }: TimeLimits, elapsed: Elapsed): Watched | undefined {
   const { spentMs, silentMs, sinceResultMs } = elapsed;
   if (sinceResultMs !== null) return sinceResultMs >= AFTER_RESULT_MS ? { kind: 'lingers' } : undefined;
