@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { runClient } from '../clients/clients.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
-import type { Run } from './model/run.ts';
-import { turnFiles } from './model/run.ts';
+import { type Run, turnFiles } from './model/run.ts';
 import { activeTurn } from './requester.ts';
 import { postponeArchive } from './store/archive.ts';
 import { withRuns } from './store/runs-db.ts';
@@ -23,7 +22,7 @@ export type Attachment = {
   readonly unset: readonly string[];
 };
 
-export type AttachAnswer =
+type AttachAnswer =
   | { readonly kind: 'ready'; readonly attachment: Attachment }
   | { readonly kind: 'refused'; readonly reason: string };
 

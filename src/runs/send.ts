@@ -22,9 +22,7 @@ const NAME_LENGTH_MAX = 72;
 const NAME_SCANNED_MAX = 4096;
 
 /** `turn`: the number of the turn to wait for. */
-export type SendAnswer =
-  | { readonly status: 'accepted'; readonly runId: string; readonly turn: number }
-  | Refusal;
+type SendAnswer = { readonly status: 'accepted'; readonly runId: string; readonly turn: number } | Refusal;
 
 /** Queues one more turn in the run's session, after its current one. The supervisor is started after the caller has had its answer. */
 export function sendToRun(

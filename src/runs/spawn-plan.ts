@@ -15,7 +15,7 @@ import {
   type WorktreeMode,
 } from './model/run.ts';
 import { labelProblem } from './model/run-target.ts';
-import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
+import { combinePolicies, isToolAllowed, SUBAGENT_DENY } from './model/tool-policy.ts';
 import type { Grants } from './requester.ts';
 import type { NewRun } from './store/runs.ts';
 import type { AgentOfClient, LoginOf } from './workspace/agent-login.ts';
@@ -102,9 +102,13 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
 
   const agent = settings.agents.find(({ id }) => id === agentId);
   const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];
-  if (!surroundings.isOnPath(client.name)) return refuse('error', notInstalled(client));
+  if (!surroundings.isOnPath(client.name)) {
+    const install = `install it with "npm install -g ${PACKAGES[client.name]}"`;
+    return refuse('error', `${client.name} is not on the PATH: ${install}, or choose another client`);
+  }
 
-  const policy = policyOf(agent, settings);
+  const agentTools = agent === undefined ? [] : [agent.tools];
+  const policy = combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...agentTools, settings.tools]);
   const grants = { ofSettings: settings.tools.permitted, ofPerson: request.permissions ?? [] };
   const permissions = surroundings.permissionsOf(client.name, grants);
   const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
@@ -200,11 +204,6 @@ function wantedModels(
   ];
 }
 
-function policyOf(agent: AgentSettings | undefined, { tools }: RunSettings): ToolPolicy {
-  const own = agent === undefined ? [] : [agent.tools];
-  return combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...own, tools]);
-}
-
 function rulesWarning(file: string, { contextFiles }: RunSettings): string {
   const files = JSON.stringify([...contextFiles, file]);
   return (
@@ -216,10 +215,6 @@ function rulesWarning(file: string, { contextFiles }: RunSettings): string {
 function uncommittedWarning(files: number): string {
   const are = files === 1 ? '1 file is' : `${files} files are`;
   return `${are} not committed, and so not in its worktree: commit first what it needs`;
-}
-
-function notInstalled({ name }: RunClient): string {
-  return `${name} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
 }
 
 /** What of the permissions the client cannot keep to. Its own rules hold in it: for a person there are no others. */

@@ -36,10 +36,10 @@ export type StopAnswer =
     }
   | Refusal;
 
-export type RunName = { readonly runId: string; readonly number: number };
+type RunName = { readonly runId: string; readonly number: number };
 
 /** What was stopped: whether the run's work was, and how many waiting messages. */
-export type StoppedRun = RunName & { readonly work: boolean; readonly waitingMessages: number };
+type StoppedRun = RunName & { readonly work: boolean; readonly waitingMessages: number };
 
 /** Covers a restart of the supervisor and the grace periods of SIGTERM and SIGKILL. */
 const STOP_TIMEOUT_MS = 40_000;
@@ -144,7 +144,9 @@ export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWor
     db.transaction(() =>
       names.flatMap(({ runId, turn: number }) => {
         const turn = getTurn(runId, number, db);
-        if (turn === undefined || isTerminal(turn.state) || !isUnseen(turn)) return [];
+        if (turn === undefined || isTerminal(turn.state)) return [];
+        const isSeen = [turn.owner, turn.process].every((one) => one === null || isJudged(one));
+        if (isSeen) return [];
         const error = 'Its container or sandbox does not answer: what runs there is not known';
         const endedAtMs = now().getTime();
         const { result, notes, usage } = turn;
@@ -155,8 +157,4 @@ export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWor
       }),
     ),
   );
-}
-
-function isUnseen({ owner, process }: Turn): boolean {
-  return [owner, process].some((identity) => identity !== null && !isJudged(identity));
 }

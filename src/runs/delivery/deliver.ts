@@ -27,8 +27,6 @@ export type Reader = {
   readonly owner: string;
   /** Who holds the lease until confirmSaid(), where several hooks of one session may run at once. */
   readonly holder?: string;
-  /** Who holds the lease after confirmSaid() and for how long, if not the owner. */
-  readonly told?: { readonly owner: string; readonly leaseMs: number };
   /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
   /** Sessions that are over, and whose place this one has taken. */
@@ -57,7 +55,7 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
-    waitAsLongAs(reader, db);
+    setLockTimeout(reader.lockTimeoutMs, db);
     const listener = { requester: key, session, owner, isPerson, ended };
     const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
     const options = { nowMs, leaseMs, limit, ...(holder !== undefined && { holder }) };
@@ -87,17 +85,24 @@ export function holdTurn(
   return withRuns(paths, (db) => leaseTurn(turn, { owner, untilMs, session }, db));
 }
 
-/** The delivery was written out; the owner's next call shows whether it arrived. */
-export function confirmSaid(reader: Reader, { paths, now }: RunsWorld): void {
-  const { holder = reader.owner, told = { owner: reader.owner, leaseMs: LEASE_MS } } = reader;
+/** The holder's delivery was written out: from now on it is held by the owner, whose next call shows whether it arrived. */
+export function confirmSaid(
+  holder: string,
+  {
+    owner,
+    leaseMs = LEASE_MS,
+    lockTimeoutMs,
+  }: Pick<Reader, 'owner' | 'lockTimeoutMs'> & { leaseMs?: number },
+  { paths, now }: RunsWorld,
+): void {
   withRuns(paths, (db) => {
-    waitAsLongAs(reader, db);
-    moveLeases(holder, { owner: told.owner, untilMs: now().getTime() + told.leaseMs }, db);
+    setLockTimeout(lockTimeoutMs, db);
+    moveLeases(holder, { owner, untilMs: now().getTime() + leaseMs }, db);
   });
 }
 
-function waitAsLongAs({ lockTimeoutMs }: Reader, db: Sqlite): void {
-  if (lockTimeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
+function setLockTimeout(timeoutMs: number | undefined, db: Sqlite): void {
+  if (timeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
 }
 
 /** What this owner holds has arrived. Returns the ids of the announcements. */

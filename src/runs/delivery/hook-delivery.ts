@@ -60,22 +60,28 @@ export function deliverToHook(
 }
 
 /** Who holds what a session was woken with, until the prompt that contains it comes in. */
-export function wakerOf(session: string): string {
+function wakerOf(session: string): string {
   return `wake:${session}`;
 }
 
 /** Leases what waits to one hook of a session. `settle` has to be called with whether the text was written out. */
-export function takeForHook(
+function takeForHook(
   { requester: key, session }: { readonly requester: string; readonly session: string },
-  limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs' | 'told'>,
+  {
+    told,
+    ...limits
+  }: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'> & { told?: { owner: string; leaseMs: number } },
   world: RunsWorld,
 ): HookNews | undefined {
   const owner = `hook:${session}`;
-  const reader = { ...limits, owner, holder: `${owner}:${randomUUID()}`, isPerson: false };
+  const holder = `${owner}:${randomUUID()}`;
+  const reader = { ...limits, owner, holder, isPerson: false };
   const known = session === 'unknown' ? null : session;
   const delivery = takeDelivery({ key, session: known, client: 'claude', cwd: world.cwd }, reader, world);
   const settle = (isSaid: boolean) =>
-    isSaid ? confirmSaid(reader, world) : returnDelivery(reader.holder, world);
+    isSaid
+      ? confirmSaid(holder, { ...limits, ...(told ?? { owner }) }, world)
+      : returnDelivery(holder, world);
   return delivery && { text: delivery.text, settle };
 }
 

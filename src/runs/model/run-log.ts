@@ -13,7 +13,7 @@ export type LogEntry =
     };
 
 /** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
-export type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
+type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
 
 export type SaidOrDone =
   /** A whole message of the assistant, or the next piece of one. */

@@ -22,7 +22,12 @@ export function matchRun<T extends RunWithMessages>(
   if (wanted === '') return { kind: 'empty', error: 'Missing subagent id.' };
   const shown = cutText(oneLine(wanted), ECHO_LENGTH_MAX);
   const unknown = { kind: 'missing', error: `Unknown subagent id: ${shown}` } as const;
-  const withId = (words: string) => onlyOne(begunBy(words, runs), `Ambiguous run id prefix: ${words}`);
+  // Ids are written without dashes, and in a session key with them.
+  const withPrefix = (words: string) => {
+    const prefix = idPrefix(words);
+    return prefix === undefined ? [] : runs.filter(({ run }) => run.id.startsWith(prefix));
+  };
+  const withId = (words: string) => onlyOne(withPrefix(words), `Ambiguous run id prefix: ${words}`);
   if (wanted.startsWith('id:')) return withId(shown.slice('id:'.length)) ?? unknown;
   if (wanted === 'last') return found(newest(runs)) ?? unknown;
   if (/^#?\d+$/.test(wanted)) {
@@ -55,12 +60,6 @@ export function labelProblem(label: string): string | undefined {
     ? 'that word has a meaning of its own'
     : "it reads as a run's number, id or session key";
   return `Cannot call a run "${cutText(oneLine(label), ECHO_LENGTH_MAX)}": ${read}. Choose another label`;
-}
-
-/** Those whose ids begin so. Ids are written without dashes, and in a session key with them. */
-function begunBy<T extends RunWithMessages>(words: string, runs: readonly T[]): readonly T[] {
-  const prefix = idPrefix(words);
-  return prefix === undefined ? [] : runs.filter(({ run }) => run.id.startsWith(prefix));
 }
 
 function idPrefix(words: string): string | undefined {

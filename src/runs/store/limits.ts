@@ -196,7 +196,8 @@ export function checkLimits(
   }
   const taken = label === null ? undefined : labelTaken(label, requester, db);
   if (taken !== undefined) return refuse('label', taken);
-  const queued = countQueued(requester, db);
+  const isQueued = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
+  const queued = Number(db.get(`SELECT COUNT(*) AS n FROM ${isQueued}`, requester)?.n);
   if (queued >= limits.maxQueued) {
     return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
   }
@@ -222,11 +223,6 @@ function labelTaken(label: string, requester: string, db: Sqlite): string | unde
   );
   if (holder === undefined) return undefined;
   return `Cannot call a run "${label}": run #${holder.number} has that label and is ${holder.state}. Choose another label, or stop that run first: subagents stop ${holder.number}`;
-}
-
-function countQueued(requester: string, db: Sqlite): number {
-  const waiting = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
-  return Number(db.get(`SELECT COUNT(*) AS n FROM ${waiting}`, requester)?.n);
 }
 
 function undeliveredWords(requester: string, limits: SpawnLimits, db: Sqlite): string {

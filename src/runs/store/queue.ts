@@ -37,14 +37,8 @@ export function chooseTurns(
 /** The order in which the first queued turn of each run would start if nothing else came. */
 export function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   const seen = new Set<string>();
-  const queues = new Map<string, QueuedTurn[]>();
-  for (const one of queued) {
-    if (seen.has(one.runId)) continue;
-    seen.add(one.runId);
-    const queue = queues.get(one.requester);
-    if (queue === undefined) queues.set(one.requester, [one]);
-    else queue.push(one);
-  }
+  const firsts = queued.filter(({ runId }) => !seen.has(runId) && seen.add(runId));
+  const queues = Map.groupBy(firsts, ({ requester }) => requester);
   // The requester that started last comes last.
   const lastStart = ([one]: readonly QueuedTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
   const position = ([one]: readonly QueuedTurn[]) => one?.position ?? 0;
@@ -76,17 +70,17 @@ export function claimTurns(limits: QueueLimits, nowMs: number, db: Sqlite): Turn
  */
 export function claimOrphans(orphans: readonly TurnLiveness[], nowMs: number, db: Sqlite): Turn[] {
   if (orphans.length === 0) return [];
-  return db.transaction(() => orphans.flatMap((one) => claimOrphan(one, nowMs, db) ?? []));
-}
-
-function claimOrphan({ runId, number, version }: TurnLiveness, nowMs: number, db: Sqlite): Turn | undefined {
-  const row = db.get(
-    `UPDATE turns SET owner_pid = NULL, owner_start = NULL, owner_boot = NULL, claimed_at = ?,
-       version = version + 1
-     WHERE run_id = ? AND number = ? AND version = ? AND ${IS_ACTIVE} RETURNING *`,
-    ...[nowMs, runId, number, version],
+  return db.transaction(() =>
+    orphans.flatMap(({ runId, number, version }) => {
+      const row = db.get(
+        `UPDATE turns SET owner_pid = NULL, owner_start = NULL, owner_boot = NULL, claimed_at = ?,
+           version = version + 1
+         WHERE run_id = ? AND number = ? AND version = ? AND ${IS_ACTIVE} RETURNING *`,
+        ...[nowMs, runId, number, version],
+      );
+      return row === undefined ? [] : readTurn(row);
+    }),
   );
-  return row && readTurn(row);
 }
 
 /** Gives back a slot that no supervisor uses yet; undefined when one does, or the turn is being stopped. */

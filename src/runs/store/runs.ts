@@ -44,7 +44,7 @@ export type RunFilter = {
 };
 
 /** What may change of a run. Secrets in warnings are redacted, because they quote clients. */
-export type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'>> & {
+type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'>> & {
   readonly model?: Partial<Run['model']>;
 };
 

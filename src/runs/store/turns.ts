@@ -46,7 +46,7 @@ export type TurnChanges = Partial<
 
 /** Every change of a turn is a compare-and-set on its version; a turn that has ended does not change. */
 
-export type NewTurn = {
+type NewTurn = {
   readonly runId: string;
   readonly kind: 'send' | 'announce';
   readonly announces: number | null;
@@ -279,7 +279,7 @@ export const WHOLE_PROJECT = '*';
 type StopOfAll = { readonly session: string; readonly atMs: number };
 
 /** Stores the time of such a stop, unless a later one is stored. */
-export function noteStopOfAll(requester: string, { session, atMs }: StopOfAll, db: Sqlite): void {
+function noteStopOfAll(requester: string, { session, atMs }: StopOfAll, db: Sqlite): void {
   db.run(
     `INSERT INTO stops(requester, session, stopped_at) VALUES (?, ?, ?)
      ON CONFLICT(requester, session) DO UPDATE SET stopped_at = MAX(stopped_at, excluded.stopped_at)`,

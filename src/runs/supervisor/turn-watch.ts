@@ -7,7 +7,7 @@ import { isSameProcess } from '../../system/process-identity.ts';
 import type { Exit, Stop, Turn, Usage } from '../model/turn.ts';
 import type { TurnEffects } from './turn-effects.ts';
 
-export type Watching = {
+type Watching = {
   readonly client: LiveClient;
   readonly reader: TurnReader;
   readonly output: GrowingFile;
@@ -122,7 +122,7 @@ export class TurnWatch {
     if (!this.#isUpToDate) return undefined; // Its result may not have been read yet.
     if (this.#problem !== undefined && this.#resultAtMs === null)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
-    const bytes = output.bytes() + bytesOf(errors);
+    const bytes = output.bytes() + (statSync(errors, { throwIfNoEntry: false })?.size ?? 0);
     if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();
     this.#bytes = bytes;
     if (bytes > OUTPUT_BYTES_MAX)
@@ -184,7 +184,7 @@ export type ClockTimes = {
 };
 
 /** The time for which a client has been running, by both clocks. */
-export type RunningTime = { readonly spentMs: number; readonly at: ClockTimes };
+type RunningTime = { readonly spentMs: number; readonly at: ClockTimes };
 
 /**
  * The running time a moment later. A wall clock that was set forward adds nothing that did not pass, and one that was
@@ -197,7 +197,7 @@ export function passTime({ spentMs, at: before }: RunningTime, at: ClockTimes): 
 }
 
 /** 0: no limit. */
-export type TimeLimits = { readonly runMs: number; readonly idleMs: number };
+type TimeLimits = { readonly runMs: number; readonly idleMs: number };
 
 type Elapsed = {
   readonly spentMs: number;
@@ -219,10 +219,6 @@ export function judgeTime({ runMs, idleMs }: TimeLimits, elapsed: Elapsed): Watc
   if (idleMs > 0 && silentMs >= idleMs)
     return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(idleMs)}` } };
   return undefined;
-}
-
-function bytesOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function seconds(ms: number): string {

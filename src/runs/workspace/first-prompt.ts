@@ -219,17 +219,13 @@ export async function firstPrompt(run: Run, settings: RunSettings, world: Prompt
     task: run.task,
     requester: run.requester.key,
     childKey: run.childKey,
-    nonce: nonceOf(run),
+    // Of this run alone, and the same at each try: the authors of the project's files could not know it.
+    nonce: createHash('sha256').update(`first prompt of ${run.id}`).digest('hex').slice(0, 16),
     uncommitted: run.worktree === null ? 0 : await uncommittedFiles(run.worktree.repository, world.env),
     files: await contextFiles(workspace === null ? own : [workspace], settings.contextFiles, world.env),
     knowledge: knowledgeFor(run, config, world),
     isInline: settings.announce.mode === 'inline',
   });
-}
-
-/** Of this run alone, and the same at each try: whoever wrote the project's files could not know it. */
-function nonceOf({ id }: Run): string {
-  return createHash('sha256').update(`first prompt of ${id}`).digest('hex').slice(0, 16);
 }
 
 /** What the hook would tell a sub-agent of this name; nothing when the database cannot be read. */

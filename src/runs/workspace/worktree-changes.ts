@@ -2,8 +2,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:f
 import { reasonOf } from '../../core/guards.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
-import type { Run, Worktree } from '../model/run.ts';
-import { runDirectory } from '../model/run.ts';
+import { type Run, runDirectory, type Worktree } from '../model/run.ts';
 import { type GitAnswer, gitIn } from './git.ts';
 
 /**
@@ -19,10 +18,10 @@ const AS_PATCH: readonly string[] = [
   ...['--no-color', '--no-ext-diff', '--no-textconv', '--no-relative', '--src-prefix=a/', '--dst-prefix=b/'],
 ];
 
-export type ChangesWorld = { readonly paths: StatePaths; readonly env: Environment };
+type ChangesWorld = { readonly paths: StatePaths; readonly env: Environment };
 export type TreeRun = Pick<Run, 'id'> & { readonly worktree: Worktree };
 
-export type Patch = { readonly kind: 'patch'; readonly text: string };
+type Patch = { readonly kind: 'patch'; readonly text: string };
 export type Failed = { readonly kind: 'failed'; readonly reason: string };
 export type Merged =
   | { readonly kind: 'merged'; readonly files: readonly string[] }

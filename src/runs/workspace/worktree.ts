@@ -7,8 +7,7 @@ import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
-import type { Run, Worktree } from '../model/run.ts';
-import { runDirectory } from '../model/run.ts';
+import { type Run, runDirectory, type Worktree } from '../model/run.ts';
 import { type Git, gitIn } from './git.ts';
 
 /**
@@ -35,7 +34,7 @@ const MADE_ANEW = new Set([
   ...['.pytest_cache', '.mypy_cache', '.ruff_cache', '.parcel-cache', '.eslintcache', '.DS_Store'],
 ]);
 
-export type WorktreeWorld = { readonly env: Environment };
+type WorktreeWorld = { readonly env: Environment };
 
 export type Prepared =
   | { readonly kind: 'none' }
