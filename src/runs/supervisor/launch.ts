@@ -21,11 +21,10 @@ export async function launchTurn(
   row: TurnRow,
   accepted: Run,
   files: TurnFiles,
-  supervision: Supervision,
 ): Promise<{ readonly client: LiveClient; readonly run: Run } | undefined> {
+  const { turn, supervision } = row;
   const { world, settings } = supervision;
-  const { turn } = row;
-  const run = await withPlace(accepted, supervision);
+  const run = await withWorktree(accepted, supervision);
   supervision.checkpoint('after-place');
   const session = sessionOf(turn, run);
   if (session === undefined) throw new Error('there is no session of the client to go on with');
@@ -63,7 +62,7 @@ export async function launchTurn(
     throw error;
   }
   supervision.checkpoint('after-start');
-  enterStart(row, run, started, supervision);
+  enterStart(row, run, started);
   supervision.checkpoint('after-process-stored');
   return { client: started, run };
 }
@@ -72,12 +71,12 @@ export async function launchTurn(
  * Stores the client's process and start, now or with a later change. A second try keeps the time of the first. For a client
  * that another supervisor started and could not store, the time is that just before its start.
  */
-export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
-  const { turn } = row;
+export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
+  const { turn, supervision } = row;
   const isOwn = client.exited !== null;
   const nowMs = supervision.nowMs();
   const startedAtMs = turn.startedAtMs ?? (isOwn ? nowMs : (turn.launchedAtMs ?? nowMs));
-  const limitMs = timeoutOf(turn, run, supervision);
+  const limitMs = timeoutOf(row, run);
   const deadlineAtMs = limitMs === 0 ? null : startedAtMs + limitMs;
   row.changeSoon(
     (now) => ({
@@ -90,7 +89,7 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervisi
 }
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
-export function timeoutOf(turn: Turn, run: Run, { settings }: Supervision): number {
+export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run): number {
   return turn.kind === 'announce' ? settings.announce.timeoutSeconds * 1000 : run.runTimeoutMs;
 }
 
@@ -101,13 +100,13 @@ export function sessionOf(turn: Turn, run: Run): TurnSession | undefined {
 }
 
 /** What the session had used before this turn. */
-export function usageBefore(turn: Turn, { db }: Supervision): Usage {
+export function usageBefore({ turn, supervision: { db } }: TurnRow): Usage {
   const earlier = turnsOf(turn.runId, db).filter(({ number }) => number < turn.number);
   return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 }
 
 /** The run with its working tree, when it is to have one. @throws Error with what git says */
-async function withPlace(run: Run, supervision: Supervision): Promise<Run> {
+async function withWorktree(run: Run, supervision: Supervision): Promise<Run> {
   const { world, db } = supervision;
   const mayShare = run.worktree === null && run.worktreeMode === 'auto';
   const isShared = mayShare && runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);

@@ -33,22 +33,19 @@ export type TurnEnd = {
 };
 
 /** Supervises a turn from its present state to its end, which the caller has to store. @throws NotOurs */
-export async function superviseTurn(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
+export async function superviseTurn(row: TurnRow, before: Turn): Promise<TurnEnd> {
   let found: Turn | undefined = before.launchedAtMs === null ? undefined : before;
   for (let tries = 1; ; tries++) {
-    const run = runOf(row.turn, supervision);
-    const end = await new TurnSupervisor(row, run, supervision).comeToEnd(found);
+    const run = runOf(row);
+    const end = await new TurnSupervisor(row, run).comeToEnd(found);
     found = undefined;
-    if (tries >= TRIES_MAX || !isRetried(end, row, supervision)) return end;
+    if (tries >= TRIES_MAX || !isRetried(end, row)) return end;
   }
 }
 
 /** Prepares a second try with the client's own model, if the model was refused; false if there is none. */
-function isRetried(
-  { run, ending, isModelRefused }: TurnEnd,
-  row: TurnRow,
-  supervision: Supervision,
-): boolean {
+function isRetried({ run, ending, isModelRefused }: TurnEnd, row: TurnRow): boolean {
+  const { supervision } = row;
   const { db } = supervision;
   const model = run.model.resolved;
   if (!isModelRefused || model === null || row.refresh().stop !== null) return false;
@@ -66,8 +63,8 @@ function isRetried(
 }
 
 /** The run of a turn. @throws Error when there is none. */
-export function runOf({ runId }: Turn, { db }: Supervision): Run {
-  const found = getRun(runId, db);
+export function runOf({ turn: { runId }, supervision }: TurnRow): Run {
+  const found = getRun(runId, supervision.db);
   if (found === undefined) throw new Error(`Cannot supervise run "${runId}": there is no such run`);
   return found.run;
 }
@@ -80,11 +77,11 @@ class TurnSupervisor {
   readonly #notes: string[] = [];
   readonly #effects: TurnEffects;
 
-  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+  constructor(row: TurnRow, run: Run) {
     this.#row = row;
-    this.#supervision = supervision;
-    this.#files = turnFiles(supervision.world.paths, run.id, row.turn.number);
-    this.#effects = new TurnEffects(row, run, supervision);
+    this.#supervision = row.supervision;
+    this.#files = turnFiles(row.supervision.world.paths, run.id, row.turn.number);
+    this.#effects = new TurnEffects(row, run);
   }
 
   /** `found`: the turn as the supervisor before left it, if that had launched the client. */
@@ -100,7 +97,7 @@ class TurnSupervisor {
     if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
     let launched: Awaited<ReturnType<typeof launchTurn>>;
     try {
-      launched = await launchTurn(this.#row, this.#effects.run, this.#files, this.#supervision);
+      launched = await launchTurn(this.#row, this.#effects.run, this.#files);
     } catch (error) {
       if (error instanceof NotOurs) throw error;
       return this.#without(reasonOf(error));
@@ -115,7 +112,7 @@ class TurnSupervisor {
     this.#supervision.note(before, 'taken over', found.kind);
     this.#supervision.checkpoint('after-find');
     if (found.kind === 'alive') {
-      enterStart(this.#row, this.#effects.run, found.client, this.#supervision);
+      enterStart(this.#row, this.#effects.run, found.client);
       return this.#watch(found.client);
     }
     if (found.kind === 'gone') await this.#sweep(null);
@@ -125,12 +122,20 @@ class TurnSupervisor {
   async #watch(client: LiveClient): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     const { turn } = this.#row;
-    const { settings } = this.#supervision;
-    const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
-    const limits = { runMs: timeoutOf(turn, this.#effects.run, this.#supervision), idleMs };
+    const isStep = turn.kind === 'announce';
+    const limits = {
+      runMs: timeoutOf(this.#row, this.#effects.run),
+      idleMs: isStep ? 0 : this.#supervision.settings.idleTimeoutSeconds * 1000,
+    };
+    const effects = this.#effects;
     const watch = new TurnWatch({
-      ...{ client, reader, output, errors: this.#files.errors, limits, turn },
-      effects: this.#effects,
+      client,
+      reader,
+      output,
+      errors: this.#files.errors,
+      limits,
+      turn,
+      effects,
     });
     try {
       const watched = await watch.follow();
@@ -209,7 +214,7 @@ class TurnSupervisor {
     const session = sessionOf(turn, this.#effects.run) ?? { kind: 'new' as const, id: '' };
     const reader: TurnReader = runClient(this.#effects.run.client).reader({
       session,
-      before: usageBefore(turn, this.#supervision),
+      before: usageBefore(this.#row),
       model: this.#effects.run.model.resolved,
     });
     closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.

@@ -51,7 +51,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
       if (taken !== undefined) {
         hasTaken = true;
         const stopReconciling = reconcileRegularly(world);
-        await superviseWithAnnouncement(taken.row, taken.before, supervision).finally(stopReconciling);
+        await superviseWithAnnouncement(taken.row, taken.before).finally(stopReconciling);
       }
     } finally {
       db.close();
@@ -69,68 +69,58 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
 }
 
 /** A turn, and the announce step that may follow it. */
-async function superviseWithAnnouncement(
-  row: TurnRow,
-  before: Turn,
-  supervision: Supervision,
-): Promise<void> {
+async function superviseWithAnnouncement(row: TurnRow, before: Turn): Promise<void> {
+  const { supervision } = row;
   supervision.checkpoint('after-take');
   if (before.kind === 'announce') {
     // A step that was not begun, left by a supervisor that died: the announcement stays as it is.
     const isBegun = before.launchedAtMs !== null;
     const end = isBegun
-      ? await endOf(row, before, supervision)
-      : unwatchedEnd(row, 'lost', 'its supervisor died before the client was asked', supervision);
-    return endAnnounceStep(row, end, supervision);
+      ? await endOf(row, before)
+      : unwatchedEnd(row, 'lost', 'its supervisor died before the client was asked');
+    return endAnnounceStep(row, end);
   }
-  const step = await endTurnAndAnnounce(row, await endOf(row, before, supervision), supervision);
+  const step = await endTurnAndAnnounce(row, await endOf(row, before));
   supervision.checkpoint('before-announce-step');
   const taken = step && TurnRow.take(step, supervision);
   if (taken !== undefined) {
-    await endAnnounceStep(taken.row, await endOf(taken.row, taken.before, supervision), supervision);
+    await endAnnounceStep(taken.row, await endOf(taken.row, taken.before));
   }
 }
 
 /** The end of a turn. If supervising fails, the client is ended, and so is the turn. */
-async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
+async function endOf(row: TurnRow, before: Turn): Promise<TurnEnd> {
   try {
-    return await superviseTurn(row, before, supervision);
+    return await superviseTurn(row, before);
   } catch (error) {
     if (error instanceof NotOurs) throw error;
-    const { world } = supervision;
+    const { world } = row.supervision;
     logRunFailure(row.turn.runId, error, world.paths);
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
     const words = `the supervisor failed: ${reasonOf(error)}`;
-    return unwatchedEnd(row, 'error', words, supervision);
+    return unwatchedEnd(row, 'error', words);
   }
 }
 
 /** Ends the turn and adds its announcement in one transaction. Returns the turn of the announce step, if there is one. */
-async function endTurnAndAnnounce(
-  row: TurnRow,
-  end: TurnEnd,
-  supervision: Supervision,
-): Promise<Turn | undefined> {
+async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | undefined> {
+  const { turn, supervision } = row;
   const { db, world } = supervision;
-  const { turn } = row;
   const isStepDue = isAnnounceStepDue({ ...end, turn }, supervision);
   // An announce step works in the same directory: the working tree is looked at behind it.
   const note = isStepDue ? null : await leaveWorktree(end.run, world);
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
   const announcing = announcingOf({ run: end.run, turn, ending }, isStepDue, supervision);
   supervision.checkpoint('before-end');
-  const step = await writing(turn.runId, supervision, () =>
-    db.transaction(() => {
-      const ended = endTurn(turn, ending, announcing.announcement, db);
-      supervision.checkpoint('within-end');
-      if (ended === undefined || ended.state !== ending.outcome) return undefined;
-      const nowMs = supervision.nowMs();
-      if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
-      const skip = { skip: true, nowMs: Math.min(nowMs, announcing.announcement.readyAtMs - 1) } as const;
-      if (announcing.isSkipped) reword(turn.runId, turn.number, skip, db);
-      return undefined;
-    }),
-  );
+  const step = await writeEnd(row, () => {
+    const ended = endTurn(turn, ending, announcing.announcement, db);
+    supervision.checkpoint('within-end');
+    if (ended === undefined || ended.state !== ending.outcome) return undefined;
+    if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
+    const nowMs = Math.min(supervision.nowMs(), announcing.announcement.readyAtMs - 1);
+    if (announcing.isSkipped) reword(turn.runId, turn.number, { skip: true, nowMs }, db);
+    return undefined;
+  });
   supervision.checkpoint('after-end');
   supervision.note(turn, 'ended', describe(ending));
   markInbox(end.run.requester.key, world.paths);
@@ -139,42 +129,35 @@ async function endTurnAndAnnounce(
 }
 
 /** Ends an announce step and rewords the announcement by it in one transaction. */
-async function endAnnounceStep(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<void> {
+async function endAnnounceStep(row: TurnRow, end: TurnEnd): Promise<void> {
+  const { turn, supervision } = row;
   const { db, world } = supervision;
-  const { turn } = row;
   const note = await leaveWorktree(end.run, world);
   supervision.checkpoint('before-reword');
-  await writing(turn.runId, supervision, () =>
-    db.transaction(() => {
-      const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
-      if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
-      reword(turn.runId, rewording.turn.number, rewording.words, db);
-      supervision.checkpoint('within-reword');
-    }),
-  );
+  await writeEnd(row, () => {
+    const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
+    if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
+    reword(turn.runId, rewording.turn.number, rewording.words, db);
+    supervision.checkpoint('within-reword');
+  });
   supervision.checkpoint('after-reword');
   if (end.ending.outcome !== 'success') supervision.note(turn, 'announce step failed', describe(end.ending));
   markInbox(end.run.requester.key, world.paths);
 }
 
-function unwatchedEnd(
-  { turn }: TurnRow,
-  outcome: 'error' | 'lost',
-  error: string,
-  supervision: Supervision,
-): TurnEnd {
-  const ending = endingWithout(turn, { outcome, error, endedAtMs: supervision.nowMs() });
-  return { ending, run: runOf(turn, supervision), wasWatched: false, isModelRefused: false };
+function unwatchedEnd(row: TurnRow, outcome: 'error' | 'lost', error: string): TurnEnd {
+  const ending = endingWithout(row.turn, { outcome, error, endedAtMs: row.supervision.nowMs() });
+  return { ending, run: runOf(row), wasWatched: false, isModelRefused: false };
 }
 
-/** Tries again while the database cannot be written, because an end must not be lost. @throws the last failure */
-async function writing<T>(runId: string, { world }: Supervision, write: () => T): Promise<T> {
+/** Writes in one transaction, and tries again while that fails, because an end must not be lost. @throws the last failure */
+async function writeEnd<T>({ turn, supervision: { db, world } }: TurnRow, write: () => T): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return write();
+      return db.transaction(write);
     } catch (error) {
       if (sqliteErrorCode(error) === undefined || tries >= WRITE_TRIES_MAX) throw error;
-      if (tries === 1) logRunFailure(runId, error, world.paths);
+      if (tries === 1) logRunFailure(turn.runId, error, world.paths);
       await sleep(WRITE_RETRY_MS);
     }
   }

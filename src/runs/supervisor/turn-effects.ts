@@ -29,11 +29,11 @@ export class TurnEffects {
   readonly #warnings = new Set<string>();
   #isUnstoredSaid = false;
 
-  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+  constructor(row: TurnRow, run: Run) {
     this.#row = row;
     this.run = run;
-    this.#supervision = supervision;
-    this.#failures = new FailureRecorder(run, supervision.world.paths);
+    this.#supervision = row.supervision;
+    this.#failures = new FailureRecorder(run, row.supervision.world.paths);
     this.#refused = new RefusedCalls({ ...run, permissions: turnPermissions(run, row.turn) });
   }
 

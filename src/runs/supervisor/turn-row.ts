@@ -57,28 +57,27 @@ const TRIES_MAX = 20;
 
 /** The row of a turn that this supervisor owns. */
 export class TurnRow {
-  readonly #db: Sqlite;
-  readonly #owner: ProcessIdentity;
+  readonly supervision: Supervision;
   #turn: Turn;
   #unstored: TurnChanges = {};
 
-  private constructor(db: Sqlite, owner: ProcessIdentity, turn: Turn) {
-    this.#db = db;
-    this.#owner = owner;
+  private constructor(supervision: Supervision, turn: Turn) {
+    this.supervision = supervision;
     this.#turn = turn;
   }
 
   /** Takes over a turn that has a slot and no living supervisor. `before`: the turn with its last owner. */
   static take(
     { runId, number }: TurnKey,
-    { self: owner, db }: Supervision,
+    supervision: Supervision,
   ): { readonly row: TurnRow; readonly before: Turn } | undefined {
+    const { self: owner, db } = supervision;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const before = getTurn(runId, number, db);
       if (before === undefined || before.state === 'queued' || isTerminal(before.state)) return undefined;
       if (isSupervised(before, owner)) return undefined;
       const taken = changeTurn(before, { owner }, db);
-      if (taken !== undefined) return { row: new TurnRow(db, owner, taken), before };
+      if (taken !== undefined) return { row: new TurnRow(supervision, taken), before };
     }
     return undefined;
   }
@@ -90,8 +89,8 @@ export class TurnRow {
 
   /** Reads what others have changed: a stop. @throws NotOurs */
   refresh(): Turn {
-    const turn = getTurn(this.#turn.runId, this.#turn.number, this.#db);
-    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.#owner)) {
+    const turn = getTurn(this.#turn.runId, this.#turn.number, this.supervision.db);
+    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self)) {
       throw new NotOurs(`Turn ${this.#turn.number} of run "${this.#turn.runId}" is not ours any more`);
     }
     this.#turn = turn;
@@ -103,7 +102,7 @@ export class TurnRow {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const { state, ...rest } = { ...this.#unstored, ...changes(this.#turn) };
       const isNew = state !== undefined && state !== this.#turn.state;
-      const changed = changeTurn(this.#turn, isNew ? { ...rest, state } : rest, this.#db);
+      const changed = changeTurn(this.#turn, isNew ? { ...rest, state } : rest, this.supervision.db);
       if (changed !== undefined) {
         this.#unstored = {};
         this.#turn = changed;
