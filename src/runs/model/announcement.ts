@@ -73,23 +73,28 @@ export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
   const runtimeMs = startedAtMs === null ? null : ending.endedAtMs - startedAtMs;
   return {
     status: STATUS_WORDS[ending.outcome],
-    ...words(ended, lastWords(ended)),
+    ...resultAndNotes(ended),
     stats: statsLine({ runtimeMs, usage: ending.usage, sessionKey, sessionId, transcript }),
   };
 }
 
-/** The announcement with the reply of the announce step. Where that says nothing, the last message stands. */
-export function announcedWords(ended: EndedTurn, reply: ReportParts, transcript: string) {
-  const last = lastWords(ended);
-  const said = (text: string | null, otherwise: Said) => (text === null ? otherwise : { text, transcript });
-  return words(ended, { result: said(reply.result, last.result), notes: said(reply.notes, last.notes) });
-}
-
-type Said = { readonly text: string | null; readonly transcript: string };
-
-function lastWords({ ending, transcript }: EndedTurn): { readonly result: Said; readonly notes: Said } {
-  const { result, notes } = parseLastMessage(ending.result ?? '');
-  return { result: { text: result, transcript }, notes: { text: notes, transcript } };
+/** What is said, from the reply of an announce step with its transcript; where that says nothing, from the last message. */
+export function resultAndNotes(
+  ended: EndedTurn,
+  reply?: ReportParts & { readonly transcript: string },
+): Pick<NewAnnouncement, 'result' | 'notes'> {
+  const last = { ...parseLastMessage(ended.ending.result ?? ''), transcript: ended.transcript };
+  const said = (part: keyof ReportParts, lengthMax: number) => {
+    const source = reply === undefined || reply[part] === null ? last : reply;
+    return bounded(source[part], source.transcript, lengthMax);
+  };
+  const notes = said('notes', MODEL_NOTES_LENGTH_MAX);
+  const isNone = notes === null || /^[-*]?\s*\(?(?:none|n\/a)\)?\.?$/i.test(notes.trim());
+  const lines = [...(isNone ? [] : [notes]), ...ownNotes(ended).map((note) => `- ${note}`)];
+  return {
+    result: said('result', RESULT_LENGTH_MAX) ?? NOT_AVAILABLE,
+    notes: lines.length === 0 ? NO_NOTES : lines.join('\n'),
+  };
 }
 
 /** What a model wrote, by the sections of the template. Raw. */
@@ -143,14 +148,6 @@ function present(text: string): string | null {
   return kept.trim() === '' ? null : kept;
 }
 
-function words(ended: EndedTurn, said: ReturnType<typeof lastWords>) {
-  const result = bounded(said.result, RESULT_LENGTH_MAX);
-  const notes = bounded(said.notes, MODEL_NOTES_LENGTH_MAX);
-  const isNone = notes === null || /^[-*]?\s*\(?(?:none|n\/a)\)?\.?$/i.test(notes.trim());
-  const lines = [...(isNone ? [] : [notes]), ...ownNotes(ended).map((note) => `- ${note}`)];
-  return { result: result ?? NOT_AVAILABLE, notes: lines.length === 0 ? NO_NOTES : lines.join('\n') };
-}
-
 /** Notes of this program: who stopped the turn, what was noticed, the error. */
 function ownNotes({ run, turn, ending }: EndedTurn): string[] {
   const { stop } = turn;
@@ -165,7 +162,7 @@ function ownNotes({ run, turn, ending }: EndedTurn): string[] {
 }
 
 /** Escape sequences first, because they may stand in a secret; cut last, because half a secret is not recognised. */
-function bounded({ text, transcript }: Said, lengthMax: number): string | null {
+function bounded(text: string | null, transcript: string, lengthMax: number): string | null {
   if (text === null) return null;
   const safe = present(redactSecrets(cleanText(cutText(text, TEXT_SCANNED_MAX)).replaceAll('\r', '')));
   if (safe === null || safe.length <= lengthMax) return safe;

@@ -7,11 +7,11 @@ import { loadRunSettings } from '../../settings/load-run-settings.ts';
 import { runCommand } from '../../system/run-command.ts';
 import { notifyTerminal } from '../../system/terminal.ts';
 import {
-  announcedWords,
   type EndedTurn,
   type NewAnnouncement,
   parseAnnounceReply,
   rawAnnouncement,
+  resultAndNotes,
 } from '../model/announcement.ts';
 import { announcePrompt } from '../model/prompts.ts';
 import { type Run, turnFiles } from '../model/run.ts';
@@ -99,12 +99,12 @@ export function rewordingOf(
   if (turn === undefined || !isTerminal(turn.state)) return undefined;
   const nowMs = supervision.nowMs();
   const ended = endedTurn(run, turn, endingIn(turn, note), supervision);
-  const { result, notes } = rawAnnouncement(ended);
-  const raw = { turn, words: { result, notes, nowMs } };
+  const raw = { turn, words: { ...resultAndNotes(ended), nowMs } };
   if (ending.outcome !== 'success' || ending.result === null) return raw;
   const reply = parseAnnounceReply(ending.result);
   const { output } = turnFiles(supervision.world.paths, step.runId, step.number);
-  if (reply.kind === 'reply') return { turn, words: { ...announcedWords(ended, reply, output), nowMs } };
+  if (reply.kind === 'reply')
+    return { turn, words: { ...resultAndNotes(ended, { ...reply, transcript: output }), nowMs } };
   return isSilent(ending.result, turn.state, supervision) ? { turn, words: { skip: true, nowMs } } : raw;
 }
 

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import {
   announceBody,
-  announcedWords,
   type Deliverable,
   deliveryText,
   type EndedTurn,
   parseAnnounceReply,
   rawAnnouncement,
+  resultAndNotes,
   STATUS_WORDS,
 } from '../../../src/runs/model/announcement.ts';
 import { priced } from '../../../src/runs/model/stats.ts';
@@ -193,13 +193,13 @@ describe('the announce step', () => {
     });
   }
 
-  test('announcedWords() keeps what the run itself knows, and the last message where the reply is silent', () => {
+  test('resultAndNotes() keeps what the run itself knows, and the last message where the reply is silent', () => {
     const turn = ended({ ending: { outcome: 'error', result: 'last words', error: 'broken' } });
-    expect(announcedWords(turn, { result: 'better words', notes: '- mind a.ts' }, STEP)).toEqual({
+    expect(resultAndNotes(turn, { result: 'better words', notes: '- mind a.ts', transcript: STEP })).toEqual({
       result: 'better words',
       notes: '- mind a.ts\n- Error: broken',
     });
-    expect(announcedWords(turn, { result: null, notes: '- (none)' }, STEP)).toEqual({
+    expect(resultAndNotes(turn, { result: null, notes: '- (none)', transcript: STEP })).toEqual({
       result: 'last words',
       notes: '- Error: broken',
     });
@@ -210,10 +210,14 @@ test('what was cut is in the file of whoever said it: of the announce step, or o
   const turn = ended({ ending: { result: 'last words '.repeat(1000) } });
   const cut = (file: string) => `\n… (cut; all of it is in ${file}, once archived in ${file}.deleted.*)`;
   const notes = `- ${'mind a.ts '.repeat(1000)}`;
-  const words = announcedWords(turn, { result: null, notes }, STEP);
+  const words = resultAndNotes(turn, { result: null, notes, transcript: STEP });
   expect(words.result).toEndWith(cut(TRANSCRIPT));
   expect(words.notes).toEndWith(cut(STEP));
-  const better = announcedWords(turn, { result: 'better words '.repeat(1000), notes: null }, STEP);
+  const better = resultAndNotes(turn, {
+    result: 'better words '.repeat(1000),
+    notes: null,
+    transcript: STEP,
+  });
   expect(better.result).toEndWith(cut(STEP));
 });
 
