@@ -19,9 +19,9 @@ import {
 } from '../runs/delivery/deliver.ts';
 import { agentOfKey, type Requester, type TurnName } from '../runs/model/run.ts';
 import { reconcileAndArchive } from '../runs/reconcile.ts';
-import { isInsideRun, refuseInside, requesterHere } from '../runs/requester.ts';
+import { refuseInside, requesterHere } from '../runs/requester.ts';
 import { agentsFor } from '../runs/spawn.ts';
-import type { RunsWorld } from '../runs/world.ts';
+import { isInsideRun, type RunsWorld } from '../runs/world.ts';
 import { errorResult, RefusedCall, valueResult } from './answer.ts';
 import { describeTools, INSTRUCTIONS, type ToolCall, toolsFor } from './tools.ts';
 

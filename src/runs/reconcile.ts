@@ -6,12 +6,11 @@ import { archiveDue } from './archive.ts';
 import { markInbox } from './delivery/deliver.ts';
 import { inboxMark } from './model/run.ts';
 import type { Turn } from './model/turn.ts';
-import { isInsideRun } from './requester.ts';
 import { waitingRequesters } from './store/outbox.ts';
 import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { activeLiveness, type TurnLiveness } from './store/turns.ts';
-import { checkpoint, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
+import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
 
 /** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;

@@ -25,7 +25,7 @@ import { getRun, listRuns, type RunListing } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
 import { userOf } from './workspace/agent-login.ts';
-import { orLogged, type Refusal, type RunsWorld } from './world.ts';
+import { isInsideRun, orLogged, type Refusal, type RunsWorld } from './world.ts';
 
 /** The requester that this process acts for, by its environment and directory. */
 export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Requester {
@@ -38,11 +38,6 @@ export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Req
     client,
     cwd,
   };
-}
-
-/** Whether this process is part of a run: by its own environment, or by that of a parent where it was emptied. */
-export function isInsideRun({ env }: RunsWorld): boolean {
-  return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
 }
 
 /** Variables that the clients, and this program for its runs, set for the processes of their agents. */

@@ -3,6 +3,8 @@ import { type Environment, type StatePaths, statePaths } from '../core/state-pat
 import { cutText, oneLine } from '../core/text.ts';
 import { appendToLog } from '../system/failure-log.ts';
 import { currentDirectory } from '../system/process-identity.ts';
+import { isSetAbove } from '../system/processes.ts';
+import { RUN_VARIABLE } from './model/turn.ts';
 
 /** The process and its environment, as far as background runs depend on them. */
 export type RunsWorld = {
@@ -71,4 +73,9 @@ export function orLogged<T>(run: string, paths: StatePaths, work: () => T): T | 
     logRunFailure(run, error, paths);
     return undefined;
   }
+}
+
+/** Whether this process is part of a run: by its own environment, or by that of a parent where it was emptied. */
+export function isInsideRun({ env }: RunsWorld): boolean {
+  return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
 }

@@ -5,7 +5,6 @@ import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
 import { type Announcement, deliveryText } from '../model/announcement.ts';
 import { inboxMark, type Requester, type TurnName } from '../model/run.ts';
-import { isInsideRun } from '../requester.ts';
 import {
   acknowledge,
   acknowledgeTurn,
@@ -17,7 +16,7 @@ import {
   takeAnnouncements,
 } from '../store/outbox.ts';
 import { readRuns, withRuns } from '../store/runs-db.ts';
-import { checkpoint, type RunsWorld } from '../world.ts';
+import { checkpoint, isInsideRun, type RunsWorld } from '../world.ts';
 
 /** What is delivered to a requester: one text, and the announcements in it. */
 export type Delivery = { readonly text: string; readonly announcements: readonly Announcement[] };

@@ -7,7 +7,6 @@ import { loadRunSettings } from '../../settings/load-run-settings.ts';
 import { becomeLongLived, identityNow, isGone, isSameProcess } from '../../system/process-identity.ts';
 import type { ProcessIdentity } from '../model/turn.ts';
 import { reconcile } from '../reconcile.ts';
-import { isInsideRun } from '../requester.ts';
 import {
   acknowledgeNamed,
   acknowledgeSession,
@@ -20,7 +19,7 @@ import {
   waiterOf,
 } from '../store/outbox.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/runs-db.ts';
-import { type RunsWorld, thisProcess } from '../world.ts';
+import { isInsideRun, type RunsWorld, thisProcess } from '../world.ts';
 import { acknowledgeDelivery, confirmSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
 
 /** Announcements through the hooks of a main session. Loaded only when something may wait. */
