@@ -14,9 +14,8 @@ import {
   type Thinking,
   type WorktreeMode,
 } from './model/run.ts';
-import { labelProblem } from './model/run-target.ts';
 import { combinePolicies, isToolAllowed, SUBAGENT_DENY } from './model/tool-policy.ts';
-import type { Grants } from './requester.ts';
+import { type Grants, labelProblem } from './requester.ts';
 import type { NewRun } from './store/runs.ts';
 import type { AgentOfClient, LoginOf } from './workspace/agent-login.ts';
 import type { Refusal } from './world.ts';

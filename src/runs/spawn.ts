@@ -10,10 +10,9 @@ import { callersModel } from './callers-session.ts';
 import { releaseWarning } from './client-release.ts';
 import { grantProblem, looksOnly } from './model/permissions.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
-import { labelProblem } from './model/run-target.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { isPerson, ownRun, refusalInside, requesterPermissions } from './requester.ts';
+import { isPerson, labelProblem, ownRun, refusalInside, requesterPermissions } from './requester.ts';
 import {
   allowlistOf,
   listAgents,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { RunWithMessages } from '../../../src/runs/model/run.ts';
-import { labelProblem, matchRun } from '../../../src/runs/model/run-target.ts';
-import { childKeyOf, madeRunWithTurn } from '../../support/made-run.ts';
+import type { RunWithMessages } from '../../src/runs/model/run.ts';
+import { labelProblem, matchRun } from '../../src/runs/requester.ts';
+import { childKeyOf, madeRunWithTurn } from '../support/made-run.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
 
