@@ -5,7 +5,7 @@ import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
 import { RefusedCall } from './answer.ts';
 
-/** What each tool takes. What is advertised and what is accepted is made from the same words. */
+/** The parameters of each tool, as they are advertised and checked. */
 
 const LIST_MAX = 200;
 export const LIST_DEFAULT = 50;
@@ -36,7 +36,7 @@ const amount = (description: string) => z.number().min(0).describe(description);
 const seconds = amount(`How long to wait; default ${WAIT_SECONDS_DEFAULT}, 0: not.`).max(WAIT_SECONDS_MAX);
 const TARGET = 'Its number, run id, session key or label, or "last".';
 
-/** What is not among them is refused by what spawns, in its own words; here they are only advertised. */
+/** Only advertised: the spawn itself refuses other values, with its own message. */
 const among = (values: readonly string[]) => z.string().meta({ enum: [...values] });
 
 /** Of `sessions_spawn`. `agentIds`: what it accepts now. */

@@ -30,11 +30,11 @@ export async function serveMcp(): Promise<void> {
   stopReconciling();
   gone.abort();
   await Promise.allSettled(calls);
-  await new Promise(setImmediate); // What has been answered has to be written, if somebody still reads.
+  await new Promise(setImmediate); // Lets the last answers be written.
   await server.close();
 }
 
-/** A variable that a client filled in with nothing, or did not know how to fill in, is none. */
+/** Without the variables that a client left empty or as an unexpanded `${NAME:-}`. */
 function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== '' && !/^\$\{\w+:-\}$/.test(value ?? '')),
@@ -57,7 +57,7 @@ const LINE_FEED = 0x0a;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** Whole messages for the protocol's reader, which falls silent over others: those are answered with an error, in bounded memory. */
+/** Passes on valid messages; answers others with an error, on which the SDK's reader would fall silent. Memory is bounded. */
 function boundedLines(answer: (line: string) => void): Transform {
   let pieces: Uint8Array[] = [];
   let length = 0;
@@ -100,7 +100,7 @@ function boundedLines(answer: (line: string) => void): Transform {
 
 function problemOf(line: Buffer): object | undefined {
   const text = line.toString();
-  if (text.trim() === '') return undefined; // Asks for nothing.
+  if (text.trim() === '') return undefined; // An empty line.
   const value = parseJson(text);
   if (value === undefined) return refusal(PARSE_ERROR, 'the line is not JSON', null);
   if (JSONRPCMessageSchema.safeParse(value).success) return undefined;

@@ -47,7 +47,7 @@ class Connection {
   readonly #id: string = randomUUID();
   #parcels = 0;
   #isEntered = false;
-  /** Went out with an answer; nobody has said yet that it arrived. */
+  /** The owners of deliveries that are not acknowledged yet. */
   #onTheWay: string[] = [];
 
   /** `clientName`: as the client calls itself. @throws Error when nobody can tell for which project it asks. */
@@ -77,7 +77,7 @@ class Connection {
       if (delivery !== undefined) this.#onTheWay.push(owner);
       return valueResult(answer, delivery?.text);
     } catch (error) {
-      complain('look for news', error); // What was asked has been done, and its answer counts.
+      complain('look for news', error); // The call itself has succeeded.
       return valueResult(answer, undefined);
     }
   }
@@ -92,7 +92,7 @@ class Connection {
     }
   }
 
-  /** Each parcel has a holder of its own: a call that comes in meanwhile says nothing about it. */
+  /** An owner for each delivery: a concurrent call does not acknowledge it. */
   #newOwner(): string {
     return `mcp:${process.pid}:${this.#id}:${++this.#parcels}`;
   }
@@ -153,7 +153,7 @@ function callersWorld(world: RunsWorld, meta: unknown): RunsWorld {
   return thread === undefined ? world : { ...world, env: { ...world.env, CODEX_THREAD_ID: thread } };
 }
 
-/** Never rejects: what goes wrong is the answer. */
+/** The answer of a call, or its error. Never rejects. */
 async function answerCall(
   act: (call: ToolCall) => Promise<Json>,
   connected: () => Connection,
@@ -172,7 +172,7 @@ async function answerCall(
   }
 }
 
-/** Says how far a call is, again and again: from the first time that there is something to say. */
+/** Sends the last progress message every five seconds, from the first message on. */
 function startPulse(send: (count: number, message: string) => void) {
   let words = '';
   let count = 0;

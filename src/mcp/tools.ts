@@ -65,9 +65,9 @@ type ToolRow<T> = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Claude Code keeps tools of servers out of its requests until they are searched for, but for those that ask for this. */
+  /** Claude Code loads other tools of servers only when it searches for them. */
   readonly isAlwaysLoaded?: true;
-  /** Clients may let it through without asking. Of all else, what a sub-agent can do is to be expected. */
+  /** It changes nothing, so that clients may call it without asking. */
   readonly onlyLooks?: true;
   readonly schema: Parameters<T>;
   readonly act: (parameters: T, call: ToolCall) => Json | Promise<Json>;
