@@ -38,7 +38,7 @@ const listed = (here: RunsHome) =>
   withRuns(here.home.paths, (db) => listRuns({ limit: 10, includeArchived: true }, db));
 
 /** As those who come later do it, with a clock that is ahead: nobody waits in a test. */
-function lookAfterLater(here: RunsHome): void {
+function reconcileLater(here: RunsHome): void {
   reconcile({ ...here.world, now: () => new Date(Date.now() + 11_000) });
 }
 
@@ -59,7 +59,7 @@ describe('whoever is killed', () => {
       expect(listed(here)).toMatchObject([{ turn: { state: 'starting', owner: null } }]);
       // Asked again, because nothing was answered, it is the same run.
       expect(JSON.parse(await act(here, 'spawn'))).toMatchObject({ deduplicated: true });
-      lookAfterLater(here);
+      reconcileLater(here);
       await expectSuccess(here);
     },
     TIMEOUT_MS,
@@ -76,7 +76,7 @@ describe('whoever is killed', () => {
       withRuns(here.home.paths, (db) => db.run("UPDATE turns SET state = 'queued', claimed_at = NULL"));
       await act(here, 'reconcileAndArchive', { crashAt: 'after-claim' });
       expect(listed(here)).toMatchObject([{ turn: { state: 'starting', owner: null } }]);
-      lookAfterLater(here);
+      reconcileLater(here);
       await expectSuccess(here);
     },
     TIMEOUT_MS,
