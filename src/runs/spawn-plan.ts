@@ -96,7 +96,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   if (wrong !== undefined) return refuse('error', wrong);
 
   const chosen = chooseAgent(request.agentId, agentOfKey(requester.key), settings);
-  if (chosen.kind === 'refused') return refuse(chosen.status, chosen.error);
+  if (chosen.kind === 'refused') return chosen;
   const agentId = chosen.id;
 
   const agent = settings.agents.find(({ id }) => id === agentId);
@@ -159,8 +159,8 @@ export function mayWrite({ policy, permissions }: Pick<Run, 'policy' | 'permissi
   return tools.some((tool) => isToolAllowed(policy, tool)) && !looksOnly(policy, permissions);
 }
 
-function refuse(status: Refusal['status'], error: string): SpawnPlan {
-  return { kind: 'refused', refusal: { status, error } };
+function refuse(status: Refusal['status'], error: string) {
+  return { kind: 'refused', refusal: { status, error } } as const;
 }
 
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
@@ -285,7 +285,7 @@ export function chooseAgent(
   const id = idType.read(word, () => {});
   if (id === undefined) {
     const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
-    return refused('error', error);
+    return refuse('error', error);
   }
   const allowlist = allowlistOf(requesterAgentId, settings);
   const ids = listAgents(requesterAgentId, allowlist, settings.agents).map((agent) => agent.id);
@@ -294,16 +294,12 @@ export function chooseAgent(
   if (!allowAny) {
     const allowed = listed.length > 0 ? listed.join(', ') : 'none';
     const error = `agentId is not allowed for sessions_spawn (allowed: ${allowed}): to spawn ${shown}, add it to allowAgents in the settings`;
-    return refused('forbidden', error);
+    return refuse('forbidden', error);
   }
   const meant = nearest(id, ids);
   const guess = meant === undefined ? `Configured: ${ids.join(', ')}` : `Did you mean "${meant}"?`;
   const error = `No agent ${shown} is configured. ${guess} A new one is added to agents.list in the settings`;
-  return refused('error', error);
-}
-
-function refused(status: 'error' | 'forbidden', error: string) {
-  return { kind: 'refused', status, error } as const;
+  return refuse('error', error);
 }
 
 function nearest(id: string, ids: readonly string[]): string | undefined {

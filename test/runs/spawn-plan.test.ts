@@ -240,7 +240,7 @@ function settingsWith(list: unknown[], allowAgents?: string[]) {
 
 function refusal(agentId: string, requester: string, list: unknown[], defaults?: string[]) {
   const chosen = chooseAgent(agentId, requester, settingsWith(list, defaults));
-  return chosen.kind === 'chosen' ? undefined : chosen.error;
+  return chosen.kind === 'chosen' ? undefined : chosen.refusal.error;
 }
 
 const main = (...allowAgents: string[]) => ({ id: 'main', subagents: { allowAgents } });
@@ -295,7 +295,10 @@ test('chooseAgent() refuses what is no id, with what was said and what is one', 
     const shown = `"${id.replace('\n', ' ')}"`;
     const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
     const settings = settingsWith([main('*')]);
-    expect(chooseAgent(id, 'main', settings)).toEqual({ kind: 'refused', status: 'error', error });
+    expect(chooseAgent(id, 'main', settings)).toEqual({
+      kind: 'refused',
+      refusal: { status: 'error', error },
+    });
   }
 });
 
