@@ -1,4 +1,4 @@
-import { runClient } from '../clients/clients.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { GrowingFile, readTail } from '../system/growing-file.ts';
 import { archivedNames } from './archive.ts';
 import { isLive, type Run, type RunWithTurn, turnFiles } from './model/run.ts';
@@ -57,7 +57,7 @@ export function newestEntry(
 }
 
 function readerOf({ client, sessionId }: Run) {
-  return runClient(client).reader({ session: { kind: 'new', id: sessionId ?? '' }, before: NO_USAGE });
+  return clientNamed(client).reader({ session: { kind: 'new', id: sessionId ?? '' }, before: NO_USAGE });
 }
 
 /** The task without what stands around it in the first prompt; of an announce step that it is one. */

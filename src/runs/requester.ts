@@ -1,4 +1,5 @@
-import { runClient } from '../clients/clients.ts';
+import { userOf } from '../clients/agent-login.ts';
+import { CALLER_MARKS, callersMode, clientAround, clientNamed } from '../clients/clients.ts';
 import { type ClientUser, RouteRefusal } from '../clients/route.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
@@ -6,9 +7,9 @@ import { redactSecrets } from '../core/redact.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
+import { RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
-import { callersMode } from './callers-session.ts';
 import {
   ASKS_FIRST,
   granted,
@@ -19,12 +20,11 @@ import {
   withoutEditing,
 } from './model/permissions.ts';
 import { isLive, type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
-import { isTerminal, RUN_VARIABLE, type Turn } from './model/turn.ts';
+import { isTerminal, type Turn } from './model/turn.ts';
 import { addRunEvent } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
-import { userOf } from './workspace/agent-login.ts';
 import { isInsideRun, orLogged, type Refusal, type RunsWorld } from './world.ts';
 
 /** The requester that this process acts for, by its environment and directory. */
@@ -33,24 +33,14 @@ export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Req
   const directory = getProjectPath(cwd, env) ?? cwd;
   return {
     key: requesterKey(directory, { readTextFile, pathExists }),
-    // Only Claude Code has hooks of ours, through which what is meant for a session can reach it.
-    session: client === 'claude' ? env.CLAUDE_CODE_SESSION_ID || null : null,
-    client,
+    session: env[client?.caller.sessionVariable ?? ''] || null,
+    client: client?.name ?? null,
     cwd,
   };
 }
 
 /** Variables that the clients, and this program for its runs, set for the processes of their agents. */
-const AGENT_MARKS = [
-  'CLAUDECODE',
-  'CLAUDE_CODE_SESSION_ID',
-  'CODEX_THREAD_ID',
-  'CODEX_CI',
-  'GEMINI_CLI',
-  'OPENCODE',
-  'AI_AGENT',
-  RUN_VARIABLE,
-];
+const AGENT_MARKS = [...CALLER_MARKS, 'AI_AGENT', RUN_VARIABLE];
 
 /**
  * What shows that an agent started this process: a variable in its environment or in that of a process above it, or a
@@ -62,14 +52,6 @@ export function agentMark(env: Environment): string | undefined {
   if (name !== undefined) return `${name} is set`;
   const client = programAbove(CLIENT_NAMES);
   return client && `${client} is running above it`;
-}
-
-/** The client whose tool started this process, by what each of them sets for its tools. */
-function clientAround(env: Environment): ClientName | null {
-  if (env.CLAUDECODE === '1' || env.CLAUDE_CODE_SESSION_ID) return 'claude';
-  if (env.CODEX_THREAD_ID || env.CODEX_CI) return 'codex';
-  if (env.GEMINI_CLI === '1') return 'gemini';
-  return env.OPENCODE === '1' ? 'opencode' : null;
 }
 
 const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;
@@ -285,7 +267,7 @@ function agentPermissions(requester: Requester, world: RunsWorld): Permissions {
 function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld): Permissions {
   const user: ClientUser = userOf({ client, agentDir: null, cwd: getProjectPath(cwd, env) ?? cwd }, env);
   try {
-    return runClient(client).permissions(user);
+    return clientNamed(client).permissions(user);
   } catch (error) {
     if (error instanceof RouteRefusal) return ASKS_FIRST; // A configuration that cannot be read allows nothing.
     throw error;

@@ -2,9 +2,8 @@ import { redactSecrets } from '../core/redact.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { appendToLog } from '../system/failure-log.ts';
-import { currentDirectory } from '../system/process-identity.ts';
+import { currentDirectory, RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove } from '../system/processes.ts';
-import { RUN_VARIABLE } from './model/turn.ts';
 
 /** The process and its environment, as far as background runs depend on them. */
 export type RunsWorld = {

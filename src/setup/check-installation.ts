@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type ClientVersion,
+  COMMANDS,
   clientFeatures,
+  commandText,
   findClientVersion,
+  isCommand,
   unknownEvents,
-} from '../clients/claude/version.ts';
+} from '../clients/claude/setup.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
@@ -18,7 +22,7 @@ import type { CommandResult } from '../system/run-command.ts';
 import { type Check, type CheckWorld, counted, failed, ok, warning } from './check.ts';
 import { readText } from './file-plan.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, ownerOf, type Place } from './manifest.ts';
-import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
@@ -28,7 +32,6 @@ import {
   registrationFor,
   unregisterHooks,
 } from './settings-file.ts';
-import { COMMANDS, commandText, isCommand } from './slash-command.ts';
 
 const NAME = 'applied hooks';
 
@@ -207,7 +210,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
       : [warning(MCP_NAME, detail, `Run: ${install} --mcp claude`)];
   }
   const remedy = `Run: ${install} --mcp ${client}`;
-  const title = CLIENT_TITLES[client];
+  const title = clientNamed(client).title;
   const file = mcpFile(client, owner, path);
   const entry = text === undefined ? undefined : file.read(text);
   if (entry === undefined)

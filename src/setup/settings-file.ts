@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser';
-import { type ClientFeatures, isKnownToAll } from '../clients/claude/version.ts';
+import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
 import { isRecord, type Json } from '../core/guards.ts';
 import { type HookEventName, type HookMode, type HookRegistration, hooksIn } from '../hooks/hook-names.ts';
 import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';

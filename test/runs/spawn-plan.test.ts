@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { RunClient } from '../../src/clients/client.ts';
-import { RUN_CLIENTS } from '../../src/clients/clients.ts';
-import type { ClientName } from '../../src/core/client-name.ts';
+import type { Client } from '../../src/clients/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { isToolAllowed } from '../../src/runs/model/tool-policy.ts';
@@ -17,6 +15,7 @@ import {
   type WantedModel,
 } from '../../src/runs/spawn-plan.ts';
 import { readRunSettings } from '../../src/settings/run-settings.ts';
+import { CLIENTS, type ClientName } from '../support/clients.ts';
 
 const PERSON: Requester = { key: 'agent:main:app-1', session: null, client: null, cwd: '/srv/app' };
 
@@ -26,7 +25,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
     {
       requester: PERSON,
       settings: readRunSettings(settings),
-      clients: RUN_CLIENTS,
+      clients: CLIENTS,
       isOnPath: () => true,
       isDirectory: (path) => path.startsWith('/srv'),
       agentDirOf: () => null,
@@ -58,8 +57,8 @@ function refused(...args: Parameters<typeof plan>) {
 
 const defaults = (subagents: object, list: object[] = []) => ({ agents: { defaults: { subagents }, list } });
 /** A client that cannot be kept from searching the web. */
-const leaky: RunClient = { ...RUN_CLIENTS.codex, gaps: () => ['web_search'] };
-const LEAKY = { clients: { ...RUN_CLIENTS, codex: leaky } };
+const leaky: Client = { ...CLIENTS.codex, gaps: () => ['web_search'] };
+const LEAKY = { clients: { ...CLIENTS, codex: leaky } };
 
 describe('planSpawn() refuses', () => {
   const rows: readonly [string, string, Parameters<typeof plan>][] = [
@@ -356,7 +355,10 @@ describe('chooseModel()', () => {
   ];
   for (const [what, requested, others, client, expected] of rows) {
     test(`takes ${what}`, () => {
-      expect(chooseModel(requested, others, client)).toMatchObject({ resolved: expected, warnings: [] });
+      expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({
+        resolved: expected,
+        warnings: [],
+      });
     });
   }
 
@@ -369,7 +371,7 @@ describe('chooseModel()', () => {
   ];
   for (const [what, model, client] of wrong) {
     test(`leaves out a model that ${what}, takes the next and warns once`, () => {
-      const choice = chooseModel(model, [of('provider/next')], client);
+      const choice = chooseModel(model, [of('provider/next')], CLIENTS[client]);
       expect(choice.resolved).toBe('provider/next');
       expect(choice.requested).toBe(model);
       expect(choice.warnings).toHaveLength(1);

@@ -4,8 +4,13 @@ import type { Sqlite } from '../../database/sqlite.ts';
 import type { Deliveries, Errand, HookNews, HookRun, Waiter } from '../../hooks/invocation.ts';
 import { isMachinePrompt } from '../../hooks/prompt-logger.ts';
 import { loadRunSettings } from '../../settings/load-run-settings.ts';
-import { becomeLongLived, identityNow, isGone, isSameProcess } from '../../system/process-identity.ts';
-import type { ProcessIdentity } from '../model/turn.ts';
+import {
+  becomeLongLived,
+  identityNow,
+  isGone,
+  isSameProcess,
+  type ProcessIdentity,
+} from '../../system/process-identity.ts';
 import { reconcile } from '../reconcile.ts';
 import {
   acknowledgeNamed,

@@ -1,8 +1,9 @@
 import type { ClientName } from '../../core/client-name.ts';
 import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import type { ProcessIdentity } from '../../system/process-identity.ts';
 import type { Announcement, AnnounceStatus, NewAnnouncement } from '../model/announcement.ts';
 import type { TurnName } from '../model/run.ts';
-import type { ProcessIdentity, Turn } from '../model/turn.ts';
+import type { Turn } from '../model/turn.ts';
 import { scheduleArchive } from './archive.ts';
 import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read } from './rows.ts';
 

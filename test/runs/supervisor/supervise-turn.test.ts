@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Conclusion } from '../../../src/clients/client.ts';
-import { type Exit, NO_USAGE, type Outcome, type Stop } from '../../../src/runs/model/turn.ts';
+import { NO_USAGE, type Outcome, type Stop } from '../../../src/runs/model/turn.ts';
 import { endingOf, endingWithout } from '../../../src/runs/supervisor/supervise-turn.ts';
+import type { Exit } from '../../../src/system/process-identity.ts';
 
 describe('endingOf()', () => {
   const conclusion: Conclusion = {
