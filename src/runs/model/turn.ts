@@ -23,21 +23,13 @@ export const NO_USAGE: Usage = {
   model: null,
 };
 
-/** A turn: one execution of a client for a run: its task, a message, or an announce step, whose tokens stay apart in a row of its own. */
-
-const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
 
-type ActiveState = (typeof ACTIVE_STATES)[number];
 export type Outcome = (typeof OUTCOMES)[number];
-export type TurnState = ActiveState | Outcome;
-
-type TurnKind = 'task' | 'send' | 'announce';
-
-type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+export type TurnState = 'queued' | 'starting' | 'running' | 'stopping' | Outcome;
 
 export type Stop = {
-  readonly reason: StopReason;
+  readonly reason: 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
   /** Who asked, or which limit was reached, for the Notes. */
   readonly by: string;
   readonly atMs: number;
@@ -73,12 +65,12 @@ export function turnMark({ runId, number }: Pick<Turn, 'runId' | 'number'>): str
   return `${runId}/${number}`;
 }
 
-/** Times are milliseconds since 1970. */
+/** One execution of a client for a run: its task, a message, or an announce step. Times are milliseconds since 1970. */
 export type Turn = {
   readonly runId: string;
   /** From 1 on, in the run. */
   readonly number: number;
-  readonly kind: TurnKind;
+  readonly kind: 'task' | 'send' | 'announce';
   /** The turn whose result an announce step puts into words. */
   readonly announces: number | null;
   readonly state: TurnState;
