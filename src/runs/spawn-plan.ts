@@ -4,8 +4,7 @@ import type { ClientName } from '../core/client-name.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, fingerprint, oneLine } from '../core/text.ts';
-import type { AgentSettings, RunSettings } from '../settings/run-settings.ts';
-import { agentId as idType } from '../settings/setting-types.ts';
+import { type AgentSettings, agentId as idType, type RunSettings } from '../settings/run-settings.ts';
 import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
 import {
   agentOfKey,

@@ -15,7 +15,7 @@ import { isRecord, type Json, parseJson, readRecord, readString } from '../core/
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import { listSuggestions } from '../suggestions/store.ts';
 import type { SuggestionType } from '../suggestions/suggestion.ts';
 import type { CommandResult } from '../system/run-command.ts';

@@ -5,8 +5,8 @@ import { type Environment, isAbsolutePath, type StatePaths } from '../core/state
 import { pruneOldEvents } from '../database/retention.ts';
 import { HOOKS } from '../hooks/hook-names.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
-import { parseConfig } from '../settings/hook-setting-fields.ts';
-import { loadConfig, parseSettings } from '../settings/load-hook-settings.ts';
+import { parseConfig } from '../settings/all-settings.ts';
+import { loadConfig, parseSettings } from '../settings/hook-settings.ts';
 import type { HookLogEntry } from '../system/failure-log.ts';
 import { readPlainFile } from '../system/files.ts';
 import { readUnreadNote, type UnreadNote } from '../transcripts/unread-note.ts';

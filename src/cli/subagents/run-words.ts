@@ -3,8 +3,7 @@ import { redactSecrets } from '../../core/redact.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { archivedNames } from '../../runs/archive.ts';
-import type { Run, RunWithTurn } from '../../runs/model/run.ts';
-import { turnFiles } from '../../runs/model/run.ts';
+import { type Run, type RunWithTurn, turnFiles } from '../../runs/model/run.ts';
 import { isoTime, ordinal } from '../../runs/model/stats.ts';
 import { isTerminal, type Turn } from '../../runs/model/turn.ts';
 import { runFacts } from '../../runs/read-log.ts';
@@ -51,7 +50,7 @@ export function stateWords({ turn, waiting }: RunListing, queuePosition: number 
   return `${own} · ${waiting} waiting${isTerminal(turn.state) ? place : ''}`;
 }
 
-/** Whether it failed, and its sub-agent has nothing told about it. */
+/** Whether it failed and the announcement of that was skipped. */
 export function hidesFailure({ turn, delivery }: RunListing): boolean {
   return delivery === 'skipped' && isTerminal(turn.state) && turn.state !== 'success';
 }

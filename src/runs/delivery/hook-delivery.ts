@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sqlite } from '../../database/sqlite.ts';
 import type { Deliveries, Errand, HookNews, HookRun, Waiter } from '../../hooks/invocation.ts';
 import { isMachinePrompt } from '../../hooks/prompt-logger.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
 import {
   becomeLongLived,
   identityNow,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, cutText, oneLine } from '../../core/text.ts';
-import { loadConfig } from '../../settings/load-hook-settings.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import { loadConfig } from '../../settings/hook-settings.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
 import { runCommand } from '../../system/run-command.ts';
 import { notifyTerminal } from '../../system/terminal.ts';
 import {

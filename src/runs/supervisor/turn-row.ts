@@ -1,7 +1,6 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
-import type { RunSettings } from '../../settings/run-settings.ts';
+import { loadRunSettings, type RunSettings } from '../../settings/run-settings.ts';
 import { identityNow, isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
 import type { Run } from '../model/run.ts';
 import { isTerminal, type Turn } from '../model/turn.ts';
