@@ -28,9 +28,9 @@ if (hook) {
     others: () => import('./hooks/write-path.ts'),
     failures: () => import('./hooks/error-logger.ts'),
     catchUps: () => import('./transcripts/catch-up.ts'),
-    deliveries: () => import('./runs/delivery/deliver-to-hook.ts'),
+    deliveries: () => import('./runs/delivery/hook-delivery.ts'),
     commands: loadCommands,
-    waiter: () => import('./runs/delivery/wait-for-result.ts'),
+    waiter: () => import('./runs/delivery/hook-delivery.ts'),
   });
   if (hadInput || hook.isSure) process.exit();
 }

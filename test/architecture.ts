@@ -120,8 +120,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'suggestions/applied-hook.ts',
     'transcripts/catch-up.ts',
     'mcp/serve.ts',
-    'runs/delivery/deliver-to-hook.ts',
-    'runs/delivery/wait-for-result.ts',
+    'runs/delivery/hook-delivery.ts',
     'runs/supervisor/supervise.ts',
   ],
 };

@@ -5,8 +5,8 @@ import type { Environment } from '../core/state-paths.ts';
 import type { TurnFiles } from '../runs/model/run.ts';
 import type { Turn } from '../runs/model/turn.ts';
 import { readTail } from '../system/growing-file.ts';
-import type { Exit } from '../system/process-identity.ts';
 import {
+  type Exit,
   identityNow,
   identityOf,
   isOtherBoot,
@@ -16,8 +16,7 @@ import {
   statOf,
 } from '../system/process-identity.ts';
 import { type Ending, endProcesses, type Marker, withMarker } from '../system/processes.ts';
-import type { CommandResult } from '../system/run-command.ts';
-import { findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
+import { type CommandResult, findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
 import type { TurnCommand } from './client.ts';
 import { variablesNamed } from './environment.ts';
 

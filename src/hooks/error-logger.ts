@@ -8,8 +8,14 @@ import { isOwnCommand } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { wasShown } from '../lessons/store/error-entries.ts';
 import { searchErrorKB } from '../lessons/store/error-search.ts';
-import type { ToolError } from './decision.ts';
-import { type Decision, type HookContext, NOTHING, originOf, type Reply } from './decision.ts';
+import {
+  type Decision,
+  type HookContext,
+  NOTHING,
+  originOf,
+  type Reply,
+  type ToolError,
+} from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { sessionMessagesIn } from './session-analyzer.ts';
 import { toolError } from './tool-call.ts';

@@ -11,10 +11,8 @@ import { isRecord, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hook-names.ts';
 import { readPath } from '../settings/all-settings.ts';
-import type { Config } from '../settings/hook-settings.ts';
-import { parseSettings } from '../settings/hook-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
-import { loadRunSettings } from '../settings/run-settings.ts';
+import { type Config, parseSettings } from '../settings/hook-settings.ts';
+import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import {
   copyFileAtomic,
   ensurePrivateDirectory,

@@ -13,8 +13,7 @@ import {
   planRestore,
   type Refusal,
 } from './file-plan.ts';
-import type { SetupStep, Work } from './manifest.ts';
-import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
+import { type Manifest, type McpRecord, type SetupStep, sha256, type Work } from './manifest.ts';
 import { clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
 
 /** With which clients: these, or all that are there. */

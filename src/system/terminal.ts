@@ -1,6 +1,5 @@
 import { closeSync, constants, openSync, readlinkSync, writeSync } from 'node:fs';
-import type { ProcessIdentity } from './process-identity.ts';
-import { identityNow, isSameProcess, seen } from './process-identity.ts';
+import { identityNow, isSameProcess, type ProcessIdentity, seen } from './process-identity.ts';
 import { processesAbove } from './processes.ts';
 
 /** Where a person may be told something. `owner`: as long as it lives, the terminal is the same. */

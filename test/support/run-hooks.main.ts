@@ -6,7 +6,7 @@ import { parseHookEvent } from '../../src/hooks/event.ts';
 import { hookByName } from '../../src/hooks/hook-names.ts';
 import { runHook } from '../../src/hooks/run.ts';
 import * as others from '../../src/hooks/write-path.ts';
-import * as deliveries from '../../src/runs/delivery/deliver-to-hook.ts';
+import * as deliveries from '../../src/runs/delivery/hook-delivery.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
-import type { ProcessIdentity } from '../../src/system/process-identity.ts';
 import {
   currentBoot,
   identityOf,
@@ -8,6 +7,7 @@ import {
   isJudged,
   isOtherBoot,
   isSameProcess,
+  type ProcessIdentity,
 } from '../../src/system/process-identity.ts';
 import { descendantsOf, endProcesses, withMarker } from '../../src/system/processes.ts';
 import { startDetached } from '../../src/system/run-command.ts';

@@ -7,8 +7,7 @@ import {
   takeDelivery,
   unmarkInbox,
 } from '../../runs/delivery/deliver.ts';
-import type { Announcement } from '../../runs/model/announcement.ts';
-import { announceBody } from '../../runs/model/announcement.ts';
+import { type Announcement, announceBody } from '../../runs/model/announcement.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
 import { counted } from '../../setup/check.ts';

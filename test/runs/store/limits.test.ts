@@ -1,7 +1,13 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
-import type { SpawnLimits } from '../../../src/runs/store/limits.ts';
-import { spent } from '../../../src/runs/store/limits.ts';
+import { NO_USAGE } from '../../../src/runs/model/turn.ts';
+import {
+  type BudgetShare,
+  judgeBudget,
+  type SpawnLimits,
+  spent,
+  usdLeft,
+} from '../../../src/runs/store/limits.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import {
   A,
@@ -62,10 +68,10 @@ test('insertRun() accepts below a budget, warns near it, and refuses from it on'
   inHome(({ db }) => {
     used(db, 79, 0.79);
     const budget = { requester: { tokens: 100, usd: null } };
-    expect(ask(db, budget)).toMatchObject({ kind: 'inserted', budgetWarnings: [] });
+    expect(ask(db, budget)).toMatchObject({ kind: 'inserted', warnings: [] });
     used(db, 1, 0.01);
     expect(ask(db, budget)).toMatchObject({
-      budgetWarnings: ['Near the budget of the requester: 80 tokens of 100 tokens are taken or reserved'],
+      warnings: ['Near the budget of the requester: 80 tokens of 100 tokens are taken or reserved'],
     });
     used(db, 20, 0.2);
     expect(ask(db, budget)).toEqual({
@@ -101,7 +107,51 @@ test('insertRun() says that a budget in USD does not know every cost', () =>
   inHome(({ db }) => {
     used(db, 5, null);
     expect(ask(db, { requester: { tokens: null, usd: 1 } })).toMatchObject({
-      budgetWarnings: ['The budget of the requester does not know what 1 turns have cost'],
+      warnings: ['The budget of the requester does not know what 1 turns have cost'],
     });
-    expect(ask(db, { requester: NONE })).toMatchObject({ budgetWarnings: [] });
+    expect(ask(db, { requester: NONE })).toMatchObject({ warnings: [] });
   }));
+
+const NO_LIMIT = { tokens: null, usd: null };
+const taking = (tokens: number, costUsd: number | null = null) => ({
+  ...NO_USAGE,
+  inputTokens: tokens,
+  costUsd,
+});
+const share = (
+  limit: Partial<BudgetShare['limit']>,
+  others: Partial<BudgetShare['others']> = {},
+): BudgetShare => ({
+  name: 'run',
+  limit: { ...NO_LIMIT, ...limit },
+  others: { tokens: 0, usd: 0, ...others },
+});
+
+describe('judgeBudget()', () => {
+  const rows: readonly [string, readonly BudgetShare[], ReturnType<typeof taking>, string][] = [
+    ['no limit', [share({})], taking(1e9, 1e6), 'within'],
+    ['less than the limit', [share({ tokens: 100 })], taking(79), 'within'],
+    ['most of the limit', [share({ tokens: 100 })], taking(80), 'near'],
+    ['the limit itself', [share({ tokens: 100 })], taking(100), 'exceeded'],
+    ['what others have taken', [share({ tokens: 100 }, { tokens: 90 })], taking(10), 'exceeded'],
+    ['money', [share({ usd: 1 }, { usd: 0.5 })], taking(0, 0.5), 'exceeded'],
+    ['money that nobody knows', [share({ usd: 1 })], taking(1e9), 'within'],
+    ['one limit of several', [share({ usd: 1 }), share({ tokens: 10 })], taking(10, 0.1), 'exceeded'],
+  ];
+  for (const [what, shares, taken, kind] of rows) {
+    test(`${what}: ${kind}`, () => expect(judgeBudget(shares, taken).kind).toBe(kind as 'within'));
+  }
+
+  test('says what was exceeded, by how much, and for whom', () => {
+    const verdict = judgeBudget([{ ...share({ usd: 1.5 }, { usd: 1 }), name: 'day' }], taking(0, 0.61));
+    expect(verdict).toEqual({ kind: 'exceeded', words: 'budget exceeded: $1.61 of $1.50 for the day' });
+  });
+});
+
+describe('usdLeft()', () => {
+  test('is the least that any limit leaves, never less than nothing, and null without a limit', () => {
+    expect(usdLeft([share({ tokens: 5 })], NO_USAGE)).toBeNull();
+    expect(usdLeft([share({ usd: 3 }, { usd: 1 }), share({ usd: 1.5 })], taking(0, 0.5))).toBe(1);
+    expect(usdLeft([share({ usd: 1 }, { usd: 2 })], NO_USAGE)).toBe(0);
+  });
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { RunWithMessages } from '../../../src/runs/model/run.ts';
-import { findTarget, labelProblem } from '../../../src/runs/model/run-target.ts';
-import { childKeyOf, madeRunWithTurn } from '../../support/made-run.ts';
+import type { RunWithMessages } from '../../src/runs/model/run.ts';
+import { labelProblem, matchRun } from '../../src/runs/requester.ts';
+import { childKeyOf, madeRunWithTurn } from '../support/made-run.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
 
@@ -75,28 +75,28 @@ const notFound: [words: string | undefined, kind: 'missing' | 'ambiguous' | 'emp
   ['\u001b[2Jno\nthing', 'missing', 'Unknown subagent id: no thing'],
 ];
 
-describe('findTarget()', () => {
+describe('matchRun()', () => {
   for (const [words, number] of found) {
     test(`finds run ${number} by ${JSON.stringify(words)}`, () => {
-      const answer = findTarget(words, RUNS);
+      const answer = matchRun(words, RUNS);
       expect(answer.kind === 'found' ? answer.run.run.number : answer.error).toBe(number);
     });
   }
 
   for (const [words, kind, error] of notFound) {
     test(`says "${error}" to ${JSON.stringify(words)}`, () => {
-      expect(findTarget(words, RUNS)).toEqual({ kind, error });
+      expect(matchRun(words, RUNS)).toEqual({ kind, error });
     });
   }
 
   test('knows no last one where there is none', () => {
-    expect(findTarget('last', [])).toEqual({ kind: 'missing', error: 'Unknown subagent id: last' });
+    expect(matchRun('last', [])).toEqual({ kind: 'missing', error: 'Unknown subagent id: last' });
   });
 
   test('takes a beginning of digits for an id only when no run has that number', () => {
     const both = [...RUNS, madeRunWithTurn({ id: id('55550000'), number: 12345 })];
     const numberOf = (words: string) => {
-      const answer = findTarget(words, both);
+      const answer = matchRun(words, both);
       return answer.kind === 'found' ? answer.run.run.number : answer.error;
     };
     expect([numberOf('12345'), numberOf('id:12345')]).toEqual([12345, 1]);

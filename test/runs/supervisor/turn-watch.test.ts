@@ -5,7 +5,7 @@ import {
   type ClockTimes,
   judgeTime,
   passTime,
-} from '../../../src/runs/supervisor/turn-ending.ts';
+} from '../../../src/runs/supervisor/turn-watch.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -76,12 +76,7 @@ describe('passTime()', () => {
 
 describe('judgeTime()', () => {
   const limits = { runMs: 1000, idleMs: 300 };
-  const rows: readonly [
-    string,
-    typeof limits,
-    Parameters<typeof judgeTime>[1],
-    ReturnType<typeof judgeTime>,
-  ][] = [
+  const rows: readonly [string, typeof limits, Parameters<typeof judgeTime>[1], string][] = [
     ['a limit that is not reached', limits, { spentMs: 999, silentMs: 299, sinceResultMs: null }, 'go on'],
     ['the limit of time', limits, { spentMs: 1000, silentMs: 0, sinceResultMs: null }, 'timeout'],
     ['the limit of silence', limits, { spentMs: 500, silentMs: 300, sinceResultMs: null }, 'idle'],
@@ -97,10 +92,15 @@ describe('judgeTime()', () => {
       'a client that does not end after its result',
       limits,
       { spentMs: 1, silentMs: 1, sinceResultMs: AFTER_RESULT_MS },
-      'ended but for its process',
+      'lingers',
     ],
   ];
   for (const [what, given, watched, verdict] of rows) {
-    test(`${what}: ${verdict}`, () => expect(judgeTime(given, watched)).toBe(verdict));
+    test(`${what}: ${verdict}`, () => {
+      const over = judgeTime(given, watched);
+      expect(
+        over?.kind === 'stop' && over.stop !== 'in the row' ? over.stop.reason : (over?.kind ?? 'go on'),
+      ).toBe(verdict);
+    });
   }
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Turn } from '../../src/runs/model/turn.ts';
-import { advance, lookAfterRuns } from '../../src/runs/reconcile.ts';
+import { reconcile, reconcileAndArchive } from '../../src/runs/reconcile.ts';
 import { spawnRun } from '../../src/runs/spawn.ts';
 import { openRunsDb, withRuns } from '../../src/runs/store/runs-db.ts';
 import { activeTurns, changeTurn } from '../../src/runs/store/turns.ts';
@@ -72,16 +72,16 @@ function unwritable({ runs }: Bench, isSo: boolean): void {
   );
 }
 
-describe('advance()', () => {
+describe('reconcileAndArchive()', () => {
   test('starts a supervisor for each turn once, and once more when it has not come after three seconds', async () => {
     await using made = await bench();
     const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
     await made.runs.until('it is started', () => made.calls().length === 1);
     expect(made.calls()).toEqual([`supervise ${runId} 1`]);
-    advance(made.world);
-    advance(made.later(2000));
+    reconcileAndArchive(made.world);
+    reconcileAndArchive(made.later(2000));
     expect(await made.settled()).toHaveLength(1);
-    advance(made.later(4000));
+    reconcileAndArchive(made.later(4000));
     expect(await made.settled()).toEqual([`supervise ${runId} 1`, `supervise ${runId} 1`]);
   });
 
@@ -92,7 +92,7 @@ describe('advance()', () => {
     await made.runs.until('it is noted', () => made.log() !== '');
     expect(made.log()).toContain('missing');
     expect(made.runs.turns(runId)).toMatchObject([{ state: 'queued', claimedAtMs: null }]);
-    advance(made.world);
+    reconcileAndArchive(made.world);
     await made.runs.until('it is started', () => made.calls().length === 1);
   });
 
@@ -101,9 +101,9 @@ describe('advance()', () => {
     accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
     await made.runs.until('it is started', () => made.calls().length === 1);
     const inside = made.later(4000);
-    advance({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
+    reconcileAndArchive({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
     expect(await made.settled()).toHaveLength(1);
-    lookAfterRuns(inside);
+    reconcile(inside);
     expect(await made.settled()).toHaveLength(2);
   });
 
@@ -111,13 +111,13 @@ describe('advance()', () => {
     await using made = await bench();
     const runIds = await orphans(made, 3);
     unwritable(made, true);
-    for (let kicks = 0; kicks < 3; kicks++) advance(made.world);
+    for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
     // A supervisor that cannot take its turn, which is one of them.
     await supervise(runIds[0] ?? '', 1, made.world);
     expect(await made.settled()).toHaveLength(3);
     expect(made.log()).toContain('no room');
     unwritable(made, false);
-    for (let kicks = 0; kicks < 3; kicks++) advance(made.world);
+    for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
     expect((await made.settled()).slice(3).toSorted()).toEqual(
       runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
     );
@@ -127,12 +127,12 @@ describe('advance()', () => {
   test('notes a database that is none, and does not throw', async () => {
     await using made = await bench();
     made.runs.home.put('.self-generation/data/runs.db', 'this is no database'.repeat(100));
-    advance(made.world);
+    reconcileAndArchive(made.world);
     expect(made.log()).toContain('Cannot read');
   });
 });
 
-describe('startLookingAfter()', () => {
+describe('reconcileRegularly()', () => {
   const LIMIT_MS = 3000;
   /** What a supervisor that died may cost whoever waits, and a little for a busy machine. */
   const LATE_MS = 5000;
@@ -179,7 +179,7 @@ describe('startLookingAfter()', () => {
       runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
       const crashing = {
         ...runs.world,
-        env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-advance' },
+        env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-reconcile' },
       };
       const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
       const { runId: waiting } = runs.spawn({ task: 'next' });
@@ -230,7 +230,9 @@ describe('startLookingAfter()', () => {
       const runIds = await orphans(made, 3);
       const world = JSON.stringify(made.world);
       const looking = Array.from({ length: 6 }, () =>
-        Bun.spawn([process.execPath, `${import.meta.dir}/look-after.main.ts`, world], { stdin: 'ignore' }),
+        Bun.spawn([process.execPath, `${import.meta.dir}/reconcile-regularly.main.ts`, world], {
+          stdin: 'ignore',
+        }),
       );
       // All of them have seen that nobody looks after these turns before the first of them can claim one.
       const db = openRunsDb(made.runs.home.paths);
