@@ -41,7 +41,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   suggestions: [
     'suggestions',
-    'analysis',
     'setup',
     'hooks',
     'lessons',
@@ -55,7 +54,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   analysis: [
     'analysis',
     'suggestions',
-    'setup',
     'clients',
     'runs/model',
     'hooks',
@@ -72,7 +70,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   setup: [
     'setup',
     'analysis',
-    'suggestions',
     'transcripts',
     'clients',
     'runs',

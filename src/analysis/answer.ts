@@ -6,7 +6,12 @@ import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';
 import { namedByManifests } from '../lessons/manifests.ts';
 import { parseShell } from '../lessons/shell.ts';
 import { readDeclaration } from '../suggestions/declared-hook.ts';
-import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../suggestions/suggestion.ts';
+import {
+  type Proposal,
+  readProposal,
+  SKILL_NAME,
+  SUGGESTION_TEXT_LENGTH_MAX,
+} from '../suggestions/suggestion.ts';
 import type { CandidateGroup } from './candidates.ts';
 import { commandWords, quotedCommands } from './shell-words.ts';
 
@@ -211,8 +216,6 @@ const COMMON = {
   evidence: text(500).default(''),
   priority: z.number().min(-1000).max(1000).catch(0),
 };
-/** Lower-case letters, digits and Hangul: nothing that means something in a path. */
-export const SKILL_NAME = /^[a-z0-9가-힣][a-z0-9가-힣_-]{0,63}$/;
 const SUGGESTION = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('claude_md'),

@@ -1,6 +1,7 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
+import { counted } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
@@ -15,7 +16,6 @@ import {
   withdrawLesson,
 } from '../lessons/store/model-lessons.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import { counted } from '../setup/check.ts';
 import { listSuggestions } from '../suggestions/store.ts';
 import type { LessonEvidence, Proposal } from '../suggestions/suggestion.ts';
 import { commandsAlone, type ModelLesson } from './answer.ts';

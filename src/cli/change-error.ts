@@ -3,7 +3,7 @@ import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { cleanText, counted, cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
@@ -11,7 +11,7 @@ import { type ErrorEntry, findErrors, resolveError } from '../lessons/store/erro
 import { type Erased, eraseTraces, type Forgotten, forgetError } from '../lessons/store/forget-error.ts';
 import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
 import { withdrawLesson } from '../lessons/store/model-lessons.ts';
-import { counted } from '../setup/check.ts';
+
 import {
   type CliContext,
   EXIT_FAILED,

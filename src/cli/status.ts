@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
-import { type Check, counted } from '../setup/check.ts';
+import type { Check } from '../setup/check.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
 import {
   type DatabaseState,

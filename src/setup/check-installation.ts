@@ -9,14 +9,13 @@ import {
 } from '../clients/claude/version.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
-import { readDatabase } from '../hooks/store/use-database.ts';
 import { loadRunSettings } from '../settings/load-run-settings.ts';
-import { listSuggestions } from '../suggestions/store.ts';
-import type { SuggestionType } from '../suggestions/suggestion.ts';
 import type { CommandResult } from '../system/run-command.ts';
-import { type Check, type CheckWorld, counted, failed, ok, warning } from './check.ts';
+import { type Check, type CheckWorld, failed, ok, warning } from './check.ts';
 import { readText } from './file-plan.ts';
+import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, ownerOf, type Place } from './manifest.ts';
 import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
@@ -31,26 +30,6 @@ import {
 import { COMMANDS, commandText, isCommand } from './slash-command.ts';
 
 const NAME = 'applied hooks';
-
-/** What apply wrote for a suggestion, as far as setup needs to know. */
-type AppliedFile = {
-  readonly id: string;
-  readonly type: SuggestionType;
-  readonly path: string;
-  /** Of a file that is ours as a whole; of a hook: it is code, which an earlier version wrote. */
-  readonly sha256: string | undefined;
-};
-
-/** What is applied at present. Throws what SQLite throws. */
-export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
-  const suggestions = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
-  return suggestions.flatMap(({ id, type, applied }) => {
-    const record = isRecord(applied) ? applied : {};
-    const path = readString(record, 'path');
-    if (path === undefined) return [];
-    return [{ id, type, path, sha256: readString(record, 'sha256') }];
-  });
-}
 
 /** Whether the client asks each hook that the user applied from a suggestion; nothing when there is none. */
 export function checkApplied(paths: StatePaths, env: Environment, platform: string): Check[] {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { inertText } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
 import { type Sqlite, sqliteErrorCode } from '../database/sqlite.ts';
 import type { Turn } from '../runs/model/turn.ts';
 import { waitingAnnouncements } from '../runs/store/outbox.ts';
@@ -9,7 +10,7 @@ import { readRuns } from '../runs/store/runs-db.ts';
 import { activeTurns } from '../runs/store/turns.ts';
 import { loadRunConfig } from '../settings/load-run-settings.ts';
 import { isGone } from '../system/process-identity.ts';
-import { type Check, counted, failed, ok, warning } from './check.ts';
+import { type Check, failed, ok, warning } from './check.ts';
 import { readLog } from './check-state.ts';
 import { treesLeft } from './runs-left.ts';
 

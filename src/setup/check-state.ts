@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:f
 import { dirname } from 'node:path';
 import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
 import { pruneOldEvents } from '../database/retention.ts';
 import { HOOKS } from '../hooks/hook-names.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
@@ -10,7 +11,7 @@ import { loadConfig, parseSettings } from '../settings/load-hook-settings.ts';
 import type { HookLogEntry } from '../system/failure-log.ts';
 import { readPlainFile } from '../system/files.ts';
 import { readUnreadNote, type UnreadNote } from '../transcripts/unread-note.ts';
-import { type Check, counted, failed, ok, skipped, warning } from './check.ts';
+import { type Check, failed, ok, skipped, warning } from './check.ts';
 import { inspectDatabase, listWithheld } from './inspect-store.ts';
 import { hookModeIn, knownManifest } from './manifest.ts';
 

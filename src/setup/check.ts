@@ -39,8 +39,3 @@ export function failed(name: string, detail: string, remedy: string): Check {
 export function skipped(name: string, detail: string): Check {
   return { name, status: 'skipped', detail };
 }
-
-/** `1 event`, `2 events`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}

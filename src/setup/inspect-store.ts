@@ -1,5 +1,5 @@
 import { type AnalysisRun, listRuns } from '../analysis/runs-store.ts';
-import { reasonOf } from '../core/guards.ts';
+import { readString, reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
@@ -7,7 +7,7 @@ import { getDb } from '../database/db.ts';
 import { queryEvents } from '../database/events.ts';
 import { listGiven, waitingGiven } from '../database/given-contexts.ts';
 import type { GivenContext } from '../database/given-note.ts';
-import { sqliteErrorCode, textIn } from '../database/sqlite.ts';
+import { recordIn, sqliteErrorCode, textIn } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 
@@ -110,6 +110,33 @@ export function listWithheld(paths: StatePaths): Withheld[] {
     return [...shaped('error', errors), ...shaped('fix', fixes)];
   });
   return withheld ?? [];
+}
+
+/** What apply wrote for a suggestion, as far as setup needs to know. */
+export type AppliedFile = {
+  readonly id: string;
+  readonly type: string;
+  readonly path: string;
+  /** Of a file that is ours as a whole; of a hook: it is code, which an earlier version wrote. */
+  readonly sha256: string | undefined;
+};
+
+/** The files that applied suggestions have changed. @throws what SQLite throws. */
+export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
+  const rows = readDatabase(paths, (db) =>
+    db.shape.has('suggestions', 'status')
+      ? db.sqlite.all(
+          `SELECT id, type, applied FROM suggestions
+           WHERE status = 'applied' AND type IN ('skill', 'claude_md', 'hook') ORDER BY priority DESC, ts, id`,
+        )
+      : [],
+  );
+  return (rows ?? []).flatMap(({ id, type, applied }) => {
+    const record = recordIn(applied);
+    const path = readString(record, 'path');
+    if (path === undefined) return [];
+    return [{ id: String(id), type: String(type), path, sha256: readString(record, 'sha256') }];
+  });
 }
 
 /** What the learning loop has done lately. */

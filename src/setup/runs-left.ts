@@ -2,11 +2,11 @@ import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { inertText } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
 import type { Run } from '../runs/model/run.ts';
 import { listRuns } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { activeTurns } from '../runs/store/turns.ts';
-import { counted } from './check.ts';
 
 /** What background runs have left on this machine: processes at work, and working trees with what they wrote. */
 

@@ -1,9 +1,8 @@
-import { SKILL_NAME } from '../analysis/answer.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { Language } from '../core/messages.ts';
 import { cleanText, oneLine } from '../core/text.ts';
 import { mentionsFile } from './apply-target.ts';
-import { SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './suggestion.ts';
+import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './suggestion.ts';
 
 /** The predecessor's name for a skill to which the model gave none. */
 const DEFAULT_NAME = 'auto-skill';

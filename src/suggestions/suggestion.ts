@@ -83,6 +83,8 @@ const SUMMARY_LENGTH_MAX = 300;
 const EVIDENCE_LENGTH_MAX = 500;
 const RULE_LENGTH_MAX = 400;
 export const SUGGESTION_TEXT_LENGTH_MAX = 16_384;
+/** Lower-case letters, digits and Hangul: nothing that has a meaning in a path. */
+export const SKILL_NAME = /^[a-z0-9가-힣][a-z0-9가-힣_-]{0,63}$/;
 
 /** The same proposal for the same project has the same id, however often and in whatever order it is made. */
 export function suggestionId(proposal: Proposal, projectPath: string): string {
