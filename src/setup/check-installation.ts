@@ -15,8 +15,9 @@ import { loadRunSettings } from '../settings/load-run-settings.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { type Check, type CheckWorld, failed, ok, warning } from './check.ts';
 import { readText } from './file-plan.ts';
+import { ownerOf } from './hook-command.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
-import { hookModeIn, knownManifest, locate, type McpRecord, ownerOf, type Place } from './manifest.ts';
+import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
 import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
 import {

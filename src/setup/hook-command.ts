@@ -1,5 +1,8 @@
+import { basename } from 'node:path';
 import { isRecord, type Json } from '../core/guards.ts';
 import { HOOKS, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
+import { realPath } from '../system/atomic-file.ts';
+import type { Place } from './manifest.ts';
 
 /** By what an entry of settings.json is known to be ours, or the predecessor's. */
 export type Owner = {
@@ -27,6 +30,21 @@ export type RecognisedHook = { readonly kind: 'ours' | 'predecessor'; readonly n
 /** A hook that the user applied from a suggestion; the id is the suggestion's. */
 export type RecognisedApplied = { readonly kind: 'applied'; readonly id: string };
 export type Recognised = RecognisedHook | RecognisedApplied;
+
+/** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
+export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
+  const { paths, userHome } = place;
+  const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
+  const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
+  const scripts =
+    userHome === undefined ? [paths.hooks] : [paths.hooks, `${userHome}/.self-generation/hooks`];
+  return {
+    binaries: [...new Set(binaries)],
+    predecessorDirectories: [...new Set(scripts)],
+    userHome,
+    platform,
+  };
+}
 
 /** What a suggestion's id looks like: nothing that means something in a path or to a shell. */
 export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { basename, join, posix, win32 } from 'node:path';
+import { join, posix, win32 } from 'node:path';
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { HookMode } from '../hooks/hook-names.ts';
-import { realPath } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
-import type { Owner } from './hook-command.ts';
 
 /** Where everything is that install, uninstall and doctor deal with. */
 export type Place = {
@@ -41,21 +39,6 @@ export function locate(env: Environment, platform: string): Place | Failure {
     userHome,
     claudeDirectory,
     settings: join(claudeDirectory, 'settings.json'),
-  };
-}
-
-/** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
-export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
-  const { paths, userHome } = place;
-  const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
-  const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
-  const scripts =
-    userHome === undefined ? [paths.hooks] : [paths.hooks, `${userHome}/.self-generation/hooks`];
-  return {
-    binaries: [...new Set(binaries)],
-    predecessorDirectories: [...new Set(scripts)],
-    userHome,
-    platform,
   };
 }
 

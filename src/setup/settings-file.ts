@@ -7,6 +7,7 @@ import {
   appliedEntry,
   type Invocation,
   type Owner,
+  ownerOf,
   type RecognisedHook,
   recogniseEntry,
   wantedEntry,
@@ -26,7 +27,7 @@ import {
   reparse,
   replaceNode,
 } from './json-file.ts';
-import { ownerOf, type Place } from './manifest.ts';
+import type { Place } from './manifest.ts';
 
 export type Registration = Owner & Invocation & { readonly hooks: readonly HookRegistration[] };
 

@@ -7,7 +7,8 @@ import {
   refused,
   withCopy,
 } from '../setup/file-plan.ts';
-import { knownManifest, manifestText, ownerOf, type Place, sha256 } from '../setup/manifest.ts';
+import { ownerOf } from '../setup/hook-command.ts';
+import { knownManifest, manifestText, type Place, sha256 } from '../setup/manifest.ts';
 import {
   type AppliedRegistration,
   inspectHooks,
