@@ -94,7 +94,7 @@ export function planUndo(suggestion: Suggestion, request: UndoRequest): UndoPlan
 function undoSkill(applied: AppliedOf<'skill'>): UndoPlan {
   const plan = planFileRemoval(applied, 'skill');
   if (plan.kind === 'refused') return plan;
-  return ready([plan.file], applied, `"${applied.path}" is gone already`);
+  return readyToUndo([plan.file], applied, `"${applied.path}" is gone already`);
 }
 
 function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoRequest): UndoPlan {
@@ -110,7 +110,7 @@ function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoR
   const plan = planRestore({ path, before }, 'rule', (text) => withoutRule(text, rule, path));
   if (plan.kind === 'refused') return plan;
   const files = withCopy(plan.file, { backups: place.paths.backups, name: 'apply-CLAUDE.md', now });
-  return ready(files, applied, `The rule is no longer among ours in "${path}"`);
+  return readyToUndo(files, applied, `The rule is no longer among ours in "${path}"`);
 }
 
 function withoutRule(text: string, rule: string, path: string): TextRemoval {
@@ -124,7 +124,7 @@ function withoutRule(text: string, rule: string, path: string): TextRemoval {
 function undoDeclaration(id: string, applied: AppliedOf<'declaration'>, request: UndoRequest): UndoPlan {
   const settings = planRemoval(id, { ...request, place: { ...request.place, settings: applied.path } });
   if (settings.kind === 'refused') return settings;
-  return ready(settings.files, applied, `It is registered no more in "${applied.path}"`);
+  return readyToUndo(settings.files, applied, `It is registered no more in "${applied.path}"`);
 }
 
 /** What an earlier version applied. */
@@ -133,7 +133,7 @@ function undoScript(id: string, applied: AppliedOf<'hook'>, request: UndoRequest
   if (script.kind === 'refused') return script;
   const settings = planRemoval(id, { ...request, place: { ...request.place, settings: applied.settings } });
   if (settings.kind === 'refused') return settings;
-  return ready([...settings.files, script.file], applied, 'The script and its entry are gone already');
+  return readyToUndo([...settings.files, script.file], applied, 'The script and its entry are gone already');
 }
 
 /** The file goes if it is as we wrote it; when it is gone there is nothing to do. */
@@ -143,7 +143,7 @@ function planFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 's
 }
 
 /** `gone`: what is said where nothing is left to take back. Directories that were made for it go all the same. */
-function ready(files: readonly FileChange[], { directories }: Applied, gone: string): UndoPlan {
+function readyToUndo(files: readonly FileChange[], { directories }: Applied, gone: string): UndoPlan {
   const changed = files.filter(({ before, after }) => before !== after);
   const change = { files: changed, removes: directories.toReversed() };
   return { kind: 'ready', change, notes: changed.length === 0 ? [gone] : [] };
