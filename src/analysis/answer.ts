@@ -5,9 +5,9 @@ import { cleanText, oneLine } from '../core/text.ts';
 import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';
 import { namedByManifests } from '../lessons/manifests.ts';
 import { parseShell } from '../lessons/shell.ts';
-import { readDeclaration } from '../suggestions/declared-hook.ts';
 import {
   type Proposal,
+  readDeclaration,
   readProposal,
   SKILL_NAME,
   SUGGESTION_TEXT_LENGTH_MAX,

@@ -3,11 +3,11 @@ import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/manifest.ts';
+import type { Applied } from '../suggestions/apply.ts';
 import { type ApplyPlan, planApply, planLesson } from '../suggestions/apply.ts';
 import { carryOut, listEarlier } from '../suggestions/decide.ts';
-import { describeDeclaration, type HookDeclaration } from '../suggestions/declared-hook.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
-import type { Applied } from '../suggestions/undo.ts';
+import { describeDeclaration, type HookDeclaration } from '../suggestions/suggestion.ts';
 import {
   type CliContext,
   type CliState,

@@ -7,8 +7,8 @@ import { undelivered } from '../runs/store/outbox.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
-import type { Check } from '../setup/check.ts';
-import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
+import type { Check } from '../setup/checks.ts';
+import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/checks.ts';
 import {
   type DatabaseState,
   inspectDatabase,

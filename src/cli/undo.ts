@@ -4,9 +4,8 @@ import type { Db } from '../database/connection.ts';
 import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/manifest.ts';
-import { readAppliedLesson } from '../suggestions/apply.ts';
+import { planUndo, readAppliedLesson, type UndoPlan } from '../suggestions/apply.ts';
 import { carryOut, listApplied } from '../suggestions/decide.ts';
-import { planUndo, type UndoPlan } from '../suggestions/undo.ts';
 import {
   type CliContext,
   type CliState,

@@ -13,9 +13,8 @@ import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName, type HookRegistration } from '../hooks/hook-names.ts';
 import { loadRunSettings } from '../settings/load-run-settings.ts';
 import type { CommandResult } from '../system/run-command.ts';
-import { type Check, type CheckWorld, failed, ok, warning } from './check.ts';
+import { type Check, type CheckWorld, failed, ok, warning } from './checks.ts';
 import { readText } from './file-plan.ts';
-import { ownerOf } from './hook-command.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
 import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
@@ -24,6 +23,7 @@ import {
   type FoundEntry,
   inspectHooks,
   isApplied,
+  ownerOf,
   registerHooks,
   registrationFor,
   unregisterHooks,

@@ -4,10 +4,10 @@ import { reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { hasSameBytes } from '../system/atomic-file.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import { type Check, failed, ok, skipped, warning } from './check.ts';
+import { checkRuns } from './background-runs.ts';
 import { checkApplied, checkHooks, checkMcp, checkRegistration } from './check-installation.ts';
-import { checkRuns } from './check-runs.ts';
 import {
+  type Check,
   checkConfig,
   checkDatabase,
   checkEnvironment,
@@ -17,8 +17,12 @@ import {
   checkTranscripts,
   checkWithheld,
   checkWritable,
+  failed,
+  ok,
   settle,
-} from './check-state.ts';
+  skipped,
+  warning,
+} from './checks.ts';
 import { type LiveReport, runLiveCheck } from './live-check.ts';
 
 export type DoctorOptions = {

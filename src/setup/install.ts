@@ -20,7 +20,6 @@ import {
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
 import { editFile, readText } from './file-plan.ts';
-import { recogniseEntry } from './hook-command.ts';
 import {
   type DirectoriesChanged,
   type Failure,
@@ -40,6 +39,7 @@ import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp
 import {
   inspectHooks,
   type Registration,
+  recogniseEntry,
   registerHooks,
   registrationFor,
   unregisterHooks,

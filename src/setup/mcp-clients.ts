@@ -5,10 +5,10 @@ import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json, readRecord } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { readText, type TextEdit, type TextRemoval } from './file-plan.ts';
-import { ownerOf } from './hook-command.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
 import type { Place } from './manifest.ts';
 import { nameOf, type ServerEntry } from './server-entry.ts';
+import { ownerOf } from './settings-file.ts';
 import { COMMANDS, type CommandClient, commandEdits, commandText, isCommand } from './slash-command.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 

@@ -14,15 +14,14 @@ import { reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hook-names.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
+import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './background-runs.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
-import { type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import type { SetupProblem, SetupStep, Work as SetupWork } from './manifest.ts';
 import { locate, type Manifest, type Place, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
-import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './runs-left.ts';
-import { unregisterHooks } from './settings-file.ts';
+import { type Owner, ownerOf, recogniseEntry, SCRIPT_FILE, unregisterHooks } from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;

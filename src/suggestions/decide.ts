@@ -7,9 +7,9 @@ import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { type FilePlan, perform } from '../setup/file-plan.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
+import { type Applied, readApplied } from './apply.ts';
 import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from './store.ts';
 import type { Suggestion } from './suggestion.ts';
-import { type Applied, readApplied } from './undo.ts';
 
 /**
  * What apply is about to do, in a file that exists only while it does it. If the process is ended in between, the files

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { changeTurn } from '../../src/runs/store/turns.ts';
-import { checkRuns } from '../../src/setup/check-runs.ts';
+import { checkRuns } from '../../src/setup/background-runs.ts';
 import { currentBoot, identityOf } from '../../src/system/process-identity.ts';
 import { accepted, ended, type Home, inHome, NOW_MS, started } from '../runs/store/made-up.ts';
 

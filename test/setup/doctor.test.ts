@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Environment, StatePaths } from '../../src/core/state-paths.ts';
 import { spool } from '../../src/hooks/store/spool.ts';
-import type { Check } from '../../src/setup/check.ts';
+import type { Check } from '../../src/setup/checks.ts';
 import { type DoctorOptions, examine } from '../../src/setup/doctor.ts';
 import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { realPath } from '../../src/system/atomic-file.ts';

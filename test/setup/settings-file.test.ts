@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
 import { HOOKS, type HookRegistration, hooksIn } from '../../src/hooks/hook-names.ts';
 import type { TextEdit } from '../../src/setup/file-plan.ts';
-import { recogniseEntry } from '../../src/setup/hook-command.ts';
 import {
   type AppliedRegistration,
   inspectHooks,
   isApplied,
   type Registration,
+  recogniseEntry,
   registerApplied,
   registerHooks,
   unregisterHooks,

@@ -15,10 +15,16 @@ import { parse } from 'jsonc-parser';
 import { checkApplied } from '../../src/setup/check-installation.ts';
 import { locate, sha256 } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
-import { type ApplyPlan, type ApplyRequest, planApply } from '../../src/suggestions/apply.ts';
+import {
+  type ApplyPlan,
+  type ApplyRequest,
+  planApply,
+  planUndo,
+  type UndoPlan,
+  type UndoRequest,
+} from '../../src/suggestions/apply.ts';
 import { carryOut, listApplied, listEarlier } from '../../src/suggestions/decide.ts';
 import type { Suggestion } from '../../src/suggestions/suggestion.ts';
-import { planUndo, type UndoPlan, type UndoRequest } from '../../src/suggestions/undo.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { withDatabase } from '../support/seed.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { HookEvent } from '../../src/hooks/event.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { answerDeclared } from '../../src/suggestions/applied-hook.ts';
-import type { HookDeclaration } from '../../src/suggestions/declared-hook.ts';
+import type { HookDeclaration } from '../../src/suggestions/suggestion.ts';
 
 const APP = '/home/dev/app';
 const PROJECT = { name: 'app', path: APP, spellings: [APP, '/home/dev/app-worktree'] };

@@ -5,7 +5,7 @@ import {
   describeDeclaration,
   type HookDeclaration,
   readDeclaration,
-} from '../../src/suggestions/declared-hook.ts';
+} from '../../src/suggestions/suggestion.ts';
 
 const DENIED: HookDeclaration = {
   event: 'PreToolUse',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { insertRule, objectionToRule, RULES_HEADINGS, removeRule } from '../../src/suggestions/rule-block.ts';
+import { insertRule, objectionToRule, RULES_HEADINGS, removeRule } from '../../src/suggestions/markdown.ts';
 
 const HEADING = RULES_HEADINGS.ko;
 const START = '<!-- self-generation:rules -->';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { objectionToSkill, skillFile, skillNameOf } from '../../src/suggestions/skill-file.ts';
+import { objectionToSkill, skillFile, skillNameOf } from '../../src/suggestions/markdown.ts';
 
 describe('skillNameOf()', () => {
   const valid = ['release-it', 'a', '0_1', '배포', 'a'.repeat(64), 'console', 'com', 'com10', 'reviews'];
