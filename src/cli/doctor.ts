@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import type { Check } from '../setup/checks.ts';
-import { examine } from '../setup/doctor.ts';
+
+import { type Check, examine } from '../setup/doctor.ts';
 import { runCommand } from '../system/run-command.ts';
 import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
 import { shownJson, shownText } from './output.ts';

@@ -7,8 +7,8 @@ import { undelivered } from '../runs/store/outbox.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
-import type { Check } from '../setup/checks.ts';
-import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/checks.ts';
+
+import { checkTranscripts, countWaiting, type Finding, readHeartbeats } from '../setup/checks.ts';
 import {
   type DatabaseState,
   inspectDatabase,
@@ -77,7 +77,7 @@ function readStatus(context: CliContext): Status | undefined {
     enabled: isEnabled(loadConfig(paths)),
     database,
     waiting: countWaiting(paths),
-    unread: unreadIn(checkTranscripts(paths, context.now())),
+    unread: unreadIn(checkTranscripts({ paths, now: context.now() })),
     lastSeen: readHeartbeats(paths),
     runs: readRunCounts(paths, context),
     learning: isReadable(database) ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
@@ -99,7 +99,7 @@ function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null
   }
 }
 
-function unreadIn({ status, detail, remedy }: Check): string | null {
+function unreadIn({ status, detail, remedy }: Finding): string | null {
   return status === 'ok' ? null : `${detail}. ${remedy ?? ''}`;
 }
 

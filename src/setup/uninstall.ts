@@ -14,7 +14,7 @@ import { reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hook-names.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
-import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './background-runs.ts';
+import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
 import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
@@ -103,7 +103,7 @@ function failed(action: string, reason: string, work: Work): UninstallReport {
 }
 
 /** A database that cannot be read must not keep the program on the machine. */
-function findActiveRuns({ paths }: Place, work: Work): ActiveRuns | undefined {
+function findActiveRuns({ paths }: Place, work: Work): ReturnType<typeof activeRuns> {
   try {
     return activeRuns(paths);
   } catch (error) {
@@ -225,7 +225,7 @@ function keepTrees(paths: StatePaths, work: Work): boolean {
     ? 'but for working trees without work of their own'
     : 'work of sub-agents is in it';
   work.steps.push({ what: 'data', path: paths.worktrees, change: 'kept', note });
-  if (!work.dryRun) work.warnings.push(...trees.map(keptTreeWarning));
+  if (!work.dryRun) work.warnings.push(...keptTreeWarnings(paths));
   return true;
 }
 

@@ -507,6 +507,7 @@ describe('checkMcp()', () => {
       platform: 'linux',
       run,
       install: 'self-generation install',
+      now: new Date(),
     });
 
   test('says nothing where the server was never registered', async () => {
@@ -517,7 +518,7 @@ describe('checkMcp()', () => {
   test('names the clients that have it', async () => {
     await installed({ mcp: ['claude', 'gemini'] });
     expect(await check()).toEqual([
-      { name: 'MCP server', status: 'ok', detail: 'answers, and is registered with Claude Code, Gemini CLI' },
+      { status: 'ok', detail: 'answers, and is registered with Claude Code, Gemini CLI' },
     ]);
   });
 

@@ -431,7 +431,9 @@ describe('a hook', () => {
     const suggestion = seedSuggestion(home, HOOK, own(home));
     const env = { HOME: home.path };
     const look = () =>
-      checkApplied(home.paths, env, 'linux').map(({ status, detail }) => `${status} ${detail}`);
+      checkApplied({ paths: home.paths, env, platform: 'linux' }).map(
+        ({ status, detail }) => `${status} ${detail}`,
+      );
     expect(look()).toEqual([]);
     apply(home, suggestion);
     expect(look()).toEqual(['ok 1 hook as applied']);
@@ -533,9 +535,8 @@ describe('a script of an earlier version', () => {
   test('is named by doctor, and undo removes it with its entry', async () => {
     using home = bench();
     const { id, script } = await applyAsBefore(home);
-    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([
+    expect(checkApplied({ paths: home.paths, env: { HOME: home.path }, platform: 'linux' })).toEqual([
       {
-        name: 'applied hooks',
         status: 'warning',
         detail: `${id} does nothing: ${script} is code that a model wrote, which is run no more`,
         remedy: `Run: self-generation undo ${id}`,
@@ -544,7 +545,7 @@ describe('a script of an earlier version', () => {
     undo(home, storedSuggestion(home, id));
     expect(existsSync(home.paths.scripts)).toBe(false);
     expect(read(`${home.path}/.claude/settings.json`)).not.toContain(id);
-    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([]);
+    expect(checkApplied({ paths: home.paths, env: { HOME: home.path }, platform: 'linux' })).toEqual([]);
   });
 
   test('stays when it was edited, and goes with uninstall all the same', async () => {
