@@ -10,9 +10,12 @@ import {
   type PlannedRestore,
   planRestore,
   type Refusal,
+  type SetupStep,
+  sha256,
+  type Work,
 } from './file-plan.ts';
-import type { SetupStep, Work } from './manifest.ts';
-import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
+
+import type { Manifest, McpRecord } from './manifest.ts';
 import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { COMMAND_CLIENTS, isCommand } from './slash-command.ts';
 

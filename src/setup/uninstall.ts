@@ -15,10 +15,18 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hook-names.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
 import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
-import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
+import {
+  type FileChange,
+  type PlannedRestore,
+  performSteps,
+  planRestore,
+  type SetupStep,
+  type Work as SetupWork,
+} from './file-plan.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
-import type { SetupProblem, SetupStep, Work as SetupWork } from './manifest.ts';
+
+import type { SetupProblem } from './manifest.ts';
 import { locate, type Manifest, type Place, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
 import { type Owner, ownerOf, recogniseEntry, SCRIPT_FILE, unregisterHooks } from './settings-file.ts';
@@ -83,7 +91,7 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       // Two paths may lead to one file.
       if (!files.some(({ path }) => path === plan.file.path)) files.push(plan.file);
     }
-    carryOut({ files, removes: [] }, work);
+    performSteps({ files, removes: [] }, work);
     for (const path of [...files.map((file) => file.path), place.paths.binary])
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', work);
     work.steps.push(...changedCommands(files, manifest));

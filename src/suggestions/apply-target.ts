@@ -6,9 +6,11 @@ import {
   type Refusal,
   readText,
   refused,
+  sha256,
   withCopy,
 } from '../setup/file-plan.ts';
-import { knownManifest, manifestText, type Place, sha256 } from '../setup/manifest.ts';
+
+import { knownManifest, manifestText, type Place } from '../setup/manifest.ts';
 import {
   type AppliedRegistration,
   inspectHooks,

@@ -15,10 +15,12 @@ import {
   type Refusal,
   readText,
   refused,
+  sha256,
   type TextRemoval,
   withCopy,
 } from '../setup/file-plan.ts';
-import { type Place, sha256 } from '../setup/manifest.ts';
+
+import type { Place } from '../setup/manifest.ts';
 import { SUGGESTION_ID } from '../setup/settings-file.ts';
 import {
   type Base,

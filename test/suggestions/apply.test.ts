@@ -13,7 +13,8 @@ import {
 import { resolve } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { checkApplied } from '../../src/setup/check-installation.ts';
-import { locate, sha256 } from '../../src/setup/manifest.ts';
+import { sha256 } from '../../src/setup/file-plan.ts';
+import { locate } from '../../src/setup/manifest.ts';
 import { uninstall } from '../../src/setup/uninstall.ts';
 import {
   type ApplyPlan,
