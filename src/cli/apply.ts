@@ -3,9 +3,8 @@ import pc from 'picocolors';
 import { unreachable } from '../core/guards.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/manifest.ts';
-import type { Applied } from '../suggestions/apply.ts';
 import { type ApplyPlan, planApply, planLesson } from '../suggestions/apply.ts';
-import { carryOut, listEarlier } from '../suggestions/decide.ts';
+import { type Applied, carryOutDecision, listEarlier } from '../suggestions/decide.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
 import { describeDeclaration, type HookDeclaration } from '../suggestions/suggestion.ts';
 import {
@@ -90,7 +89,7 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
     projectPath: own?.projectPath ?? project.path,
   };
   const verdict = { kind: 'applied', applied: plan.applied } as const;
-  carryOut({ suggestion, verdict, change: plan.change, event }, state.paths, context.now());
+  carryOutDecision({ suggestion, verdict, change: plan.change, event }, state.paths, context.now());
   report.applied(plan.applied);
 }
 
@@ -110,7 +109,11 @@ async function applyLesson(
   const { project, projectPath } = suggestion;
   const verdict = { kind: 'applied', applied: plan.applied } as const;
   const event = { scope: 'project', project, projectPath } as const;
-  carryOut({ suggestion, verdict, change: NO_CHANGE, event, store: plan.store }, paths, context.now());
+  carryOutDecision(
+    { suggestion, verdict, change: NO_CHANGE, event, store: plan.store },
+    paths,
+    context.now(),
+  );
   report.toldFromNowOn();
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { NO_CHANGE } from '../setup/file-plan.ts';
-import { carryOut } from '../suggestions/decide.ts';
+import { carryOutDecision } from '../suggestions/decide.ts';
 import {
   type CliContext,
   type CliState,
@@ -58,7 +58,11 @@ function run(word: string, flags: Flags, { paths }: CliState, context: CliContex
   }
   // Redacted whole, and cut then: half a secret is not recognised as one.
   const why = cutText(oneLine(redactSecrets(flags.why ?? '')), WHY_LENGTH_MAX) || null;
-  carryOut({ suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE }, paths, context.now());
+  carryOutDecision(
+    { suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE },
+    paths,
+    context.now(),
+  );
   if (flags.json) context.stdout(`${JSON.stringify({ kind: 'dismissed', id, type, why })}\n`);
   else context.stdout(`Dismissed: ${shownLine(summary)}. "${PROGRAM} undo ${id}" makes it wait again.\n`);
 }

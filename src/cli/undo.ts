@@ -4,8 +4,8 @@ import type { Db } from '../database/connection.ts';
 import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/manifest.ts';
-import { planUndo, readAppliedLesson, type UndoPlan } from '../suggestions/apply.ts';
-import { carryOut, listApplied } from '../suggestions/decide.ts';
+import { planUndo, type UndoPlan } from '../suggestions/apply.ts';
+import { carryOutDecision, listApplied, readAppliedLesson } from '../suggestions/decide.ts';
 import {
   type CliContext,
   type CliState,
@@ -90,7 +90,11 @@ async function run(word: string, flags: Flags, { paths }: CliState, context: Cli
   }
   const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
   const verdict = { kind: 'undone' } as const;
-  carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
+  carryOutDecision(
+    { suggestion, verdict, change: plan.change, ...(store ? { store } : {}) },
+    paths,
+    context.now(),
+  );
   const { green } = pc.createColors(context.colour);
   if (!flags.json)
     context.stdout(`${green('Undone')}: "${shownLine(summary)}" waits for a decision again.\n`);

@@ -105,8 +105,11 @@ const ATTEMPTS_MAX = 2;
 const UNNAMED_COPY = /^apply-\w+\./;
 const UNNAMED_COPIES_MAX = 20;
 
+/** A plan cannot be made; the message is the reason of the refusal. */
+export class Refused extends Error {}
+
 /** A file cannot be read as text that could be written back unharmed. */
-export class UnreadableFile extends Error {}
+export class UnreadableFile extends Refused {}
 
 /** A file is not as it was when the change was planned. */
 class ChangedFile extends Error {}
@@ -134,12 +137,12 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** A plan, or the refusal when it cannot be made because a file cannot be read. */
+/** A plan, or the refusal that was thrown while it was made. */
 export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
   try {
     return plan();
   } catch (error) {
-    if (error instanceof UnreadableFile) return refused(error.message);
+    if (error instanceof Refused) return refused(error.message);
     throw error;
   }
 }

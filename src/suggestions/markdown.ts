@@ -1,35 +1,74 @@
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { Language } from '../core/messages.ts';
 import { cleanText, oneLine } from '../core/text.ts';
-import { mentionsFile } from './apply-target.ts';
+import { Refused } from '../setup/file-plan.ts';
 import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './suggestion.ts';
 
+/** The Markdown that apply writes, text in and text out: rules in a CLAUDE.md, and the files of commands. */
+
+/** Why something is refused that agents would take for an order of somebody else. */
+export const LIKE_AN_INSTRUCTION =
+  'it reads like an instruction to ignore, fetch, send, delete or hide something';
+
+/** `@` where the client reads a file: at the beginning of a word. `a@b.c` and `` `@types/x` `` are none. */
+const MENTION = /(?:^|\s)@\S/;
+/** Behind a bracket or a quote only what cannot be anything but a path. */
+const PATH = /(?:^|[\s("'[])@["']?(?:[~/]|\.{1,2}(?:\/|\w)|[^\s`]*\.\.\/)/;
+/** What certainly opens a fence: at the margin, and with no backtick behind it. In a list it may end before its end. */
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
+
 /**
- * Our rules in a CLAUDE.md: list items in one block between two markers. Text in, text out; everything outside the block
- * keeps its characters. A new block stands at the end of the file behind an empty line, and a file whose last line does
- * not end stays one: so the block can be taken out again without a trace.
+ * Whether a Markdown text has the client read a file into the context. In code, which is no place for a mention, names
+ * such as `@Component` are allowed; a path is not, because what the client takes for code may be something else.
+ */
+export function mentionsFile(text: string): boolean {
+  return PATH.test(text) || proseOf(text).some((line) => MENTION.test(line));
+}
+
+/** The lines without what is certainly code: a block that is never closed is none. */
+function proseOf(text: string): string[] {
+  const prose: string[] = [];
+  let open: { readonly mark: string; readonly lines: string[] } | undefined;
+  for (const line of text.split(/\r\n|[\n\r]/)) {
+    const mark = FENCE.exec(line)?.[1];
+    if (open === undefined) {
+      prose.push(withoutSpans(line));
+      if (mark !== undefined) open = { mark, lines: [] };
+    } else if (mark?.startsWith(open.mark) && line.trim() === mark) open = undefined;
+    else open.lines.push(withoutSpans(line));
+  }
+  return [...prose, ...(open?.lines ?? [])];
+}
+
+/** A backslash or an element may make an ordinary character of a backtick; then nothing counts as code. */
+function withoutSpans(line: string): string {
+  return /[\\<]/.test(line) ? line : line.replace(/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g, '``');
+}
+
+/**
+ * Our rules in a CLAUDE.md are list items in one block between two markers; everything outside the block keeps its
+ * characters. A new block stands at the end of the file behind an empty line, and a file whose last line does not end
+ * stays one: so the block can be taken out again without a trace.
  */
 const START = '<!-- self-generation:rules -->';
 const END = '<!-- /self-generation:rules -->';
 export const RULES_HEADINGS = { ko: '## 자동 감지된 규칙', en: '## Rules detected automatically' } as const;
 
 const RULE_LENGTH_MAX = 400;
+const BOM = '\uFEFF';
 
+/** The markers do not enclose one block. Lines are counted from 1. */
+type Damaged = { readonly kind: 'damaged'; readonly line: number; readonly reason: string };
 type InsertResult =
-  /** `line`: where the rule stands now, from 1. */
-  | { readonly kind: 'inserted'; readonly text: string; readonly line: number }
+  | { readonly kind: 'inserted'; readonly text: string }
   /** A list item says the same already; `isOurs`: inside our block. */
   | { readonly kind: 'present'; readonly line: number; readonly isOurs: boolean }
   | Damaged;
-
 type RemoveResult =
   | { readonly kind: 'removed'; readonly text: string }
   /** The rule does not stand in our block. */
   | { readonly kind: 'absent' }
   | Damaged;
-
-/** The markers do not enclose one block. */
-type Damaged = { readonly kind: 'damaged'; readonly line: number; readonly reason: string };
 
 /** Why a rule cannot stand as one item of the block, or undefined. */
 export function objectionToRule(rule: string): string | undefined {
@@ -38,7 +77,7 @@ export function objectionToRule(rule: string): string | undefined {
   if (rule !== oneLine(rule)) return 'it is not one line of visible characters';
   if (/<!--|-->/.test(rule)) return 'it has a comment mark in it, which could end our block';
   if (mentionsFile(rule)) return 'it names a file with "@", which the client would read into every session';
-  return undefined;
+  return isInstructionShaped(rule) ? LIKE_AN_INSTRUCTION : undefined;
 }
 
 /** The text with the rule as the last item of our block, which is made when there is none. */
@@ -46,27 +85,21 @@ export function insertRule(text: string, rule: string, heading: string): InsertR
   const lines = linesOf(text);
   const block = findBlock(lines);
   if (block.kind === 'damaged') return block;
-  const known = lines.findIndex((line) => itemIn(line.text) === rule);
+  const known = lines.findIndex((line) => itemIn(line) === rule);
   if (known >= 0) {
     const isOurs = block.kind === 'found' && known > block.start && known < block.end;
     return { kind: 'present', line: known + 1, isOurs };
   }
   if (block.kind === 'found') {
-    const { eol } = lines[block.start] as Line;
-    const at = offsetOf(lines, block.end);
-    return {
-      kind: 'inserted',
-      text: `${text.slice(0, at)}- ${rule}${eol}${text.slice(at)}`,
-      line: block.end + 1,
-    };
+    const item = `- ${rule}${eolOf(lines[block.start])}`;
+    return { kind: 'inserted', text: lines.toSpliced(block.end, 0, item).join('') };
   }
-  const eol = lines.find((line) => line.eol !== '')?.eol ?? '\n';
+  const eol = lines.map(eolOf).find((one) => one !== '') ?? '\n';
   const isBlank = text === '' || text === BOM;
   const endsLine = isBlank || text.endsWith('\n');
   const gap = isBlank ? '' : endsLine ? eol : eol + eol;
-  const before = text + gap;
-  const made = [START, heading, `- ${rule}`, END].join(eol) + (endsLine ? eol : '');
-  return { kind: 'inserted', text: before + made, line: linesOf(`${before}|`).length + 2 };
+  const made = [START, heading, `- ${rule}`, END].join(eol);
+  return { kind: 'inserted', text: text + gap + made + (endsLine ? eol : '') };
 }
 
 /** The text without the rule, and without our block when nothing but its heading is left in it. */
@@ -74,43 +107,34 @@ export function removeRule(text: string, rule: string): RemoveResult {
   const lines = linesOf(text);
   const block = findBlock(lines);
   if (block.kind !== 'found') return block;
-  const at = lines.findIndex(
-    (line, index) => index > block.start && index < block.end && itemIn(line.text) === rule,
-  );
+  const { start, end } = block;
+  const at = lines.findIndex((line, index) => index > start && index < end && itemIn(line) === rule);
   if (at < 0) return { kind: 'absent' };
-  const others = lines.slice(block.start + 1, block.end).filter((_, index) => block.start + 1 + index !== at);
-  const headings: readonly string[] = Object.values(RULES_HEADINGS);
-  const isEmpty = others.every(({ text }) => text.trim() === '' || headings.includes(text.trim()));
-  if (!isEmpty) return { kind: 'removed', text: cut(text, offsetOf(lines, at), offsetOf(lines, at + 1)) };
-  const { text: first, eol } = lines[block.start] as Line;
-  let start = offsetOf(lines, block.start) + (first.startsWith(BOM) ? BOM.length : 0);
+  const headings: readonly string[] = ['', ...Object.values(RULES_HEADINGS)];
+  const others = lines.slice(start + 1, end).toSpliced(at - start - 1, 1);
+  if (others.some((line) => !headings.includes(line.trim())))
+    return { kind: 'removed', text: lines.toSpliced(at, 1).join('') };
+  let before = lines.slice(0, start).join('') + (lines[start]?.startsWith(BOM) ? BOM : '');
   // The empty line that we put before the block, and what we put behind a last line that did not end.
-  const previous = lines[block.start - 1];
-  if (previous?.text === '' && previous.eol === eol) {
-    start -= eol.length;
-    if (lines[block.end]?.eol === '' && text.slice(0, start).endsWith(eol)) start -= eol.length;
+  const eol = eolOf(lines[start]);
+  if (lines[start - 1] === eol) {
+    before = before.slice(0, -eol.length);
+    if (eolOf(lines[end]) === '' && before.endsWith(eol)) before = before.slice(0, -eol.length);
   }
-  return { kind: 'removed', text: cut(text, start, offsetOf(lines, block.end + 1)) };
+  return { kind: 'removed', text: before + lines.slice(end + 1).join('') };
 }
 
-const BOM = '\uFEFF';
-
-/** A line without its end. `\r` alone ends no line. */
-type Line = { readonly text: string; readonly eol: '\n' | '\r\n' | '' };
-
-function linesOf(text: string): Line[] {
-  return (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map((line) => {
-    const eol = line.endsWith('\r\n') ? '\r\n' : line.endsWith('\n') ? '\n' : '';
-    return { text: line.slice(0, line.length - eol.length), eol };
-  });
+/** With their ends; `\r` alone ends no line. */
+function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-function offsetOf(lines: readonly Line[], index: number): number {
-  return lines.slice(0, index).reduce((sum, { text, eol }) => sum + text.length + eol.length, 0);
+function eolOf(line = ''): string {
+  return /\r?\n$/.exec(line)?.[0] ?? '';
 }
 
-function cut(text: string, start: number, end: number): string {
-  return text.slice(0, start) + text.slice(end);
+function itemIn(line: string): string | undefined {
+  return /^\s*- (.*)$/.exec(line.slice(0, line.length - eolOf(line).length))?.[1]?.trim();
 }
 
 type Block =
@@ -118,11 +142,10 @@ type Block =
   | { readonly kind: 'absent' }
   | Damaged;
 
-function findBlock(lines: readonly Line[]): Block {
-  const marks = lines.flatMap(({ text }, index) => {
-    const mark = text.replace(BOM, '').trim();
-    return mark === START || mark === END ? [{ mark, index }] : [];
-  });
+function findBlock(lines: readonly string[]): Block {
+  const marks = lines
+    .map((line, index) => ({ mark: line.trim(), index }))
+    .filter(({ mark }) => mark === START || mark === END);
   const [start, end, extra] = marks;
   if (start === undefined) return { kind: 'absent' };
   const damaged = (index: number, reason: string): Damaged => ({ kind: 'damaged', line: index + 1, reason });
@@ -131,10 +154,6 @@ function findBlock(lines: readonly Line[]): Block {
   if (end.mark !== END) return damaged(end.index, 'our block of rules begins there a second time');
   if (extra !== undefined) return damaged(extra.index, 'there is a second block of our rules');
   return { kind: 'found', start: start.index, end: end.index };
-}
-
-function itemIn(line: string): string | undefined {
-  return /^\s*- (.*)$/.exec(line)?.[1]?.trim();
 }
 
 /** The predecessor's name for a skill to which the model gave none. */
@@ -155,22 +174,18 @@ const BUILT_IN = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-type SkillName =
-  | { readonly kind: 'valid'; readonly name: string }
-  | { readonly kind: 'refused'; readonly reason: string };
-
-/** The name of the command that a suggestion makes, if it may be the name of a file. */
-export function skillNameOf({ details }: Pick<Suggestion, 'details'>): SkillName {
+/** The name of the command that a suggestion makes. @throws Refused when it may not be the name of a file. */
+export function skillNameOf({ details }: Pick<Suggestion, 'details'>): string {
   const name = (details.skillName ?? DEFAULT_NAME).normalize('NFC');
-  const refused = (reason: string): SkillName => ({
-    kind: 'refused',
-    reason: `its name "${name}" ${reason}`,
-  });
-  if (!SKILL_NAME.test(name))
-    return refused('is not made of lower-case letters, digits, Hangul, "-" and "_", 64 at most');
-  if (DEVICE_NAME.test(name)) return refused('is the name of a device on Windows');
-  if (BUILT_IN.has(name)) return refused('is a command of Claude Code itself');
-  return { kind: 'valid', name };
+  const objection = !SKILL_NAME.test(name)
+    ? 'is not made of lower-case letters, digits, Hangul, "-" and "_", 64 at most'
+    : DEVICE_NAME.test(name)
+      ? 'is the name of a device on Windows'
+      : BUILT_IN.has(name)
+        ? 'is a command of Claude Code itself'
+        : undefined;
+  if (objection !== undefined) throw new Refused(`its name "${name}" ${objection}`);
+  return name;
 }
 
 /** Why this must not become a command that an agent follows, or undefined. `file`: all that would stand in it. */
@@ -188,21 +203,18 @@ export function objectionToSkill(
   const shown = [evidence, ...(details.examples ?? [])];
   if (/<!--/.test(shown.join())) return 'it has a comment where none belongs';
   if (/<!--\s*\/?self-generation/i.test(text)) return 'it has our own mark in it';
-  if ([...shown, ...piecesOf(text)].some(isInstructionShaped))
-    return 'it reads like an instruction to ignore, fetch, send, delete or hide something';
-  return undefined;
+  return [...shown, ...piecesOf(text)].some(isInstructionShaped) ? LIKE_AN_INSTRUCTION : undefined;
 }
 
 const PIECE_LENGTH = 4000;
-const PIECE_OVERLAP = 500;
+const PIECE_STEP = 3500;
 
-/** A long text is looked at piece by piece: only so much is looked at at once. */
+/** A long text is looked at piece by piece, which overlap: only so much is looked at at once. */
 function piecesOf(text: string): string[] {
-  const count = Math.ceil(text.length / (PIECE_LENGTH - PIECE_OVERLAP));
-  return Array.from({ length: count }, (_, index) => {
-    const start = index * (PIECE_LENGTH - PIECE_OVERLAP);
-    return text.slice(start, start + PIECE_LENGTH);
-  });
+  const count = Math.ceil(text.length / PIECE_STEP);
+  return Array.from({ length: count }, (_, index) =>
+    text.slice(index * PIECE_STEP, index * PIECE_STEP + PIECE_LENGTH),
+  );
 }
 
 const TEXTS = {

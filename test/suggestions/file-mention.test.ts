@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { mentionsFile } from '../../src/suggestions/apply-target.ts';
+import { mentionsFile } from '../../src/suggestions/markdown.ts';
 
 describe('mentionsFile()', () => {
   const mentions = [

@@ -13,7 +13,6 @@ const block = (rules: readonly string[], eol = '\n') =>
 function inserted(text: string, rule: string): string {
   const result = insertRule(text, rule, HEADING);
   if (result.kind !== 'inserted') throw new Error(`expected an insertion, got ${JSON.stringify(result)}`);
-  expect(result.text.split('\n')[result.line - 1]?.trim()).toBe(`- ${rule}`);
   return result.text;
 }
 
