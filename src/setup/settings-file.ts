@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/version.ts';
 import { isRecord, type Json } from '../core/guards.ts';
@@ -11,14 +12,16 @@ import {
   hooksIn,
 } from '../hooks/hook-names.ts';
 import { realPath } from '../system/atomic-file.ts';
-import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';
+import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-plan.ts';
 import {
   appendTo,
   type Document,
+  insertAt,
   isAlone,
   items,
   jsonOf,
   keyOf,
+  objectionToHolder,
   parseDocument,
   place,
   properties,
@@ -26,6 +29,7 @@ import {
   removeNode,
   reparse,
   replaceNode,
+  secondProperty,
 } from './json-file.ts';
 import type { Place } from './manifest.ts';
 
@@ -77,7 +81,7 @@ export function registerHooks(text: string | undefined, registration: Registrati
   const parsed = parseDocument(text ?? '');
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
-  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  if (objection !== undefined) return refused(objection);
   let current: Document = parsed;
   for (let step = 0; step < STEPS_MAX; step++) {
     const next = nextText(current, registration);
@@ -129,19 +133,17 @@ export function registerApplied(
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [hook]);
-  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  if (objection !== undefined) return refused(objection);
   const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
   const model =
     ours.find(({ event }) => event === hook.event) ?? (isKnownToAll(hook.event) ? ours[0] : undefined);
-  if (model === undefined) return { kind: 'refused', reason: `no hook of ours stands under "${hook.event}"` };
+  if (model === undefined) return refused(`no hook of ours stands under "${hook.event}"`);
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
   if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted) };
   const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
-  return isSame
-    ? { kind: 'unchanged' }
-    : { kind: 'refused', reason: 'it is registered already, for something else' };
+  return isSame ? { kind: 'unchanged' } : refused('it is registered already, for something else');
 }
 
 /** Whether an entry is that of this suggestion. */
@@ -183,12 +185,13 @@ function nextText(document: Document, registration: Registration): string | unde
   return superfluous && removeNode(document.text, withEmptyHolders(superfluous.node));
 }
 
+/** What of an entry is ours to say; other keys are the user's. */
+const OWN_KEYS = ['type', 'command', 'args', 'timeout', 'async', 'asyncRewake'];
+
 function isCurrent(entry: OwnEntry, hook: Spot, wanted: Json): boolean {
-  const value = jsonOf(entry.node);
-  const same = (key: string) => isRecord(value) && JSON.stringify(value[key]) === JSON.stringify(wanted[key]);
+  const value = asRecord(jsonOf(entry.node));
   return (
-    matcherFits(entry.group, hook) &&
-    ['type', 'command', 'args', 'timeout', 'async', 'asyncRewake'].every(same)
+    matcherFits(entry.group, hook) && OWN_KEYS.every((key) => isDeepStrictEqual(value[key], wanted[key]))
   );
 }
 
@@ -200,30 +203,20 @@ function matcherFits(group: Node, hook: Spot): boolean {
 }
 
 function rewrite(document: Document, entry: OwnEntry, hook: Spot, wanted: Json): string {
-  const {
-    type: _type,
-    command: _command,
-    args: _args,
-    timeout: _timeout,
-    async: _async,
-    asyncRewake: _asyncRewake,
-    ...others
-  } = asRecord(jsonOf(entry.node));
-  const renewed = { ...wanted, ...others };
+  const without = (node: Node, keys: readonly string[]) =>
+    Object.entries(asRecord(jsonOf(node))).filter(([key]) => !keys.includes(key));
+  const renewed = { ...wanted, ...Object.fromEntries(without(entry.node, OWN_KEYS)) };
   if (matcherFits(entry.group, hook)) return replaceNode(document, entry.node, renewed);
-  const { matcher: _matcher, hooks: _hooks, ...rest } = asRecord(jsonOf(entry.group));
-  return replaceNode(document, entry.group, { ...groupOf(hook, renewed), ...rest });
+  const others = Object.fromEntries(without(entry.group, ['matcher', 'hooks']));
+  return replaceNode(document, entry.group, { ...groupOf(hook, renewed), ...others });
 }
 
 function appendGroup(document: Document, hook: Spot, wanted: Json): string {
   const group = groupOf(hook, wanted);
   const hooks = propertyValue(document.root, 'hooks');
-  if (hooks === undefined)
-    return appendTo(document, document.root, { key: 'hooks', value: { [hook.event]: [group] } });
-  const event = propertyValue(hooks, hook.event);
-  return event === undefined
-    ? appendTo(document, hooks, { key: hook.event, value: [group] })
-    : appendTo(document, event, { value: group });
+  const groups = hooks && propertyValue(hooks, hook.event);
+  if (groups === undefined) return insertAt(document, ['hooks', hook.event], [group]);
+  return appendTo(document, groups, { value: group });
 }
 
 function groupOf(hook: Spot, entry: Json): Json {
@@ -231,23 +224,17 @@ function groupOf(hook: Spot, entry: Json): Json {
 }
 
 /** Why hooks cannot be added to this document without guessing what its author means, or undefined. */
-function objectionTo({ root, text }: Document, hooks: readonly Spot[]): string | undefined {
-  const twice = (object: Node, key: string) =>
-    properties(object).filter((property) => keyOf(property) === key)[1];
-  const at = (node: Node) => place(text, node.offset);
-  const secondHooks = twice(root, 'hooks');
-  if (secondHooks !== undefined)
-    return `${at(secondHooks)}: "hooks" stands there a second time; merge the two`;
-  const holder = propertyValue(root, 'hooks');
-  if (holder === undefined) return undefined;
-  if (holder.type !== 'object') return `${at(holder)}: "hooks" is not an object; make it {} or remove it`;
+function objectionTo(document: Document, hooks: readonly Spot[]): string | undefined {
+  const objection = objectionToHolder(document, 'hooks');
+  const holder = propertyValue(document.root, 'hooks');
+  if (objection !== undefined || holder === undefined) return objection;
+  const at = ({ offset }: Node) => place(document.text, offset);
   for (const { event } of hooks) {
-    const second = twice(holder, event);
+    const second = secondProperty(holder, event);
     if (second !== undefined) return `${at(second)}: "${event}" stands there a second time; merge the two`;
     const groups = propertyValue(holder, event);
-    if (groups !== undefined && groups.type !== 'array') {
+    if (groups !== undefined && groups.type !== 'array')
       return `${at(groups)}: "${event}" is not a list; make it [] or remove it`;
-    }
   }
   return undefined;
 }
@@ -272,16 +259,17 @@ function ownEntries(root: Node, owner: Owner): OwnEntry[] {
   });
 }
 
+/** From an entry to its group, to the property of its event, and to that of `hooks`. */
+const LEVELS_UP = [3, 2, 2];
+
 /** The outermost of entry, group, event and `hooks` that would be empty without the entry. */
 function withEmptyHolders(entry: Node): Node {
-  const groupList = entry.parent?.parent?.parent?.parent;
-  const hooksObject = groupList?.parent?.parent;
-  if (!isAlone(entry)) return entry;
-  const group = entry.parent?.parent?.parent;
-  if (group === undefined || !isAlone(group)) return group ?? entry;
-  const event = groupList?.parent;
-  if (event === undefined || !isAlone(event)) return event ?? group;
-  return hooksObject?.parent ?? event;
+  let node = entry;
+  for (const levels of LEVELS_UP) {
+    if (!isAlone(node)) break;
+    for (let level = 0; level < levels; level++) node = node.parent ?? node;
+  }
+  return node;
 }
 
 function asRecord(value: unknown): Json {
