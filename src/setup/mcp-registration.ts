@@ -6,7 +6,7 @@ import {
   type EditedFile,
   editFile,
   type FileChange,
-  type FileEdit,
+  orRefused,
   type PlannedRestore,
   planRestore,
   type Refusal,
@@ -14,7 +14,6 @@ import {
   sha256,
   type Work,
 } from './file-plan.ts';
-
 import type { Manifest, McpRecord } from './manifest.ts';
 import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
 import { COMMAND_CLIENTS, isCommand } from './slash-command.ts';
@@ -27,7 +26,7 @@ export type McpReport = {
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 };
 
-export type McpOutcome = McpReport & {
+type McpOutcome = McpReport & {
   readonly records: readonly McpRecord[];
   readonly directories: readonly string[];
 };
@@ -47,25 +46,25 @@ type Registering = {
  */
 export function registerMcp(registering: Registering): McpOutcome {
   const clients = clientsMeant(registering);
-  const records: McpRecord[] = [];
+  const done: { record: McpRecord; directories: readonly string[] }[] = [];
   const refused: { path: string; reason: string }[] = [];
-  const directories: string[] = [];
-  const refuse = (client: McpClient, reason: string) =>
-    refused.push({ path: mcpFile(client, registering.owner).path, reason });
   for (const client of [...clients, ...(clients.includes('claude') ? COMMAND_CLIENTS : [])]) {
+    const { path } = mcpFile(client, registering.owner);
     try {
       const outcome = registerWith(client, registering);
-      if (outcome.kind === 'refused') refuse(client, outcome.reason);
-      else {
-        records.push({ ...outcome.record, client });
-        directories.push(...outcome.directories);
-      }
+      if (outcome.kind === 'refused') refused.push({ path, reason: outcome.reason });
+      else done.push({ record: { ...outcome.record, client }, directories: outcome.directories });
     } catch (error) {
-      refuse(client, reasonOf(error));
+      refused.push({ path, reason: reasonOf(error) });
     }
   }
-  const registered = clients.filter((client) => records.some((record) => record.client === client));
-  return { registered, refused, records, directories };
+  const records = done.map(({ record }) => record);
+  return {
+    registered: clients.filter((client) => records.some((record) => record.client === client)),
+    refused,
+    records,
+    directories: done.flatMap(({ directories }) => directories),
+  };
 }
 
 /** What the user should know: whom it could not be registered with. */
@@ -87,15 +86,12 @@ function clientsMeant({ request, owner, earlier }: Registering): readonly Client
 function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
   const file = mcpFile(client, owner);
   const known = earlier?.mcp?.find(({ path }) => path === file.path);
-  const edit = {
-    path: file.path,
-    what: 'mcp',
-    name: `mcp-${client}`,
-    edit: (text) => file.set(text, (one) => known?.writtenSha256 === sha256(one)),
-    holdsOurs: (text) => file.isOurs(file.read(text)),
-    known,
-  } as const satisfies FileEdit;
-  const outcome = editFile(edit, { backups: owner.place.paths.backups, now, work });
+  const edit = (text: string | undefined) => file.set(text, (one) => known?.writtenSha256 === sha256(one));
+  const holdsOurs = (text: string) => file.isOurs(file.read(text));
+  const outcome = editFile(
+    { path: file.path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
+    { backups: owner.place.paths.backups, now, work },
+  );
   if (outcome.kind === 'refused' || !isCommand(client)) return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
@@ -109,27 +105,18 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
   const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
   const recorded: readonly Known[] = manifest?.mcp ?? [];
-  const here: Known[] = [
-    ...CLIENT_NAMES.map((client) => ({ client, path: mcpFile(client, owner).path })),
-    ...COMMAND_CLIENTS.map((client) => ({
-      client,
-      path: mcpFile(client, owner).path,
-      before: { kind: 'absent' } as const,
-    })),
-  ];
-  const isRecorded = ({ path }: Known) => recorded.some((one) => realPath(one.path) === realPath(path));
-  const others = here.filter((one) => !isRecorded(one));
-  return [...recorded.map(planFor), ...others.flatMap((one) => orNothing(() => planFor(one)))];
-}
-
-/** Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here. */
-function orNothing(plan: () => PlannedRestore): PlannedRestore[] {
-  try {
-    const made = plan();
-    return made.kind === 'refused' || made.file.before === made.file.after ? [] : [made];
-  } catch {
-    return [];
-  }
+  const others = [...CLIENT_NAMES, ...COMMAND_CLIENTS]
+    .map((client): Known => {
+      const { path } = mcpFile(client, owner);
+      return { client, path, ...(isCommand(client) && { before: { kind: 'absent' } }) };
+    })
+    .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)));
+  // Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here.
+  const changed = others.flatMap((one) => {
+    const plan = orRefused(() => planFor(one));
+    return plan.kind === 'planned' && plan.file.before !== plan.file.after ? [plan] : [];
+  });
+  return [...recorded.map(planFor), ...changed];
 }
 
 /** Commands that the user has made their own: they stay. */

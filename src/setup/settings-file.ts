@@ -82,15 +82,8 @@ export function registerHooks(text: string | undefined, registration: Registrati
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
   if (objection !== undefined) return refused(objection);
-  let current: Document = parsed;
-  for (let step = 0; step < STEPS_MAX; step++) {
-    const next = nextText(current, registration);
-    if (next === undefined) {
-      return current.text === text ? { kind: 'unchanged' } : { kind: 'edited', text: current.text };
-    }
-    current = reparse(next);
-  }
-  throw new Error(`Cannot register hooks: more than ${STEPS_MAX} edits`);
+  const after = editRepeatedly(parsed, (document) => nextText(document, registration));
+  return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: after };
 }
 
 /**
@@ -100,16 +93,23 @@ export function registerHooks(text: string | undefined, registration: Registrati
 export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): TextRemoval {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
-  let current: Document = parsed;
+  const after = editRepeatedly(parsed, (document) => {
+    const entry = entriesOf(document.root).find(({ node }) => isOurs(jsonOf(node)));
+    return entry && removeNode(document.text, withEmptyHolders(entry.node));
+  });
+  if (after === parsed.text) return { kind: 'unchanged' };
+  return { kind: /^\s*\{\s*\}\s*$/.test(after) ? 'emptied' : 'edited', text: after };
+}
+
+/** The text after all the edits, each made in what the one before has left, until none is needed any more. */
+function editRepeatedly(document: Document, edit: (document: Document) => string | undefined): string {
+  let current = document;
   for (let step = 0; step < STEPS_MAX; step++) {
-    const entry = entriesOf(current.root).find(({ node }) => isOurs(jsonOf(node)));
-    if (entry === undefined) {
-      if (current === parsed) return { kind: 'unchanged' };
-      return { kind: /^\s*\{\s*\}\s*$/.test(current.text) ? 'emptied' : 'edited', text: current.text };
-    }
-    current = reparse(removeNode(current.text, withEmptyHolders(entry.node)));
+    const next = edit(current);
+    if (next === undefined) return current.text;
+    current = reparse(next);
   }
-  throw new Error(`Cannot unregister hooks: more than ${STEPS_MAX} edits`);
+  throw new Error(`Cannot edit the settings: more than ${STEPS_MAX} edits`);
 }
 
 /** The hook of an applied suggestion, as the client is to ask it. */
