@@ -16,29 +16,6 @@ type SuggestionType = (typeof SUGGESTION_TYPES)[number];
 export const SUGGESTION_STATUSES = ['new', 'shown', 'applied', 'dismissed', 'expired'] as const;
 export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
 
-/** Why a lesson is believed. */
-export type LessonEvidence = {
-  /** The calls that ran what it advises with success, and those that failed. */
-  readonly ran: readonly string[];
-  readonly failed: readonly string[];
-  /** The sessions of those that failed. */
-  readonly sessions: readonly string[];
-  /** The failing commands without what only moves or reports. */
-  readonly failingLines: readonly string[];
-  /** It is about what a check says of the work, which fails at times whatever is done. */
-  readonly isFinding: boolean;
-};
-
-/** To which error a lesson belongs. */
-type LessonDetails = {
-  readonly errorKey: string;
-  /** The telling line. */
-  readonly said: string;
-  readonly kind: string;
-  readonly confidence: number;
-  readonly evidence: LessonEvidence;
-};
-
 /** What depends on the type. `errors`: the normalised errors that a rule is to prevent. */
 type SuggestionDetails = {
   readonly skillName?: string;
@@ -156,12 +133,16 @@ export function readDetails(value: Json): SuggestionDetails {
 const LESSON_TEXT_LENGTH_MAX = 1000;
 const LESSON_IDS_MAX = 50;
 
-function readLessonDetails(value: unknown): LessonDetails | undefined {
+/** To which error a lesson belongs. */
+type LessonDetails = NonNullable<ReturnType<typeof readLessonDetails>>;
+
+function readLessonDetails(value: unknown) {
   if (!isRecord(value)) return undefined;
   const errorKey = readString(value, 'errorKey');
   if (!errorKey) return undefined;
   return {
     errorKey: cutText(errorKey, LESSON_TEXT_LENGTH_MAX),
+    /** The telling line. */
     said: line(value, 'said', LESSON_TEXT_LENGTH_MAX),
     kind: line(value, 'kind', 64),
     confidence: typeof value.confidence === 'number' ? value.confidence : 0,
@@ -169,14 +150,20 @@ function readLessonDetails(value: unknown): LessonDetails | undefined {
   };
 }
 
-/** As it was stored, whoever stored it. */
-export function readLessonEvidence(value: Json): LessonEvidence {
-  const list = (key: string) => texts(value[key], LESSON_IDS_MAX, LESSON_TEXT_LENGTH_MAX);
+/** Why a lesson is believed. */
+export type LessonEvidence = Readonly<ReturnType<typeof readLessonEvidence>>;
+
+/** Why a lesson is believed, as it was stored, whoever stored it. */
+export function readLessonEvidence(value: Json) {
+  const list = (key: string): readonly string[] => texts(value[key], LESSON_IDS_MAX, LESSON_TEXT_LENGTH_MAX);
   return {
+    /** The calls that ran what it advises with success, those that failed, and the sessions of these. */
     ran: list('ran'),
     failed: list('failed'),
     sessions: list('sessions'),
+    /** The failing commands without what only moves or reports. */
     failingLines: list('failingLines'),
+    /** It is about what a check says of the work, which fails at times whatever is done. */
     isFinding: value.isFinding === true,
   };
 }

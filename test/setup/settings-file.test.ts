@@ -465,7 +465,7 @@ describe('registerHooks() then unregisterHooks()', () => {
         );
         expect(commentsOf(back)).toEqual(commentsOf(text));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });
