@@ -403,28 +403,71 @@ const ROWS = {
   events:
     'SELECT type, ts, session_id, project, project_path, data FROM events ORDER BY ts, session_id, type, data',
   error_kb: `SELECT ts, error_normalized, error_raw, said, resolution, resolved_by, state, sessions, use_count, last_used,
-    project_path, seen_count, shown_count FROM error_kb ORDER BY error_normalized, project_path`,
+    project_path, seen_count, shown_count, evidence FROM error_kb ORDER BY error_normalized, project_path`,
   imports: 'SELECT path, bytes_done, bytes_seen FROM imports ORDER BY path',
 };
 
-/** A digest of each table's rows, without the ids that depend on the order of writing. */
-function digests(home: string): Record<string, string> {
+type Rows = ReadonlyMap<string, readonly string[]>;
+
+/** Each table's rows as JSON, without the ids that depend on the order of writing. */
+function readRows(home: string): Rows {
   const database = new Database(databaseOf(home), { readonly: true });
   try {
-    return Object.fromEntries(
-      Object.entries(ROWS).map(([table, sql]) => {
-        const hash = createHash('sha256');
-        let count = 0;
-        for (const row of database.query(sql).iterate()) {
-          hash.update(JSON.stringify(row));
-          count++;
-        }
-        return [table, `${count} rows ${hash.digest('hex').slice(0, 16)}`];
-      }),
+    return new Map(
+      Object.entries(ROWS).map(([table, sql]) => [
+        table,
+        Array.from(database.query(sql).iterate(), (row) => JSON.stringify(row)),
+      ]),
     );
   } finally {
     database.close();
   }
+}
+
+function digest(rows: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const row of rows) hash.update(row);
+  return `${rows.length} rows ${hash.digest('hex').slice(0, 16)}`;
+}
+
+const SHOWN_ROWS = 3;
+const SHOWN_LENGTH = 60;
+
+/** What the second rows of a table have otherwise than the first: the digests, and of the first few rows which columns. */
+function differences(name: string, first: readonly string[], second: readonly string[]): string[] {
+  const digests = [digest(first), digest(second)];
+  if (digests[0] === digests[1]) return [];
+  const [missing, added] = [without(first, second), without(second, first)];
+  const count = Math.max(missing.length, added.length);
+  const rows = Array.from({ length: Math.min(count, SHOWN_ROWS) }, (_, index) =>
+    difference(missing[index], added[index]),
+  );
+  const heading = `${name}: ${digests[1]} instead of ${digests[0]}, ${count} differ`;
+  return [heading, ...rows.map((row) => `  ${row}`)];
+}
+
+type Row = Record<string, unknown>;
+
+function without(rows: readonly string[], others: readonly string[]): Row[] {
+  const known = new Set(others);
+  return rows.filter((row) => !known.has(row)).map((row) => JSON.parse(row) as Row);
+}
+
+function difference(before: Row | undefined, after: Row | undefined): string {
+  const { path, project_path, error_normalized, session_id, type, ts } = before ?? after ?? {};
+  const which = path ?? `${project_path} ${error_normalized ?? `${session_id} ${type} ${ts}`}`;
+  if (before === undefined || after === undefined)
+    return `${which}: ${before ? 'is missing' : 'is one too many'}`;
+  const columns = Object.keys(before).filter((column) => before[column] !== after[column]);
+  const changes = columns.map(
+    (column) => `${column} is ${shown(after[column])} instead of ${shown(before[column])}`,
+  );
+  return `${which}: ${changes.join(', ')}`;
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
 }
 
 type HookTimes = { readonly runs: number; readonly worstMs: number; readonly spooled: number };
@@ -505,7 +548,7 @@ async function measure(importer: Importer, { root, program, mib, slack }: Place)
   };
   const whole = home('whole');
   const first = await importer.run(whole);
-  const before = digests(whole);
+  const before = readRows(whole);
   const second = await importer.run(whole);
   const besideHome = home('beside');
   const beside = importer.run(besideHome);
@@ -516,10 +559,10 @@ async function measure(importer: Importer, { root, program, mib, slack }: Place)
     if (await importer.kill(killed, first.ms * (0.1 + 0.05 * count))) kills++;
   }
   const resumed = await importer.run(killed);
-  const after = { again: digests(whole), killed: digests(killed) };
-  const differing = Object.keys(before).flatMap((table) =>
-    Object.entries(after).flatMap(([name, rows]) =>
-      rows[table] === before[table] ? [] : [`${table} ${name}: ${rows[table]} instead of ${before[table]}`],
+  const after = { again: readRows(whole), killed: readRows(killed) };
+  const differing = [...before].flatMap(([table, rows]) =>
+    Object.entries(after).flatMap(([name, others]) =>
+      differences(`${table} ${name}`, rows, others.get(table) ?? []),
     ),
   );
   const speed = mib / (first.ms / 1000);
@@ -551,7 +594,7 @@ async function measure(importer: Importer, { root, program, mib, slack }: Place)
       `${kills} kills, ${(resumed.ms / 1000).toFixed(1)} s for the rest`,
       `at least 1 kill`,
     ],
-    ...Object.entries(before).map(([name, rows]) => [name, rows, 'the same each time']),
+    ...[...before].map(([name, rows]) => [name, digest(rows), 'the same each time']),
   );
   console.log(table.toString());
   const broken = [

@@ -84,9 +84,11 @@ function dropAttached(sqlite: Sqlite, table: string): void {
   for (const { type, name } of attached) sqlite.exec(`DROP ${type} IF EXISTS ${quote(String(name))}`);
 }
 
+const REBUILT = 'events_fts event_text error_kb_text imports learnt open_errors error_files'.split(' ');
+
 /** Search indexes are built anew; our own are here when a dump was restored, which loses the version. Places are as well. */
 function dropRebuilt(sqlite: Sqlite): void {
-  for (const name of ['events_fts', 'event_text', 'error_kb_text', 'imports', 'open_errors', 'error_files']) {
+  for (const name of REBUILT) {
     try {
       sqlite.exec(`DROP TABLE IF EXISTS ${name}`);
     } catch {

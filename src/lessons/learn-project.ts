@@ -5,30 +5,34 @@ import type { Db } from '../database/connection.ts';
 import { findProgram, withAbsolutePath } from '../system/run-command.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import { learn } from './learn.ts';
+import type { ErrorGroup } from './lesson.ts';
 import { namedByManifests } from './manifests.ts';
-import { type LearntOptions, noteRepository, readLog, saveLearnt } from './store/lesson-log.ts';
+import { newestEvent, noteLearnt, noteRepository, readLog, saveLearnt } from './store/lesson-log.ts';
 
 /** So much of a session's end is looked at while somebody waits. */
 const SESSION_ROWS_MAX = 400;
 
+/** In both the database is held for nothing but writing. */
+
 /** Learns from the newest calls of one session: what an agent has just found out, the next one is told. */
 export function learnSession(projectPath: string, sessionId: string, db: Db): void {
-  learnFrom(
-    readLog({ projectPath, sessionId, rowsMax: SESSION_ROWS_MAX }, db),
-    { projectPath, scope: 'session' },
-    db,
-  );
+  const groups = learnFrom(readLog({ projectPath, sessionId, rowsMax: SESSION_ROWS_MAX }, db), projectPath);
+  if (groups.length === 0) return;
+  db.sqlite.transaction(() => saveLearnt(groups, { projectPath, scope: 'session' }, db));
 }
 
 /** Learns from all that is known of a project, and withdraws what has turned out wrong. */
 export function learnProject(projectPath: string, db: Db): void {
-  learnFrom(readLog({ projectPath }, db), { projectPath, scope: 'project' }, db);
+  const newest = newestEvent(db); // Before the log is read: what comes in meanwhile is still to be learnt from.
+  const groups = learnFrom(readLog({ projectPath }, db), projectPath);
+  db.sqlite.transaction(() => {
+    saveLearnt(groups, { projectPath, scope: 'project' }, db);
+    noteLearnt(projectPath, newest, db);
+  });
 }
 
-/** The database is held for nothing but writing. */
-function learnFrom(log: ReturnType<typeof readLog>, options: LearntOptions, db: Db): void {
-  const groups = learn(log, options.projectPath, namedByManifests(options.projectPath));
-  if (groups.length > 0) db.sqlite.transaction(() => saveLearnt(groups, options, db));
+function learnFrom(log: ReturnType<typeof readLog>, projectPath: string): ErrorGroup[] {
+  return learn(log, projectPath, namedByManifests(projectPath));
 }
 
 /** Of which repository a project is a clone. Git is asked, which takes time: never in a hook. */

@@ -153,7 +153,7 @@ export function statOf(pid: number): ProcessStat | undefined {
  * When the process started, as `ps` says it where there is no /proc: in words that are the same for everybody, in whatever
  * time zone and language they live.
  */
-function startAsPsSays(pid: number): string {
+export function startAsPsSays(pid: number): string {
   return process.platform === 'win32' ? '' : ask('ps', ['-o', 'lstart=', '-p', String(pid)]);
 }
 

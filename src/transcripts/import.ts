@@ -11,6 +11,7 @@ import type { Db } from '../database/connection.ts';
 import { pruneOldEvents } from '../database/retention.ts';
 import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject, lookAtRepository } from '../lessons/learn-project.ts';
+import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import type { Unreadable } from '../system/files.ts';
 import { withTemporaryDirectory } from '../system/files.ts';
@@ -69,9 +70,10 @@ function importInto(options: ImportOptions, db: Db): ImportReport {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
-  for (const project of transcripts.projects) {
-    learnProject(project, db);
+  // Not those of which something came in now: an import that was killed may have left others.
+  for (const project of unlearntProjects(db)) {
     lookAtRepository(project, options.env, db);
+    learnProject(project, db);
   }
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, fixes, removed: prune(options, inTurn, db) };

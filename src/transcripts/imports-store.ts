@@ -3,6 +3,7 @@ import type { Db } from '../database/connection.ts';
 import type { Row } from '../database/sqlite.ts';
 import type { Recording } from '../hooks/decision.ts';
 import { apply, applySpool } from '../hooks/store/record.ts';
+import { newestEvent } from '../lessons/store/lesson-log.ts';
 
 /** How far a transcript has been read. */
 export type Place = {
@@ -186,10 +187,6 @@ export function writeSteps(
 
 function isCall({ kind }: Recording): boolean {
   return kind === 'tool-use' || kind === 'tool-errors';
-}
-
-function newestEvent(db: Db): number {
-  return Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
 }
 
 function countAdded(newestBefore: number, db: Db): Record<string, number> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../src/core/redact.ts';
+import { cpuTimeMs } from '../support/cpu-time.ts';
 
 /** Made-up characters that look drawn at random, the same ones every time. No secret stands here in one piece. */
 function made(length: number, alphabet = 'aZ3kQ9xW1mR7tB5vN8cH2yL6dJ4fP0gS'): string {
@@ -361,9 +362,7 @@ const hostile: [what: string, unit: string][] = [
 for (const [what, unit] of hostile) {
   test(`redactSecrets() ends soon when it is given a mebibyte of ${what}`, () => {
     const text = unit.repeat(Math.ceil((1024 * 1024) / unit.length));
-    const start = performance.now();
-    redactSecrets(`${text} token key= :// `);
-    expect(performance.now() - start).toBeLessThan(8000);
+    expect(cpuTimeMs(() => redactSecrets(`${text} token key= :// `))).toBeLessThan(8000);
   }, 60_000);
 }
 
@@ -402,9 +401,8 @@ for (const unit of [
   '<private>a',
 ]) {
   test(`stripPrivateTags() ends soon when it is given a mebibyte of ${unit}`, () => {
-    const start = performance.now();
-    stripPrivateTags(unit.repeat(Math.ceil((1024 * 1024) / unit.length)));
-    expect(performance.now() - start).toBeLessThan(2000);
+    const text = unit.repeat(Math.ceil((1024 * 1024) / unit.length));
+    expect(cpuTimeMs(() => stripPrivateTags(text))).toBeLessThan(2000);
   });
 }
 

@@ -4,6 +4,7 @@ import type { HookEvent } from '../../src/hooks/event.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { answerDeclared } from '../../src/suggestions/applied-hook.ts';
 import type { HookDeclaration } from '../../src/suggestions/suggestion.ts';
+import { cpuTimeMs } from '../support/cpu-time.ts';
 
 const APP = '/home/dev/app';
 const PROJECT = { name: 'app', path: APP, spellings: [APP, '/home/dev/app-worktree'] };
@@ -138,13 +139,14 @@ describe('answerDeclared()', () => {
   });
 
   test('no glob and no command runs away', () => {
-    const began = performance.now();
-    const deep = `${APP}/${'a/'.repeat(1500)}${'a'.repeat(900)}`;
-    for (const path of [`${'**/a/'.repeat(39)}b`, `${'*a'.repeat(99)}b`, `${'**/'.repeat(60)}*a*b`]) {
-      isSaid(declared({ tools: ['Edit'], when: { path } }), eventOf('Edit', { file_path: deep }));
-    }
-    for (const command of ['sudo '.repeat(50_000), '('.repeat(100_000), `${'a=1 '.repeat(50_000)}npm`])
-      isSaid(declared({ when: { command: 'npm publish' } }), eventOf('Bash', { command }));
-    expect(performance.now() - began).toBeLessThan(1000);
+    const took = cpuTimeMs(() => {
+      const deep = `${APP}/${'a/'.repeat(1500)}${'a'.repeat(900)}`;
+      for (const path of [`${'**/a/'.repeat(39)}b`, `${'*a'.repeat(99)}b`, `${'**/'.repeat(60)}*a*b`]) {
+        isSaid(declared({ tools: ['Edit'], when: { path } }), eventOf('Edit', { file_path: deep }));
+      }
+      for (const command of ['sudo '.repeat(50_000), '('.repeat(100_000), `${'a=1 '.repeat(50_000)}npm`])
+        isSaid(declared({ when: { command: 'npm publish' } }), eventOf('Bash', { command }));
+    });
+    expect(took).toBeLessThan(1000);
   });
 });

@@ -5,7 +5,7 @@ import { type ImportOptions, importAll } from '../../src/transcripts/import.ts';
 import { PREDECESSOR, writeOldDatabase } from '../database/conformance/old-databases.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
-import { seedErrors } from '../support/seed.ts';
+import { seedErrors, withDatabase } from '../support/seed.ts';
 import {
   Clock,
   importedRows,
@@ -34,12 +34,15 @@ function run(home: Home, changes: Partial<ImportOptions> = {}) {
 }
 
 function put(home: Home, session: string, start: string): void {
-  const transcript = new Transcript({ session, clock: new Clock(Date.parse(start)) })
+  putText(home, transcriptPath(session), textOf(session, start));
+}
+
+function textOf(session: string, start: string, cwd = PROJECT): string {
+  return new Transcript({ session, cwd, clock: new Clock(Date.parse(start)) })
     .prompt('Make the test pass.')
     .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: PORT is not set')
     .succeed('Bash', { command: 'PORT=8080 npm test' })
-    .succeed('Edit', { file_path: `${PROJECT}/settings.ini` });
-  putText(home, transcriptPath(session), transcript.text);
+    .succeed('Edit', { file_path: `${cwd}/settings.ini` }).text;
 }
 
 describe('importAll()', () => {
@@ -74,6 +77,72 @@ describe('importAll()', () => {
     putText(home, transcriptPath('s1'), transcript.text);
     expect(run(home)).toMatchObject({ transcripts: { added: { tool_use: 1200 } }, removed: 1200 });
     expect(readEvents(home.paths)).toEqual([]);
+  });
+});
+
+describe('importAll() that was killed', () => {
+  const SHOP = '/home/dev/shop';
+  /** Of the one that is too old nothing stays but what it taught. */
+  const texts = {
+    old: textOf('old', '2026-07-01T09:00:00Z'),
+    shop: textOf('shop', '2026-11-20T09:00:00Z', SHOP),
+    new: textOf('new', '2026-11-20T10:00:00Z'),
+  };
+
+  function homeWithTranscripts(): Home {
+    const home = temporaryHome();
+    for (const [session, text] of Object.entries(texts)) putText(home, transcriptPath(session), text);
+    return home;
+  }
+
+  function rowsIn(home: Home) {
+    const lessons = `SELECT project_path, said, resolution, resolved_by, state, sessions, use_count, last_used, evidence
+      FROM error_kb ORDER BY error_normalized, project_path`;
+    return { ...importedRows(home), lessons: readRows(home.paths, lessons) };
+  }
+
+  function rowsAtOnce() {
+    using home = homeWithTranscripts();
+    run(home);
+    return rowsIn(home);
+  }
+
+  test('behind any of its transactions, it ends with the same rows and lessons', () => {
+    const expected = rowsAtOnce();
+    expect(expected.lessons).toMatchObject([
+      { project_path: PROJECT, resolved_by: 'lesson', sessions: 2 },
+      { project_path: SHOP, resolved_by: 'lesson', sessions: 1 },
+    ]);
+    let writes = 0;
+    for (let isKilled = true; isKilled; writes++) {
+      using home = homeWithTranscripts();
+      let left = writes;
+      const onProgress = () => {
+        if (left-- === 0) throw new Error('killed');
+      };
+      try {
+        run(home, { limits: { events: 1, holdMs: 0 }, onProgress });
+        isKilled = false;
+      } catch (error) {
+        expect(error).toEqual(new Error('killed'));
+      }
+      run(home);
+      expect(rowsIn(home)).toEqual(expected);
+    }
+    expect(writes).toBeGreaterThan(12);
+  });
+
+  test('when it had learnt from some of the projects, it learns from the others', () => {
+    using home = homeWithTranscripts();
+    withDatabase(home.paths, ({ sqlite }) =>
+      sqlite.exec(`CREATE TRIGGER kill BEFORE INSERT ON learnt WHEN NEW.project_path = '${SHOP}'
+        BEGIN SELECT RAISE(ABORT, 'killed'); END`),
+    );
+    expect(() => run(home)).toThrow('killed');
+    expect(rowsIn(home).lessons).toMatchObject([{ resolved_by: 'lesson' }, { resolved_by: null }]);
+    withDatabase(home.paths, ({ sqlite }) => sqlite.exec('DROP TRIGGER kill'));
+    expect(run(home)).toMatchObject({ transcripts: { added: {} }, fixes: 1 });
+    expect(rowsIn(home)).toEqual(rowsAtOnce());
   });
 });
 

@@ -202,6 +202,12 @@ CREATE TABLE IF NOT EXISTS imports (
   head TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- Up to which event lessons have been learnt from all calls of a project. Later calls are still to be learnt from.
+CREATE TABLE IF NOT EXISTS learnt (
+  project_path TEXT PRIMARY KEY,
+  event_id INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Which paths are clones of one repository: the same remote and the same first commit have the same name. NULL: it has
 -- been looked at, and there is nothing by which another clone would be recognised. Hooks only read it.
 CREATE TABLE IF NOT EXISTS repositories (

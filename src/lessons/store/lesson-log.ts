@@ -108,6 +108,26 @@ export type LearntOptions = {
   readonly scope: 'session' | 'project';
 };
 
+/** The projects with calls that nobody has learnt from yet, because nobody came to it or whoever did was killed. */
+export function unlearntProjects(db: Db): string[] {
+  const rows = db.sqlite.all(
+    `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)
+     WHERE project_path IS NOT NULL AND type IN ('tool_use', 'tool_error')
+     GROUP BY project_path HAVING MAX(id) > COALESCE(event_id, 0)`,
+  );
+  return rows.map((row) => String(row.project_path));
+}
+
+/** Notes that what is learnt of a project rests on all of its calls up to this event. */
+export function noteLearnt(projectPath: string, eventId: number, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO learnt(project_path, event_id) VALUES (?, ?)
+     ON CONFLICT(project_path) DO UPDATE SET event_id = excluded.event_id`,
+    projectPath,
+    eventId,
+  );
+}
+
 /**
  * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
  * is doubted (see lessons-by-model.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
@@ -172,4 +192,9 @@ function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: Le
     evidence.sessions,
     JSON.stringify(evidence),
   );
+}
+
+/** The id of the newest event; 0 where there is none. */
+export function newestEvent(db: Db): number {
+  return Number(db.sqlite.get('SELECT MAX(id) AS id FROM events')?.id ?? 0);
 }

@@ -117,7 +117,7 @@ const PREDECESSOR_CASES: readonly Case[] = [
       writeOldDatabase(paths, PREDECESSOR);
       const before = dump(paths.database);
       const db = context.open();
-      assert.equal(userVersion(db.sqlite), 4);
+      assert.equal(userVersion(db.sqlite), 5);
       assert.deepEqual(
         queryEvents({ search: 'old' }, db).map((event) => event.type),
         ['tool_error', 'prompt'],
@@ -375,7 +375,7 @@ const LIMIT_CASES: readonly Case[] = [
       first.sqlite.exec('PRAGMA user_version = 0');
       first.sqlite.close();
       const db = context.open();
-      assert.equal(userVersion(db.sqlite), 4);
+      assert.equal(userVersion(db.sqlite), 5);
       assert.match(findResolution('Error: no port', '/home/dev/shop', db)?.resolution ?? '', /set it/);
       assert.equal(queryEvents({ search: 'kept' }, db).length, 1);
       useIt(context, db);
@@ -418,7 +418,7 @@ const LIMIT_CASES: readonly Case[] = [
       const before = dump(context.paths.database);
       const refusal = (error: unknown) =>
         error instanceof MigrationDeferred &&
-        /schema version is 99.*knows 4.*Update self-generation/.test(error.message);
+        /schema version is 99.*knows 5.*Update self-generation/.test(error.message);
       assert.throws(() => context.open(), refusal);
       assert.equal(dump(context.paths.database), before);
       const reading = context.read();
