@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import type { HookEvent } from '../../src/hooks/event.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { answerDeclared } from '../../src/suggestions/applied-hook.ts';
