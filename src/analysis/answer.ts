@@ -235,8 +235,8 @@ const SUGGESTION = z.discriminatedUnion('type', [
     ...COMMON,
     hook: z.unknown().transform((value, context) => {
       const read = readDeclaration(value);
-      if (read.kind === 'read') return read.declaration;
-      context.addIssue({ code: 'custom', message: read.reason });
+      if (typeof read !== 'string') return read;
+      context.addIssue({ code: 'custom', message: read });
       return z.NEVER;
     }),
   }),

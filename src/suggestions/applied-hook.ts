@@ -104,7 +104,7 @@ function findHook(id: string, paths: StatePaths): AppliedHook | undefined {
   const applied = suggestion?.status === 'applied' ? suggestion.applied : undefined;
   if (!isRecord(applied)) throw new Error('Cannot answer: it is not applied');
   if (applied.kind !== 'declaration') return undefined;
-  const read = readDeclaration(applied.declaration);
-  if (read.kind === 'wrong') throw new Error(`Cannot answer: ${read.reason}`);
-  return { declaration: read.declaration, projectPath: applied.projectPath };
+  const declaration = readDeclaration(applied.declaration);
+  if (typeof declaration === 'string') throw new Error(`Cannot answer: ${declaration}`);
+  return { declaration, projectPath: applied.projectPath };
 }

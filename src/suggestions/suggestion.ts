@@ -106,8 +106,8 @@ function suggestedText(type: SuggestionType, value: Json): string {
   if (type === 'claude_md')
     return line(value, 'rule', RULE_LENGTH_MAX) || line(value, 'summary', RULE_LENGTH_MAX);
   if (type === 'lesson') return line(value, 'advice', RULE_LENGTH_MAX);
-  const declared = type === 'hook' ? readDeclaration(value.hook) : undefined;
-  if (declared?.kind === 'read') return describeDeclaration(declared.declaration);
+  const hook = type === 'hook' ? readDeclaration(value.hook) : '';
+  if (typeof hook !== 'string') return describeDeclaration(hook);
   const text = type === 'skill' ? readString(value, 'action') : readString(value, 'hookCode');
   return cutText(cleanText(text ?? ''), SUGGESTION_TEXT_LENGTH_MAX);
 }
@@ -115,14 +115,14 @@ function suggestedText(type: SuggestionType, value: Json): string {
 /** The fields that are there; `details` itself is read back with the same function. */
 export function readDetails(value: Json): SuggestionDetails {
   const skillName = line(value, 'skillName', 64);
-  const declared = readDeclaration(value.hook);
+  const hook = readDeclaration(value.hook);
   const hookEvent = line(value, 'hookEvent', 64);
   const errors = texts(value.errors, 10, 200);
   const examples = texts(value.examples, 5, 200);
   const lesson = readLessonDetails(value.lesson);
   return {
     ...(skillName && { skillName }),
-    ...(declared.kind === 'read' && { hook: declared.declaration }),
+    ...(typeof hook !== 'string' && { hook }),
     ...(hookEvent && { hookEvent }),
     ...(errors.length > 0 && { errors }),
     ...(examples.length > 0 && { examples }),
@@ -198,44 +198,49 @@ export type HookDeclaration = {
   readonly text: string;
 };
 
-type DeclarationResult =
-  | { readonly kind: 'read'; readonly declaration: HookDeclaration }
-  | { readonly kind: 'wrong'; readonly reason: string };
-
 const KEYS = ['event', 'tools', 'when', 'action', 'text'];
 const TOOLS_MAX = 10;
 const CONDITION_LENGTH_MAX = 200;
 export const DECLARED_TEXT_LENGTH_MAX = 400;
 
-/** Reads a declaration, proposed or stored. Nothing is put right: what is not wholly understood is wrong. Never throws. */
-export function readDeclaration(value: unknown): DeclarationResult {
-  if (!isRecord(value)) return wrong('must be an object that says event, tools, action and text');
+/** What a condition may be about, for which tools, and in which shape. */
+const CONDITIONS = {
+  command: {
+    isFor: isShellTool,
+    otherTools: 'only Bash and PowerShell have a command',
+    shape: /^[\p{L}\p{N}_@%+=:,./-]+(?: [\p{L}\p{N}_@%+=:,./-]+)*$/u,
+    wrong:
+      'command: must be the first words of one command, as they are typed, without quotes and signs of the shell',
+  },
+  path: {
+    isFor: isFileTool,
+    otherTools: 'only the tools that read or edit a file have a path',
+    shape: /^(?!(?:.*\/)?\.\.?(?:\/|$))[\p{L}\p{N}_@%+=,. *-]+(?:\/[\p{L}\p{N}_@%+=,. *-]+)*$/u,
+    wrong:
+      'path: must be a path inside the project, in which "*" stands for any name and "**" for any directories',
+  },
+} as const;
+
+/** Reads a declaration, proposed or stored, or returns what is wrong with it: nothing is put right. Never throws. */
+export function readDeclaration(value: unknown): HookDeclaration | string {
+  if (!isRecord(value)) return 'must be an object that says event, tools, action and text';
   const { tools, when, action } = value;
   const text = typeof value.text === 'string' ? value.text.trim() : '';
   const stranger = Object.keys(value).find((key) => !KEYS.includes(key));
-  if (stranger !== undefined) return wrong(`must not have "${inertText(stranger, 40)}"`);
+  if (stranger !== undefined) return `must not have "${inertText(stranger, 40)}"`;
   const event = DECLARED_EVENTS.find((one) => one === value.event);
-  if (event === undefined) return wrong(`event: must be one of ${DECLARED_EVENTS.join(', ')}`);
-  if (!isListOfTools(tools)) return wrong(`tools: must be 1 to ${TOOLS_MAX} whole names of tools`);
-  if (action !== 'tell' && action !== 'deny') return wrong('action: must be "tell" or "deny"');
-  if (action === 'deny' && event !== 'PreToolUse') return wrong('action: only PreToolUse can deny');
+  if (event === undefined) return `event: must be one of ${DECLARED_EVENTS.join(', ')}`;
+  if (!isListOfTools(tools)) return `tools: must be 1 to ${TOOLS_MAX} whole names of tools`;
+  if (action !== 'tell' && action !== 'deny') return 'action: must be "tell" or "deny"';
+  if (action === 'deny' && event !== 'PreToolUse') return 'action: only PreToolUse can deny';
   const condition = when === undefined ? {} : readCondition(when, tools);
-  if (typeof condition === 'string') return wrong(`when: ${condition}`);
+  if (typeof condition === 'string') return `when: ${condition}`;
   if (text === '' || inertText(text, DECLARED_TEXT_LENGTH_MAX) !== text)
-    return wrong(`text: must be one line of at most ${DECLARED_TEXT_LENGTH_MAX} characters without tags`);
-  if (isInstructionShaped(text))
-    return wrong('text: reads like an instruction to ignore, fetch, send or destroy');
-  const declaration: HookDeclaration = { event, tools, ...condition, action, text };
-  return holdsSecret(declaration) ? wrong('must not hold a secret') : { kind: 'read', declaration };
-}
-
-function holdsSecret({ when = { path: '' }, text }: HookDeclaration): boolean {
-  const condition = 'command' in when ? when.command : when.path;
-  return redactSecrets(text) !== text || redactSecrets(condition) !== condition;
-}
-
-function wrong(reason: string): DeclarationResult {
-  return { kind: 'wrong', reason };
+    return `text: must be one line of at most ${DECLARED_TEXT_LENGTH_MAX} characters without tags`;
+  if (isInstructionShaped(text)) return 'text: reads like an instruction to ignore, fetch, send or destroy';
+  const told = [text, ...Object.values(condition.when ?? {})];
+  if (told.some((one) => redactSecrets(one) !== one)) return 'must not hold a secret';
+  return { event, tools, ...condition, action, text };
 }
 
 function isListOfTools(value: unknown): value is string[] {
@@ -245,36 +250,15 @@ function isListOfTools(value: unknown): value is string[] {
 
 /** The condition, or what is wrong with it. */
 function readCondition(value: unknown, tools: readonly string[]): Pick<HookDeclaration, 'when'> | string {
-  const { command, path, ...others }: Json = isRecord(value) ? value : {};
-  if (Object.keys(others).length === 0) {
-    if (typeof command === 'string' && path === undefined)
-      return objectionToCommand(command, tools) ?? { when: { command } };
-    if (typeof path === 'string' && command === undefined)
-      return objectionToPath(path, tools) ?? { when: { path } };
-  }
-  return 'must be {"command": "…"} or {"path": "…"}';
-}
-
-function objectionToCommand(command: string, tools: readonly string[]): string | undefined {
-  if (!tools.every(isShellTool)) return 'only Bash and PowerShell have a command';
-  const isPlain = /^[\p{L}\p{N}_@%+=:,./-]+(?: [\p{L}\p{N}_@%+=:,./-]+)*$/u.test(command);
-  return isPlain && isShortAndClean(command)
-    ? undefined
-    : 'command: must be the first words of one command, as they are typed, without quotes and signs of the shell';
-}
-
-function objectionToPath(path: string, tools: readonly string[]): string | undefined {
-  if (!tools.every(isFileTool)) return 'only the tools that read or edit a file have a path';
-  const isGlob = /^[\p{L}\p{N}_@%+=,. *-]+(?:\/[\p{L}\p{N}_@%+=,. *-]+)*$/u.test(path);
-  const isInside = !path.split('/').some((name) => name === '..' || name === '.');
-  return isGlob && isInside && isShortAndClean(path)
-    ? undefined
-    : 'path: must be a path inside the project, in which "*" stands for any name and "**" for any directories';
-}
-
-/** Nothing in it is invisible, so that what a person reads is what is compared. */
-function isShortAndClean(text: string): boolean {
-  return text.length <= CONDITION_LENGTH_MAX && cleanText(text) === text && text.trim() === text;
+  const [[key, text] = [], ...others] = Object.entries(isRecord(value) ? value : {});
+  if ((key !== 'command' && key !== 'path') || typeof text !== 'string' || others.length > 0)
+    return 'must be {"command": "…"} or {"path": "…"}';
+  const { isFor, otherTools, shape, wrong } = CONDITIONS[key];
+  if (!tools.every(isFor)) return otherTools;
+  // Nothing in it is invisible, so that what a person reads is what is compared.
+  const isClean = text.length <= CONDITION_LENGTH_MAX && cleanText(text) === text && text.trim() === text;
+  if (!isClean || !shape.test(text)) return wrong;
+  return { when: key === 'command' ? { command: text } : { path: text } };
 }
 
 const MOMENTS = { PreToolUse: 'Before', PostToolUse: 'After', PostToolUseFailure: 'After failing' } as const;
@@ -282,11 +266,9 @@ const MOMENTS = { PreToolUse: 'Before', PostToolUse: 'After', PostToolUseFailure
 /** The declaration as a person reads it: `Before Bash calls whose command begins with "npm publish": denied: "…"`. */
 export function describeDeclaration({ event, tools, when, action, text }: HookDeclaration): string {
   const calls = `${MOMENTS[event]} ${tools.join(', ')} calls`;
-  const which =
-    when === undefined
-      ? ''
-      : 'command' in when
-        ? ` whose command begins with "${when.command}"`
-        : ` whose file is "${when.path}"`;
+  let which = '';
+  if (when !== undefined)
+    which =
+      'command' in when ? ` whose command begins with "${when.command}"` : ` whose file is "${when.path}"`;
   return `${calls}${which}: ${action === 'deny' ? 'denied' : 'told'}: "${text}"`;
 }
