@@ -81,22 +81,22 @@ const INSTRUCTIONS = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md'];
  * The place of a file below a root. A link in a cloned repository may lead anywhere: what does not end up inside the
  * root, in git's own files, or in a file of another kind than the link's name says, is refused. @throws Refused
  */
-export function findTarget(root: string, path: string): Target {
+export function findTargetFile(root: string, path: string): Target {
   const place = realPlace(path);
   if (place === undefined)
     throw new Refused(`"${path}" is a symbolic link that leads nowhere or in a circle`);
   const { path: final, ancestor, missing } = place;
   const way = relative(root, final);
   const via = final === path ? `"${path}"` : `"${path}" leads to "${final}", which`;
-  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
-    throw new Refused(`${via} is outside "${root}"`);
-  if (way.split(sep).some((name) => name.toLowerCase() === '.git'))
-    throw new Refused(`${via} is inside .git`);
   const [asked, name] = [basename(path).toLowerCase(), basename(final).toLowerCase()];
-  if (name !== asked && !INSTRUCTIONS.includes(name))
-    throw new Refused(`${via} is something else by its name`);
-  const stats = statOf(final);
-  if (stats !== undefined && !stats.isFile()) throw new Refused(`${via} is no regular file`);
+  const objections: readonly (readonly [isSo: boolean, words: string])[] = [
+    [way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way), `is outside "${root}"`],
+    [way.split(sep).some((one) => one.toLowerCase() === '.git'), 'is inside .git'],
+    [name !== asked && !INSTRUCTIONS.includes(name), 'is something else by its name'],
+    [statOf(final)?.isFile() === false, 'is no regular file'],
+  ];
+  const [, objection] = objections.find(([isSo]) => isSo) ?? [];
+  if (objection !== undefined) throw new Refused(`${via} ${objection}`);
   if (missing.length > 0 && !statOf(ancestor)?.isDirectory())
     throw new Refused(`"${ancestor}" is not a directory`);
   const directories = missing.slice(0, -1).map((_, index) => join(ancestor, ...missing.slice(0, index + 1)));

@@ -24,7 +24,7 @@ import {
   type Base,
   type BaseRequest,
   findBase,
-  findTarget,
+  findTargetFile,
   planRegistration,
   planRemoval,
   type SettingsRequest,
@@ -115,7 +115,7 @@ function planSkill(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const objection = objectionToSkill(suggestion, text);
   if (objection !== undefined) return refused(objection);
   const path = join(base.directory, 'commands', `${name}.md`);
-  const target = findTarget(base.root, path);
+  const target = findTargetFile(base.root, path);
   const applied = { kind: 'skill', ...fileRecord(base, target, request), sha256: sha256(text) } as const;
   const taken = sameName(path);
   if (taken !== undefined)
@@ -152,7 +152,7 @@ function planRule(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const base = findBase(suggestion, request);
   const objection = objectionToRule(rule);
   if (objection !== undefined) return refused(objection);
-  const target = findTarget(base.root, join(base.directory, 'CLAUDE.md'));
+  const target = findTargetFile(base.root, join(base.directory, 'CLAUDE.md'));
   const { path } = target;
   const before = readText(path);
   const result = insertRule(before ?? '', rule, RULES_HEADINGS[language]);
@@ -215,7 +215,7 @@ export function planUndo({ id, status, applied: record }: Suggestion, request: U
   return orRefused(() => {
     const { path, kind } = applied;
     if (kind !== 'declaration') {
-      const target = findTarget(applied.root, path);
+      const target = findTargetFile(applied.root, path);
       if (target.path !== path) return refused(`"${path}" leads to "${target.path}" by now`);
     }
     const removalFrom = (settings: string) =>

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refused } from '../../src/setup/file-plan.ts';
-import { type BaseRequest, findBase, findTarget } from '../../src/suggestions/apply-target.ts';
+import { type BaseRequest, findBase, findTargetFile } from '../../src/suggestions/apply-target.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { putFile } from '../support/tree.ts';
 
@@ -17,8 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-describe('findTarget()', () => {
-  const target = (name: string) => findTarget(at('app'), at('app', name));
+describe('findTargetFile()', () => {
+  const target = (name: string) => findTargetFile(at('app'), at('app', name));
 
   test('gives the directories that have to be made', () => {
     expect(target('.claude/commands/a.md')).toEqual({
@@ -68,8 +68,8 @@ describe('findTarget()', () => {
   }
 
   test('refuses what leads out by itself', () => {
-    expect(() => findTarget(at('app'), at('app', '..', 'outside', 'x.md'))).toThrow(Refused);
-    expect(() => findTarget(at('app'), '/etc/passwd')).toThrow(Refused);
+    expect(() => findTargetFile(at('app'), at('app', '..', 'outside', 'x.md'))).toThrow(Refused);
+    expect(() => findTargetFile(at('app'), '/etc/passwd')).toThrow(Refused);
   });
 
   test('refuses a directory in the place of the file, and a file in the place of a directory', () => {
@@ -122,7 +122,7 @@ describe('findBase()', () => {
     symlinkSync(at('outside'), at('home'));
     const base = findBase(own, request({ scope: 'global' }));
     expect(base).toMatchObject({ root: at('outside', '.claude') });
-    expect(findTarget(at('outside', '.claude'), at('home', '.claude', 'CLAUDE.md'))).toMatchObject({
+    expect(findTargetFile(at('outside', '.claude'), at('home', '.claude', 'CLAUDE.md'))).toMatchObject({
       path: at('outside', '.claude', 'CLAUDE.md'),
       missing: [at('outside', '.claude')],
     });
