@@ -28,10 +28,10 @@ export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
   if (error !== undefined || root === undefined) {
     const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
     const words = name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase(); // `comma expected`
-    return refused(`${place(text, error?.offset ?? 0)}: not valid JSON (${words}); correct it there`);
+    return refused(`${positionIn(text, error?.offset ?? 0)}: not valid JSON (${words}); correct it there`);
   }
   if (root.type === 'object') return { kind: 'parsed', text, root };
-  return refused(`${place(text, root.offset)}: not a JSON object; settings have to be {…}`);
+  return refused(`${positionIn(text, root.offset)}: not a JSON object; settings have to be {…}`);
 }
 
 /** After our own edit, which has to leave a document that can be read. */
@@ -70,7 +70,7 @@ export function appendTo(
   ].join('');
 }
 
-/** The text with a value at the end of a path of keys: added to a list there, replaced, or made with what is missing above it. */
+/** The text with this value at a path of keys: in place of what stands there, or added with what is missing above it. */
 export function insertAt(document: Document, path: readonly string[], value: unknown): string {
   let node = document.root;
   for (const [depth, key] of path.entries()) {
@@ -143,7 +143,7 @@ export function jsonOf(node: Node | undefined): unknown {
 }
 
 /** `line 3, column 5`, for a person. */
-export function place(text: string, offset: number): string {
+export function positionIn(text: string, offset: number): string {
   const before = text
     .slice(0, offset)
     .replace(BOM, '')
@@ -287,10 +287,10 @@ function withValues(document: Document, path: readonly string[], values: Json): 
 export function objectionToHolder({ root, text }: Document, key: string): string | undefined {
   const second = secondProperty(root, key);
   if (second !== undefined)
-    return `${place(text, second.offset)}: "${key}" stands there a second time; merge the two`;
+    return `${positionIn(text, second.offset)}: "${key}" stands there a second time; merge the two`;
   const object = propertyValue(root, key);
   if (object === undefined || object.type === 'object') return undefined;
-  return `${place(text, object.offset)}: "${key}" is not an object; make it {} or remove it`;
+  return `${positionIn(text, object.offset)}: "${key}" is not an object; make it {} or remove it`;
 }
 
 /** A property that stands there although there is one of the same key before it. */
@@ -302,7 +302,7 @@ function objectionTo(document: Document, { holder, name, isOurs }: ServerEntry):
   const objection = objectionToHolder(document, holder);
   const object = propertyValue(document.root, holder);
   if (objection !== undefined || object === undefined) return objection;
-  const at = ({ offset }: Node) => place(document.text, offset);
+  const at = ({ offset }: Node) => positionIn(document.text, offset);
   const foreign = properties(object).find(
     (property) => keyOf(property) === name && !isOurs(jsonOf(property.children?.[1])),
   );

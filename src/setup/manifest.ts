@@ -125,7 +125,7 @@ export function hookModeIn(manifest: Manifest | undefined): HookMode {
   return manifest?.hooks ?? 'session';
 }
 
-/** The manifest's text: the same manifest gives the same bytes. */
+/** The manifest's text: the same bytes for the same manifest. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

@@ -23,7 +23,7 @@ import {
   keyOf,
   objectionToHolder,
   parseDocument,
-  place,
+  positionIn,
   properties,
   propertyValue,
   removeNode,
@@ -228,7 +228,7 @@ function objectionTo(document: Document, hooks: readonly Spot[]): string | undef
   const objection = objectionToHolder(document, 'hooks');
   const holder = propertyValue(document.root, 'hooks');
   if (objection !== undefined || holder === undefined) return objection;
-  const at = ({ offset }: Node) => place(document.text, offset);
+  const at = ({ offset }: Node) => positionIn(document.text, offset);
   for (const { event } of hooks) {
     const second = secondProperty(holder, event);
     if (second !== undefined) return `${at(second)}: "${event}" stands there a second time; merge the two`;

@@ -445,7 +445,7 @@ describe('registerHooks() then unregisterHooks()', () => {
     form: fc.constantFrom('exec' as const, 'shell' as const),
   });
 
-  test('gives an equal document, and no other byte moves', () => {
+  test('returns an equal document, and no other byte moves', () => {
     fc.assert(
       fc.property(settings, ({ before, hooks, after, choices, form }) => {
         let at = 0;

@@ -11,13 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommanderError } from 'commander';
-import type { CliContext } from '../../src/cli/context.ts';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
-import { install } from '../../src/setup/install.ts';
-import { type UninstallReport, uninstall } from '../../src/setup/uninstall.ts';
+import type { UninstallOptions, UninstallReport } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
-import { runCommand } from '../../src/system/run-command.ts';
+import { callHere } from '../cli/call.ts';
+import { installedIn, uninstallIn } from '../support/installed.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';
@@ -37,23 +35,9 @@ type Env = Record<string, string>;
 const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
 
 async function installed(env = homeEnv()): Promise<void> {
-  const report = await install({
-    env,
-    platform: 'linux',
-    executablePath: join(root, 'dist', 'self-generation'),
-    isCompiled: true,
-    projectDirectory: root,
-    dryRun: false,
-    clientVersion: '2.1.328',
-    run: runCommand,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-  });
-  expect(report).toMatchObject({ kind: 'done' });
+  await installedIn(home, { env });
 }
-
-function removed(changes: { purge?: boolean; env?: Env; dryRun?: boolean } = {}): UninstallReport {
-  return uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false, ...changes });
-}
+const removed = (changes: Partial<UninstallOptions> = {}) => uninstallIn(home, changes);
 
 function done(report: UninstallReport) {
   if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
@@ -363,37 +347,12 @@ describe('uninstall() with purge', () => {
 });
 
 describe('uninstallCommand()', () => {
-  async function call(...words: string[]) {
-    const stdout: string[] = [];
-    const stderr: string[] = [];
-    const codes = [0];
-    const context: CliContext = {
+  const call = (...words: string[]) =>
+    callHere(uninstallCommand, words, {
       env: homeEnv(),
-      platform: 'linux',
       executablePath: state('hooks', 'self-generation'),
-      isCompiled: true,
-      colour: false,
-      isInteractive: false,
-      confirm: async () => false,
       cwd: root,
-      now: () => new Date('2026-11-20T09:47:09.123Z'),
-      written: async () => true,
-      stdout: (text) => stdout.push(text),
-      stderr: (text) => stderr.push(text),
-      progress: () => {},
-      showsProgress: false,
-      screen: () => undefined,
-      onInterrupt: () => () => {},
-      agentMark: () => undefined,
-      setExitCode: (code) => codes.push(code),
-    };
-    try {
-      await uninstallCommand(context).parseAsync(words, { from: 'user' });
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
-    }
-    return { stdout: stdout.join(''), stderr: stderr.join(''), code: codes.at(-1) };
-  }
+    });
 
   test('prints what was removed and what stays', async () => {
     await installed();

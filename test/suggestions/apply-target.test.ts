@@ -20,7 +20,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 describe('findTargetFile()', () => {
   const target = (name: string) => findTargetFile(at('app'), at('app', name));
 
-  test('gives the directories that have to be made', () => {
+  test('returns the directories that have to be made', () => {
     expect(target('.claude/commands/a.md')).toEqual({
       path: at('app', '.claude', 'commands', 'a.md'),
       missing: [at('app', '.claude'), at('app', '.claude', 'commands')],

@@ -15,7 +15,6 @@ import { parse } from 'jsonc-parser';
 import { checkApplied } from '../../src/setup/check-installation.ts';
 import { sha256 } from '../../src/setup/file-plan.ts';
 import { locate } from '../../src/setup/manifest.ts';
-import { uninstall } from '../../src/setup/uninstall.ts';
 import {
   type ApplyPlan,
   type ApplyRequest,
@@ -28,6 +27,7 @@ import { carryOutDecision, listApplied, listEarlier } from '../../src/suggestion
 import type { Suggestion } from '../../src/suggestions/suggestion.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
+import { uninstallIn } from '../support/installed.ts';
 import { withDatabase } from '../support/seed.ts';
 import {
   CODE_HOOK,
@@ -420,7 +420,7 @@ describe('a hook', () => {
     const applied = read(settingsOf(home));
     await installHere(home);
     expect(read(settingsOf(home))).toBe(applied);
-    const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    const report = uninstallIn(home.path);
     expect(report.kind).toBe('done');
     rmSync(`${home.path}/dist`, { recursive: true });
     expect(userTree(home)).toEqual(before);
@@ -442,7 +442,7 @@ describe('a hook', () => {
     expect(look()).toEqual([]);
     apply(home, suggestion);
     expect(look()).toEqual(['ok 1 hook as applied']);
-    uninstall({ env, platform: 'linux', purge: false, dryRun: false });
+    uninstallIn(home.path);
     await installHere(home);
     expect(look()).toEqual([
       `warning ${suggestion.id} does nothing: it is not registered in ${settingsOf(home)}`,
@@ -460,7 +460,7 @@ describe('a hook', () => {
     for (const answer of [HOOK, RULE, SKILL]) apply(home, seedSuggestion(home, answer, own(home)));
     const [rule, skill] = listApplied(home.paths).filter(({ kind }) => kind !== 'declaration');
     const purge = (dryRun: boolean) => {
-      const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: true, dryRun });
+      const report = uninstallIn(home.path, { purge: true, dryRun });
       return report.kind === 'done' ? report.warnings : [];
     };
     expect(purge(true)).toEqual([
@@ -482,7 +482,7 @@ describe('a hook', () => {
     apply(home, seedSuggestion(home, HOOK, own(home)));
     const path = settingsOf(home);
     writeFileSync(path, read(path).replace('{', '{\n  "model": "opus",'));
-    uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    uninstallIn(home.path);
     expect(parse(read(path))).toEqual({ model: 'opus' });
     expect(existsSync(home.paths.hooks)).toBe(false);
   });
@@ -558,7 +558,7 @@ describe('a script of an earlier version', () => {
     const { id, script } = await applyAsBefore(home);
     writeFileSync(script, 'mine');
     expect(reasonOf(undoPlan(home, storedSuggestion(home, id)))).toContain('was changed since');
-    uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    uninstallIn(home.path);
     expect(existsSync(script)).toBe(false);
     expect(existsSync(`${home.path}/.claude/settings.json`)).toBe(false);
   });

@@ -181,7 +181,7 @@ describe('insertRule() and removeRule()', () => {
     );
   });
 
-  test('give back the same bytes through UTF-8', () => {
+  test('return the same bytes through UTF-8', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), rule, (bytes, one) => {
         let decoded: string;
