@@ -132,9 +132,12 @@ export function keyOf(property: Node): string {
   return String(property.children?.[0]?.value);
 }
 
-/** The value that a reader takes: with a key that stands there twice, the last. */
-export function propertyValue(object: Node, key: string): Node | undefined {
-  return properties(object).findLast((property) => keyOf(property) === key)?.children?.[1];
+/** The value at a path of keys as a reader takes it: with a key that stands there twice, the last. */
+export function propertyValue(object: Node | undefined, ...path: readonly string[]): Node | undefined {
+  return path.reduce<Node | undefined>(
+    (node, key) => properties(node).findLast((property) => keyOf(property) === key)?.children?.[1],
+    object,
+  );
 }
 
 /** The value that a node stands for. */
@@ -231,11 +234,9 @@ export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh
 export function removeJsonEntry(text: string, entry: ServerEntry, original?: string): TextRemoval {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
-  const property = properties(propertyValue(parsed.root, entry.holder)).findLast(
-    (one) => keyOf(one) === entry.name,
-  );
-  if (property === undefined || !entry.isOurs(jsonOf(property.children?.[1]))) return { kind: 'unchanged' };
-  const without = reparse(removeNode(text, property));
+  const value = propertyValue(parsed.root, entry.holder, entry.name);
+  if (value?.parent === undefined || !entry.isOurs(jsonOf(value))) return { kind: 'unchanged' };
+  const without = reparse(removeNode(text, value.parent));
   const holder = hadHolder(original, entry) ? undefined : blankProperty(without, entry.holder);
   const after = holder === undefined ? without : reparse(removeNode(without.text, holder));
   return { kind: EMPTY.test(after.text) ? 'emptied' : 'edited', text: after.text };
@@ -258,12 +259,11 @@ function blankProperty({ text, root }: Document, key: string): Node | undefined 
 export function readJsonEntry(text: string, { holder, name }: Pick<ServerEntry, 'holder' | 'name'>): unknown {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return undefined;
-  return jsonOf(propertyValue(propertyValue(parsed.root, holder) ?? parsed.root, name));
+  return jsonOf(propertyValue(parsed.root, holder, name));
 }
 
 function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {
-  const object = propertyValue(document.root, holder);
-  const current = jsonOf(object && propertyValue(object, name));
+  const current = jsonOf(propertyValue(document.root, holder, name));
   if (!isRecord(current)) return insertAt(document, [holder, name], wanted);
   return withValues(document, [holder, name], mergeEntry(current, wanted)).text;
 }
@@ -272,10 +272,7 @@ function withEntry(document: Document, { holder, name, wanted }: ServerEntry): s
 function withValues(document: Document, path: readonly string[], values: Json): Document {
   let result = document;
   for (const [key, value] of Object.entries(values)) {
-    const standing = [...path, key].reduce<Node | undefined>(
-      (node, one) => node && propertyValue(node, one),
-      result.root,
-    );
+    const standing = propertyValue(result.root, ...path, key);
     if (standing?.type === 'object' && isRecord(value)) result = withValues(result, [...path, key], value);
     else if (!isDeepStrictEqual(jsonOf(standing), value))
       result = reparse(insertAt(result, [...path, key], value));

@@ -213,8 +213,7 @@ function rewrite(document: Document, entry: OwnEntry, hook: Spot, wanted: Json):
 
 function appendGroup(document: Document, hook: Spot, wanted: Json): string {
   const group = groupOf(hook, wanted);
-  const hooks = propertyValue(document.root, 'hooks');
-  const groups = hooks && propertyValue(hooks, hook.event);
+  const groups = propertyValue(document.root, 'hooks', hook.event);
   if (groups === undefined) return insertAt(document, ['hooks', hook.event], [group]);
   return appendTo(document, groups, { value: group });
 }
