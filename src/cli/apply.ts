@@ -68,7 +68,6 @@ async function run(word: string, flags: Flags, state: CliState, context: CliCont
   const project = projectHere(state.paths, context);
   const plan = planApply(suggestion, {
     scope: flags.global ? 'global' : 'own',
-    claudeDirectory: place.claudeDirectory,
     project,
     place,
     platform: context.platform,

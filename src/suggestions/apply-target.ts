@@ -35,7 +35,7 @@ export type Base = {
 export type BaseRequest = {
   /** `global`: into the user's own directory, whatever the suggestion is about. */
   readonly scope: 'own' | 'global';
-  readonly claudeDirectory: string;
+  readonly place: Pick<Place, 'claudeDirectory'>;
   /** Where the user is, for suggestions that are about no project in particular. */
   readonly project: { readonly name: string; readonly path: string };
 };
@@ -43,7 +43,7 @@ export type BaseRequest = {
 /** Where a suggestion belongs: into its own project, or that of the user's current directory. @throws Refused */
 export function findBase(
   suggestion: Pick<Suggestion, 'project' | 'projectPath'>,
-  { scope, claudeDirectory, project }: BaseRequest,
+  { scope, place: { claudeDirectory }, project }: BaseRequest,
 ): Base {
   if (scope === 'global') {
     const root = realPlace(claudeDirectory)?.path;

@@ -354,24 +354,16 @@ describe('uninstallCommand()', () => {
       cwd: root,
     });
 
-  test('prints what was removed and what stays', async () => {
+  test('says what to do where it failed, prints the report as JSON, and ends with 2 on wrong usage', async () => {
     await installed();
-    putData();
-    const { stdout, code } = await call();
-    expect(code).toBe(0);
-    expect(stdout).toStartWith('Uninstalled self-generation.\n');
-    expect(stdout).toContain(`  kept     ${state('data')} (what was learned; --purge removes it)\n`);
-    expect((await call('--json', '--purge')).stdout).toContain('"kind": "done"');
-    expect((await call()).stdout).toBe('Nothing to remove: self-generation is not installed.\n');
-  });
-
-  test('ends with 1 and says what to do', async () => {
-    await installed();
+    const text = readFileSync(settingsPath(), 'utf8');
     writeFileSync(settingsPath(), '{');
     const { stderr, code } = await call();
     expect(code).toBe(1);
     expect(stderr).toContain('close brace expected');
     expect(stderr).toEndWith('Correct that and run the command again.\n');
+    writeFileSync(settingsPath(), text);
+    expect((await call('--json', '--purge')).stdout).toContain('"kind": "done"');
     expect(await call('--everything')).toMatchObject({ code: 2 });
   });
 });

@@ -84,7 +84,7 @@ describe('findTargetFile()', () => {
 describe('findBase()', () => {
   const request = (changes: Partial<BaseRequest> = {}): BaseRequest => ({
     scope: 'own',
-    claudeDirectory: at('home', '.claude'),
+    place: { claudeDirectory: at('home', '.claude') },
     project: { name: 'here', path: at('app') },
     ...changes,
   });

@@ -60,7 +60,6 @@ function requestIn(home: Bench, changes: Partial<ApplyRequest> = {}): ApplyReque
   if (place.kind === 'failed') throw new Error(place.reason);
   return {
     scope: 'own',
-    claudeDirectory: place.claudeDirectory,
     project: { name: 'app', path: home.app },
     place,
     platform: 'linux',
