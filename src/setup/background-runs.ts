@@ -24,15 +24,15 @@ import {
   warning,
 } from './checks.ts';
 
-/** What background runs have on this machine, as far as doctor and uninstall have to know. Changes nothing. */
+/** The background runs of this machine, as doctor and uninstall need to know them. Read-only. */
 
 const PATH_LENGTH_MAX = 4096;
 const TEXT_LENGTH_MAX = 300;
-/** A supervisor that has not come by then does not come any more. */
+/** A supervisor that has not started within this time will not start. */
 const SUPERVISOR_COMES_MS = 60_000;
 const UNDELIVERED_MS = 86_400_000;
 
-/** Why nothing may be taken away now, and what to do. */
+/** Why nothing may be removed now, and what to do about it. */
 type ActiveRuns = { readonly reason: string; readonly advice: string };
 
 /** The runs at work or waiting for their turn, in words; undefined without one. @throws Error when the database cannot be read. */
@@ -69,7 +69,7 @@ export function treesLeft({ worktrees }: Pick<StatePaths, 'worktrees'>): string[
     .filter((path) => readdirSync(path).length > 0);
 }
 
-/** What a person has to know of the trees that stay, and can do. */
+/** One warning for each working tree that stays, with the command that removes it. */
 export function keptTreeWarnings(paths: StatePaths): string[] {
   const trees = treesLeft(paths);
   let runs: readonly Run[] = [];
@@ -84,7 +84,7 @@ export function keptTreeWarnings(paths: StatePaths): string[] {
   });
 }
 
-/** Links are not followed: what they point to is not ours. */
+/** Symbolic links are not followed: their targets are not ours. */
 function directoriesIn(directory: string): string[] {
   if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return readdirSync(directory, { withFileTypes: true })

@@ -31,9 +31,9 @@ import {
 } from './settings-file.ts';
 import { COMMANDS, commandText, isCommand } from './slash-command.ts';
 
-/** What doctor looks at in what install and apply have put on this machine. */
+/** Doctor's checks of what install and apply have put on this machine. */
 
-/** Which program is looked at, the installed one where there is one. */
+/** `binary`: the program that is checked, the installed one where there is one. */
 export type ProgramWorld = CheckWorld & {
   readonly executablePath: string;
   readonly isCompiled: boolean;
@@ -71,7 +71,7 @@ function describeClient(client: ClientVersion, mode: HookMode, install: string):
   return warning(`${detail} does not know ${missing.join(', ')}`, `Update Claude Code, then run: ${install}`);
 }
 
-/** What a mode means, for a person. */
+/** What a mode means, in words for the user. */
 const MODE_WORDS = {
   session: 'the rest is read from the transcript',
   'per-call': 'each call is handed to a hook (install --hooks=per-call)',
@@ -175,7 +175,7 @@ const call = (tool_use_id: string) => ({
 });
 const AGENT = { agent_id: 'a1', agent_type: 'executor' };
 
-/** One session, each hook in its turn: an error, its fix, and the sub-agent that is to hear of it. */
+/** One session, hook by hook: an error, its fix, and a sub-agent that has to be told of it. */
 const SESSION: readonly (readonly [hook: HookName, input: Json])[] = [
   ['session-analyzer', { source: 'startup' }],
   ['prompt-logger', { prompt: 'self-check' }],
@@ -240,7 +240,7 @@ function problemOf(name: HookName, result: CommandResult): string | undefined {
   return `did not tell of a recorded error: ${said}`;
 }
 
-/** What a client says first. */
+/** The first message of a client. */
 const HELLO = `${JSON.stringify({
   jsonrpc: '2.0',
   id: 1,

@@ -14,7 +14,7 @@ import { readUnreadNote, type UnreadNote } from '../transcripts/unread-note.ts';
 import { inspectDatabase, listWithheld } from './inspect-store.ts';
 import { hookModeIn, knownManifest } from './manifest.ts';
 
-/** What a check of `doctor` is, and the checks of our own directory and of the environment. */
+/** The result type of doctor's checks, and the checks of our own directory and of the environment. */
 
 /** `warning`: the hooks work, but not as the user may expect. `failed`: they do not work, or lose what they are given. */
 export type Finding = {
@@ -22,7 +22,7 @@ export type Finding = {
   readonly detail: string;
   /** What the user can do about it. */
   readonly remedy?: string;
-  /** Where it is not the name of the check. */
+  /** Where it differs from the name of the check. */
   readonly name?: string;
 };
 
@@ -36,7 +36,7 @@ export type CheckWorld = {
   readonly install: string;
 };
 
-/** It is as it should be. */
+/** Everything is as it should be. */
 export function ok(detail: string): Finding {
   return { status: 'ok', detail };
 }
@@ -51,7 +51,7 @@ export function failed(detail: string, remedy: string): Finding {
   return { status: 'failed', detail, remedy };
 }
 
-/** It could not, or need not, be looked at. */
+/** It could not, or need not, be checked. */
 export function skipped(detail: string): Finding {
   return { status: 'skipped', detail };
 }
@@ -99,7 +99,7 @@ function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-/** Directories 0700, files 0600: what is recorded is nobody else's business. */
+/** Whether only the user can read what is recorded: directories 0700, files 0600. */
 export function checkPermissions({ paths, platform }: CheckWorld): Finding {
   if (platform === 'win32') return skipped('Windows keeps them in access lists');
   const { home, data, spool, given, tasks, backups, database, config, manifest, hookLog } = paths;
@@ -198,7 +198,7 @@ const UNREAD: Readonly<Record<UnreadNote['reason'], string>> = {
   unknown: 'it has no line that is known',
 };
 
-/** Whether sessions of late had a transcript that could be read. Where each call is handed to a hook, none is needed. */
+/** Whether the transcripts of recent sessions could be read. Where each call is handed to a hook, none is needed. */
 export function checkTranscripts({ paths, now }: Pick<CheckWorld, 'paths' | 'now'>): Finding {
   const note = readUnreadNote(paths, now);
   const isNeeded = hookModeIn(knownManifest(paths.manifest)) === 'session';
@@ -216,14 +216,14 @@ const LOG_DAYS = 7;
 const SHOWN_MAX = 3;
 const MS_PER_DAY = 86_400_000;
 
-/** Whether hooks have noted failures of late. */
+/** Whether hooks have logged failures recently. */
 export function checkHookLog({ paths: { hookLog }, now }: CheckWorld): Finding {
   const { count, newest, period } = recentFailures(hookLog, now);
   if (count === 0) return ok(`none ${period}`);
   return warning(`${count} ${period}; newest: ${newest.join(' | ')}`, `All of them: ${hookLog}`);
 }
 
-/** The failures that a log has of the last days: how many, and the newest as `<time> <hook>: <message>`. */
+/** The failures in a log of the last days: how many, and the newest as `<time> <hook>: <message>`. */
 export function recentFailures(path: string, now: Date) {
   const since = new Date(now.getTime() - LOG_DAYS * MS_PER_DAY).toISOString();
   const lines = existsSync(path) ? readPlainFile(path).toString().split('\n') : [];

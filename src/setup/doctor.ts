@@ -48,7 +48,7 @@ export type Check = Finding & { readonly name: string };
 
 const LIVE_TIME_LIMIT_MS = 120_000;
 
-/** What is looked at, in this order. */
+/** All checks, in the order in which they are made and shown. */
 const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => Found | Promise<Found>])[] = [
   ['program', checkProgram],
   ['environment', checkEnvironment],
@@ -94,7 +94,7 @@ export async function examine(options: DoctorOptions): Promise<Check[]> {
   return checks;
 }
 
-/** The whole path: nobody has to have put the program on the PATH. */
+/** With the whole path: the program need not be on the PATH. */
 function installCommand({ executablePath, isCompiled }: DoctorOptions): string {
   if (!isCompiled) return 'self-generation install';
   return `${/[^\w./:\\-]/.test(executablePath) ? `"${executablePath}"` : executablePath} install`;

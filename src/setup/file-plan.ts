@@ -23,20 +23,20 @@ import { readPlainFile } from '../system/files.ts';
 
 /** One file as it is and as it is to be; undefined: it is not there. The same twice: it stays. */
 export type FileChange = {
-  /** With all links followed. */
+  /** With all symbolic links resolved. */
   readonly path: string;
   readonly what: SetupStep['what'];
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** Of a new file, and by it of the directories that it needs; any other keeps its own. */
+  /** Of a new file, and of the directories that are made for it; an existing file keeps its own. */
   readonly mode: number;
-  /** It gets back what stood there before we changed it. */
+  /** The text from before our first change is put back. */
   readonly restores?: true;
   /** What the user should know of it. */
   readonly note?: string;
 };
 
-/** What is to be done on the disk, all of it or nothing. */
+/** Changes on the disk that are made together or not at all. */
 export type FilePlan = {
   readonly files: readonly FileChange[];
   /** Directories to be removed at the end if they are empty, innermost first. */
@@ -59,17 +59,16 @@ export type SetupStep = {
     | 'data';
   readonly path: string;
   readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
-  /** Why, where it does not go without saying. */
+  /** The reason, where it is not obvious. */
   readonly note?: string;
 };
 
-/** Takes one thing back. */
 type Undo = () => void;
 
 /** Collects what has been done, and how to undo it. */
 export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: Undo[] };
 
-/** What to be made of a text, or why it is left alone. */
+/** The result of editing a text. */
 export type TextEdit =
   | { readonly kind: 'edited'; readonly text: string }
   | { readonly kind: 'unchanged' }
@@ -84,7 +83,7 @@ export function refused(reason: string): Refusal {
   return { kind: 'refused', reason };
 }
 
-/** What is written down of a file that we have changed, so that it can be put back. */
+/** The record of a file that we have changed, from which it can be restored. */
 export const FILE_RECORD = z.object({
   path: z.string(),
   /** What stood there before our first edit; `edited-since` when the user's edits and ours are mixed by now. */
@@ -101,7 +100,7 @@ export type FileRecord = z.infer<typeof FILE_RECORD>;
 export const NO_CHANGE: FilePlan = { files: [] };
 export const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 const ATTEMPTS_MAX = 2;
-/** Copies that a record names are kept; of those that nobody puts back, the newest of each kind. */
+/** Copies that no record names: only the newest of each kind are kept. */
 const UNNAMED_COPY = /^apply-\w+\./;
 const UNNAMED_COPIES_MAX = 20;
 
@@ -176,8 +175,8 @@ export function diffOf({ files }: FilePlan): string {
 }
 
 /**
- * Does it. Returns the directories that were made beside the files, outermost first, and what puts everything back.
- * @throws Error when something cannot be done, or a file is no longer as it was planned on; then everything is as before.
+ * Carries a plan out. Returns the directories that were made for it, outermost first, and a function that undoes everything.
+ * @throws Error when a change fails, or a file is no longer as it was when planned; then everything has been undone.
  */
 export function perform(plan: FilePlan): {
   readonly directories: readonly string[];
@@ -200,7 +199,7 @@ export function perform(plan: FilePlan): {
   return { directories, rollBack: () => rollBack(undo) };
 }
 
-/** Undoes what has been done, the last first. Never throws. */
+/** Runs the undo functions, the last first, and empties the list. Never throws. */
 export function rollBack(undo: Undo[]): void {
   for (const step of undo.splice(0).reverse()) {
     try {
@@ -211,7 +210,7 @@ export function rollBack(undo: Undo[]): void {
   }
 }
 
-/** What somebody else has written since is neither replaced nor taken back. A link that leads nowhere is not nothing. */
+/** Neither replaces nor undoes what somebody else has written since. A dangling symbolic link counts as a file. */
 function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Undo[]): void {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   if (readText(path) !== before || (isThere && before === undefined))
@@ -225,7 +224,7 @@ function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Und
   });
 }
 
-/** Whoever may read the file may look into the directories that are made for it. */
+/** Whoever may read the file may enter the directories that are made for it. */
 function makeDirectories({ path, mode }: FileChange, undo: Undo[]): string[] {
   const missing: string[] = [];
   for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
@@ -259,7 +258,7 @@ function removeOldestCopies(copy: string): void {
   for (const name of copies.sort().slice(0, -UNNAMED_COPIES_MAX)) rmSync(join(dirname(copy), name));
 }
 
-/** Does it, unless this is a dry run, and notes the steps. Returns the directories that were made. @throws as perform(). */
+/** Carries a plan out, unless this is a dry run, and adds its steps. Returns the directories made. @throws as perform(). */
 export function performSteps(plan: FilePlan, { dryRun, steps, undo }: Work): readonly string[] {
   const done = dryRun ? undefined : perform(plan);
   if (done !== undefined) undo.push(done.rollBack);
@@ -284,22 +283,22 @@ export type FileEdit = {
   readonly edit: (text: string | undefined) => TextEdit;
   /** How the name of a copy begins, where it is not `what`. */
   readonly name?: string;
-  /** Whether something of ours stands in a text; then it is not how the user had it. */
+  /** Whether a text has something of ours in it, and so is not the user's original. */
   readonly holdsOurs?: (text: string) => boolean;
-  /** What an earlier install wrote down about the file. */
+  /** The record that an earlier install kept of the file. */
   readonly known?: FileRecord | undefined;
 };
 
 export type EditedFile = {
   readonly kind: 'edited' | 'unchanged';
-  /** By which planRestore() knows what to put back. */
+  /** From which planRestore() restores the file. */
   readonly record: FileRecord;
   /** Directories that were made for it, outermost first. */
   readonly directories: readonly string[];
 };
 
 /**
- * Changes a file so that uninstall can put it back. Somebody else may write it at the same time: then it is planned once
+ * Changes a file so that uninstall can restore it. When another program writes it at the same time, it is planned once
  * more. @throws Error when a file cannot be read or written.
  */
 export function editFile(
@@ -330,7 +329,7 @@ export function editFile(
   return refused('another program keeps changing the file');
 }
 
-/** What an earlier install found, as long as nobody has mixed in their own. */
+/** What an earlier install found, as long as nobody has edited the file since. */
 function standingBefore(text: string | undefined, known: FileRecord | undefined): FileRecord['before'] {
   if (text === undefined) return { kind: 'absent' };
   return known?.writtenSha256 === sha256(text) ? known.before : { kind: 'edited-since' };
@@ -341,8 +340,8 @@ export type PlannedRestore =
   | (Refusal & { readonly path: string });
 
 /**
- * What is to become of a file that we have changed: as it was before, to the byte, if nobody has touched it since;
- * otherwise without what is ours, which `remove` takes out. @throws UnreadableFile
+ * Plans how a file that we have changed is restored: to the same bytes as before when nobody has edited it since;
+ * otherwise only what is ours is taken out, by `remove`. @throws UnreadableFile
  */
 export function planRestore(
   { path, before, writtenSha256 }: Pick<FileRecord, 'path'> & Partial<FileRecord>,
@@ -366,7 +365,7 @@ export function planRestore(
   return planned(result.kind === 'emptied' && wasAbsent ? undefined : result.text);
 }
 
-/** The copy from before our first edit; undefined when there is none, or it is not what was copied. */
+/** The text of the copy from before our first edit; undefined when there is none, or it has been changed. */
 function originalOf(before: FileRecord['before'] | undefined): string | undefined {
   if (before?.kind !== 'saved') return undefined;
   const text = orRefused(() => readText(before.backup));

@@ -12,7 +12,7 @@ import { recordIn, sqliteErrorCode, textIn } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 
-/** Reading the database for a person: never on a hook's path. */
+/** Reads the database for doctor, status and uninstall; no hook needs this. */
 
 const BUSY_TIMEOUT_MS = 5000;
 
@@ -50,7 +50,7 @@ export function inspectDatabase(paths: StatePaths): DatabaseState {
   }
 }
 
-/** What is recorded, also in a database of another shape: what it has no column for is not there. */
+/** Counts what is recorded, also in a database of another schema, whose missing columns count as empty. */
 function countRows({ sqlite, shape: { has } }: Db) {
   const first = (table: 'events' | 'error_kb', column: string, selection: string) =>
     has(table, column) ? Object.values(sqlite.get(`SELECT ${selection}`) ?? {})[0] : undefined;
@@ -125,7 +125,7 @@ export type LearningState = {
   readonly given: readonly GivenContext[];
 };
 
-/** The newest of each, also what a sub-agent was given where no writer has taken that in yet. */
+/** The newest of each, including what sub-agents were given and no writer has stored yet. */
 export function inspectLearning(paths: StatePaths, limit: number): LearningState {
   const waiting = waitingGiven(paths);
   const stored = readDatabase(paths, (db) => {

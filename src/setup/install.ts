@@ -176,7 +176,7 @@ function failure(
   return { kind: 'failed', action, reason, advice };
 }
 
-/** What the user should know of the settings as they stood. */
+/** Warnings about the settings as they were before. */
 function settingsWarnings(text: string, registration: Registration): string[] {
   const found = inspectHooks(text, registration);
   if (found.kind === 'refused') return [];
@@ -186,7 +186,7 @@ function settingsWarnings(text: string, registration: Registration): string[] {
   return [...(found.isDisabled ? [off] : []), ...(replaced > 0 ? [twice] : [])];
 }
 
-/** Ours; those of the client are made with the files that go into them. */
+/** Makes our own directories; those of the client are made with the files in them. */
 function makeDirectories(paths: StatePaths, { dryRun, steps, undo }: Work) {
   const created: string[] = [];
   const modesBefore: { path: string; mode: number }[] = [];
@@ -206,7 +206,7 @@ function makeDirectories(paths: StatePaths, { dryRun, steps, undo }: Work) {
   return { created, modesBefore };
 }
 
-/** What install makes, outermost first. */
+/** The directories that install makes, outermost first. */
 export function ourDirectories(paths: StatePaths): string[] {
   const { home, hooks, data, heartbeats, given, tasks, hookLog, backups } = paths;
   return [home, hooks, data, heartbeats, given, tasks, dirname(hookLog), backups];
@@ -226,10 +226,10 @@ function copyBinary(source: string, target: string, { dryRun, steps, undo }: Wor
   if (!existed) undo.push(() => rmSync(target));
 }
 
-/** What a plain Claude Code needs, whose agents have none of the built-in names. */
+/** Without agent names in the settings, the agents of a plain Claude Code are told nothing. */
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
-/** Settings that are there are the user's: an answer does not change them. */
+/** Existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
 function keptNote(path: string, { analysisOnSessionEnd, lessonsModel, wake }: InstallOptions) {
   const value = parseSettings(readPlainFile(path).toString());
   if (!isRecord(value) || readPath(value, 'subagentContext.agents') === undefined) return NO_AGENTS;

@@ -34,7 +34,7 @@ export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
   return refused(`${positionIn(text, root.offset)}: not a JSON object; settings have to be {…}`);
 }
 
-/** After our own edit, which has to leave a document that can be read. */
+/** Parses the result of our own edit. @throws Error when it is not valid, which would be a fault of ours. */
 export function reparse(text: string): Document {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused')
@@ -145,7 +145,7 @@ export function jsonOf(node: Node | undefined): unknown {
   return node === undefined ? undefined : getNodeValue(node);
 }
 
-/** `line 3, column 5`, for a person. */
+/** `line 3, column 5`, counted from 1. */
 export function positionIn(text: string, offset: number): string {
   const before = text
     .slice(0, offset)

@@ -67,7 +67,7 @@ export function registerMcp(registering: Registering): McpOutcome {
   };
 }
 
-/** What the user should know: whom it could not be registered with. */
+/** One warning for each client with which it could not be registered. */
 export function mcpWarnings({ refused }: McpReport): string[] {
   return refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`);
 }
@@ -99,8 +99,8 @@ function registerWith(client: McpClient, { owner, earlier, work, now }: Register
 type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 
 /**
- * What is to become of every file that install told of the MCP server, and of those of this environment's clients: an
- * install that was cut off has written nothing down. @throws UnreadableFile
+ * Plans to remove our server from every recorded file and from those of this environment's clients, since an interrupted
+ * install has recorded nothing. @throws UnreadableFile
  */
 export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
   const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
@@ -119,7 +119,7 @@ export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined):
   return [...recorded.map(planFor), ...changed];
 }
 
-/** Commands that the user has made their own: they stay. */
+/** The commands that the user has edited, which stay. */
 export function changedCommands(files: readonly FileChange[], manifest: Manifest | undefined): SetupStep[] {
   const commands = (manifest?.mcp ?? []).filter(({ client }) => isCommand(client));
   const paths = commands.map(({ path }) => resolveLinks(path));

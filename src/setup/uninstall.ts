@@ -41,7 +41,7 @@ export type UninstallReport =
   | { readonly kind: 'done'; readonly steps: readonly SetupStep[]; readonly warnings: readonly string[] }
   | (Failure & { readonly steps: readonly SetupStep[] });
 
-/** What is removed from where, and what has been done so far. */
+/** What is removed and from where, and what has been done so far. */
 type Removal = Work & {
   readonly place: Place;
   readonly paths: StatePaths;
@@ -127,7 +127,7 @@ function findActiveRuns({ paths, warnings }: Removal): ReturnType<typeof activeR
   }
 }
 
-/** What undo takes back, by a record that goes with everything else. A hook's script goes in any case. */
+/** Warnings about applied files, which undo could remove only as long as the database is there. */
 function appliedThatStays({ paths, dryRun }: Removal): string[] {
   try {
     return listAppliedFiles(paths)

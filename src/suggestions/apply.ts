@@ -126,7 +126,7 @@ function planSkill(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   return ready([{ path: target.path, what: 'skill', before: undefined, after: text, mode }], applied);
 }
 
-/** What undo has to know of a file, with the directories above it that were made for it, or for an earlier one. */
+/** The record of a file for undo, with the directories that were made for it or for an earlier one. */
 function fileRecord({ scope, root }: Base, { path, missing }: Target, { earlier }: ApplyRequest) {
   const known = earlier.flatMap(({ directories }) => directories).filter((one) => path.startsWith(one + sep));
   const directories = [...new Set([...known, ...missing])].sort(); // A directory sorts before what is in it.
@@ -173,7 +173,7 @@ function damaged(path: string, { line, reason }: { line: number; reason: string 
   return refused(`"${path}", line ${line}: ${reason}; put it right there`);
 }
 
-/** An entry in the client's settings by which our program is asked; what it says then is kept with the verdict. */
+/** Plans an entry in the client's settings that calls our program; what it answers is stored with the decision. */
 function planHook({ id, details, projectPath }: Suggestion, request: ApplyRequest): ApplyPlan {
   const declaration = details.hook;
   if (declaration === undefined) return refused(CONTAINS_CODE);
@@ -198,7 +198,7 @@ function ready(files: readonly FileChange[], applied: Applied, notes: readonly s
   return { kind: 'ready', change: { files }, applied, notes };
 }
 
-/** What taking a verdict back comes to. */
+/** What undoing a decision changes. */
 export type UndoPlan = Ready | Refusal;
 
 export type UndoRequest = SettingsRequest & {
@@ -269,7 +269,7 @@ function ownFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 'sk
   return plan.file;
 }
 
-/** `gone`: what is said where nothing is left to take back. Directories that were made for it go all the same. */
+/** `gone`: the note when nothing is left to undo. Directories that were made for it are removed in any case. */
 function undone(files: readonly FileChange[], { directories }: Applied, gone: string): UndoPlan {
   const changed = files.filter(({ before, after }) => before !== after);
   const change = { files: changed, removes: directories.toReversed() };

@@ -11,7 +11,7 @@ import { readPlainFile } from '../system/files.ts';
 import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from './store.ts';
 import type { Suggestion } from './suggestion.ts';
 
-/** What the user decided, on the disk and in the database at once, and what is recorded of it for undo. */
+/** Carries a decision of the user out on the disk and in the database together, and records it for undo. */
 
 const COMMON = {
   scope: z.enum(['project', 'global']),
@@ -83,8 +83,8 @@ type DecisionRequest = {
 };
 
 /**
- * Changes the files and records the verdict: both or neither. What is about to be made is noted before.
- * @throws Error when it cannot; then the files are as before.
+ * Changes the files and records the verdict, both or neither. What apply is about to make is recorded first.
+ * @throws Error when either fails; then the files are as before.
  */
 export function carryOutDecision(
   { suggestion, verdict, change, event, store }: DecisionRequest,
@@ -127,13 +127,13 @@ function decisionOn(suggestion: Suggestion | undefined): string | undefined {
   return status === 'new' || status === 'shown' || status === 'expired' ? 'none' : status;
 }
 
-/** What of all that was ever applied still is, but for one suggestion. */
+/** The records of all suggestions that are applied now, except one. */
 export function listApplied(paths: StatePaths, exceptId?: string): Applied[] {
   const applied = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
   return applied.flatMap((one) => (one.id === exceptId ? [] : (readApplied(one.applied) ?? [])));
 }
 
-/** What was made for suggestions already: for those that are applied, and when a process ended in the middle of it. */
+/** The records of what was made for suggestions: of those that are applied, and of those where apply was interrupted. */
 export function listEarlier(paths: StatePaths): Applied[] {
   const begun = intentsIn(paths).flatMap((name) => {
     const text = readPlainFile(`${paths.data}/${name}`).toString();

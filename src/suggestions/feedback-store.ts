@@ -2,7 +2,7 @@ import type { Db } from '../database/connection.ts';
 import { type Row, recordIn, textIn } from '../database/sqlite.ts';
 import { readDetails, SUGGESTION_TYPES } from './suggestion.ts';
 
-/** About which project something is told: then nothing of another one is among it. */
+/** The project that a report is about, or all of them. */
 export type FeedbackScope =
   | { readonly kind: 'project'; readonly name: string; readonly path: string }
   | { readonly kind: 'all' };
@@ -116,7 +116,7 @@ function appliedRules(scope: FeedbackScope, now: Date, db: Db) {
   });
 }
 
-/** Every project there is, found by one step in the index for each. */
+/** Every project path, found by one index lookup each. */
 const EVERY_PATH = `WITH RECURSIVE paths(path) AS (
   SELECT (SELECT MIN(project_path) FROM events)
   UNION ALL SELECT (SELECT MIN(project_path) FROM events WHERE project_path > paths.path) FROM paths

@@ -6,7 +6,6 @@ import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './sugge
 
 /** The Markdown that apply writes, text in and text out: rules in a CLAUDE.md, and the files of commands. */
 
-/** Why something is refused that agents would take for an order of somebody else. */
 export const LIKE_AN_INSTRUCTION =
   'it reads like an instruction to ignore, fetch, send, delete or hide something';
 
@@ -124,7 +123,7 @@ export function removeRule(text: string, rule: string): RemoveResult {
   return { kind: 'removed', text: before + lines.slice(end + 1).join('') };
 }
 
-/** With their ends; `\r` alone ends no line. */
+/** Lines with their ends; `\r` alone ends no line. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

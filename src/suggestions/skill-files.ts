@@ -19,7 +19,7 @@ export function skillPlaces(env: Environment, projectPath: string | null): Skill
 
 /**
  * The skills there are now: `commands/<name>.md` and `skills/<name>/SKILL.md` (REQ-RA-101). One of the project hides a
- * global one of the same name. What is no file is passed over; never throws.
+ * global one of the same name. What is not a file is ignored. Never throws.
  */
 export function loadSkills({ global, project }: SkillPlaces): Skill[] {
   const skills = new Map<string, Skill>();

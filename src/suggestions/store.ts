@@ -94,7 +94,7 @@ export function listSuggestions({ project, statuses, limit }: SuggestionFilter, 
     .filter((suggestion) => suggestion !== undefined);
 }
 
-/** The suggestions whose id starts with this text: one when it says enough. */
+/** The suggestions whose id starts with this text. */
 export function findSuggestions(idPrefix: string, db: Db): Suggestion[] {
   return db.sqlite
     .all('SELECT * FROM suggestions WHERE id >= ? AND id < ? ORDER BY id', idPrefix, `${idPrefix}\u{10ffff}`)
