@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { answer, say, startSubAgent, useTool } from '../src/setup/scripted-model.ts';
 import {
+  clientNamed,
   makeWorkspace,
   removeWorkspace,
-  runClient,
   runProductOrThrow,
   type Workspace,
 } from '../test/clients/claude-code.ts';
@@ -47,7 +47,7 @@ function session(): Scenario {
 
 async function elapsedMs(workspace: Workspace): Promise<number> {
   const startedMs = performance.now();
-  const { end } = await runClient(workspace, session());
+  const { end } = await clientNamed(workspace, session());
   if (end.kind !== 'exited' || end.code !== 0)
     throw new Error(`Cannot run the client: ${JSON.stringify(end)}`);
   return performance.now() - startedMs;

@@ -6,7 +6,8 @@ export type Edge = { readonly from: string; readonly to: string; readonly isDyna
 /** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
-  system: ['system', 'core', 'runs/model', 'node:', '#runtime'],
+  'core/client-folders.ts': ['node:'],
+  system: ['system', 'core', 'node:', '#runtime'],
   'system/runtime-bun.ts': ['system/runtime.ts'],
   database: ['database', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
@@ -66,7 +67,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   runs: ['runs', 'clients', 'hooks', 'settings', 'database', 'system', 'core', 'node:', 'zod'],
-  'runs/model': ['runs/model', 'settings', 'core'],
+  'runs/model': ['runs/model', 'settings', 'system/process-identity.ts', 'system/terminal.ts', 'core'],
   setup: [
     'setup',
     'analysis',
@@ -85,7 +86,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'jsonc-parser',
     'zod',
   ],
-  mcp: ['mcp', 'runs', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
+  mcp: ['mcp', 'runs', 'clients', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
   cli: [
     'cli',
     'setup',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RunClient } from '../clients/client.ts';
-import { runClient } from '../clients/clients.ts';
+import type { Client } from '../clients/client.ts';
+import { clientNamed } from '../clients/clients.ts';
 import type { ClientName } from '../core/client-name.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { type AnalysisKey, findAnalysis } from '../database/analysis-cache.ts';
@@ -110,7 +110,7 @@ export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOption
 export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> {
   const { paths, cli, trigger } = options;
   if (!isAnythingRecorded(paths)) return { kind: 'insufficient', promptCount: 0 };
-  const client = runClient(cli);
+  const client = clientNamed(cli);
   const model = modelFor(options);
   const request = requestOf(options, model);
   const limits = limitsOf(client, options);
@@ -140,9 +140,7 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
     ...options,
     files: analysisFiles(paths, { id: claim.id, ts: request.ts }),
     model: model ?? null,
-    budgetUsd: client.capabilities.keepsBudget
-      ? grantedUsd
-      : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
+    budgetUsd: client.keepsBudget ? grantedUsd : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),
     onStart: (started) => writeDatabase(paths, (db) => enterClient(claim.id, started, db)),
   });
   return finish(asked, { id: claim.id, key, prompt }, options);
@@ -191,7 +189,7 @@ function requestOf(
   };
 }
 
-function limitsOf(client: RunClient, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
+function limitsOf(client: Client, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
   const nowMs = now().getTime();
   const iso = (ms: number) => new Date(ms).toISOString();
   const isAutomatic = trigger === 'session-end';
@@ -201,7 +199,7 @@ function limitsOf(client: RunClient, { now, trigger, config, budgetUsd }: Analyz
     budgetSince: iso(nowMs - MS_PER_DAY),
     budgetUsd: day,
     runsMax: RUNS_PER_DAY_MAX,
-    grantUsdMax: client.capabilities.keepsBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
+    grantUsdMax: client.keepsBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
   };
 }
 

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import type { RunClient } from '../clients/client.ts';
+import type { Client } from '../clients/client.ts';
 import { endLeftClient, runClientToEnd, type Waiting, writeClientFiles } from '../clients/client-process.ts';
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../clients/one-shot.ts';
 import { addUsage } from '../clients/reading.ts';
@@ -8,9 +8,9 @@ import { redactSecrets } from '../core/redact.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { analysisFiles, type TurnFiles } from '../runs/model/run.ts';
-import { NO_USAGE, type ProcessIdentity, type Usage } from '../runs/model/turn.ts';
+import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import { readRegularFile } from '../system/files.ts';
-import { isGone } from '../system/process-identity.ts';
+import { isGone, type ProcessIdentity } from '../system/process-identity.ts';
 import { type AnalysisAnswer, type AnswerResult, readAnalysisAnswer } from './answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './prompt.ts';
 import { abandonedRuns, endAbandonedRun } from './runs-store.ts';
@@ -72,7 +72,7 @@ const CUT_REASON_LENGTH_MIN = 299;
 const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };
 
 /** One question, and one more when the answer cannot be used. Never throws. */
-export async function askModel(client: RunClient, prompt: AnalysisPrompt, asking: Asking): Promise<Asked> {
+export async function askModel(client: Client, prompt: AnalysisPrompt, asking: Asking): Promise<Asked> {
   const first = await askOnce(client, prompt.text, asking);
   if (first.kind === 'failed') return first;
   const read = readAnalysisAnswer(first.text, prompt.groups);
@@ -80,7 +80,7 @@ export async function askModel(client: RunClient, prompt: AnalysisPrompt, asking
   const problems = read.problems.map(redactSecrets);
   asking.onProgress(`the answer could not be used (${problems[0]}); asking once more …`);
   // Where the client kept to a budget and does not say what it took, that may have been all of it.
-  const spentUsd = first.usage.costUsd ?? (client.capabilities.keepsBudget ? asking.budgetUsd : 0);
+  const spentUsd = first.usage.costUsd ?? (client.keepsBudget ? asking.budgetUsd : 0);
   const budgetUsd = asking.budgetUsd - spentUsd;
   const second =
     budgetUsd > 0
@@ -110,7 +110,7 @@ function answered(answer: AnalysisAnswer, dropped: readonly string[], usage: Usa
 }
 
 /** One run of the client in a new, empty, private directory. What was never started has cost nothing. */
-async function askOnce(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer> {
+async function askOnce(client: Client, prompt: string, asking: Asking): Promise<OneShotAnswer> {
   let usage = NOTHING_SPENT;
   const onStart = (started: ProcessIdentity) => {
     usage = NO_USAGE;
@@ -124,17 +124,15 @@ async function askOnce(client: RunClient, prompt: string, asking: Asking): Promi
 }
 
 /** The answer, or why there is none. @throws Error when the client cannot be started. */
-async function runClient(client: RunClient, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
+async function runClient(client: Client, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
   const { env, files, model, budgetUsd, ...waiting } = asking;
   const user = { env, agentDir: null, cwd: null, read: readRegularFile };
-  const routed = client.route(user, model);
-  if (routed.kind === 'refused') return routed.reason;
-  const question = { prompt, model, route: routed.route, budgetUsd, directory: files.home };
+  const question = { prompt, model, route: client.route(user, model), budgetUsd, directory: files.home };
   const command = oneShotCommand(client, question);
   writeClientFiles(files, command);
   const end = await runClientToEnd(
     { command, files, cwd: files.home, env, passedOn: [] },
-    { ...waiting, polite: client.capabilities.politeSignal, timeoutMs: ANSWER_TIMEOUT_MS },
+    { ...waiting, polite: client.politeSignal, timeoutMs: ANSWER_TIMEOUT_MS },
   );
   if (end.kind === 'exited') return readAnswer(client, end);
   return end.kind === 'timed-out'

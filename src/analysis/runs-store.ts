@@ -1,6 +1,6 @@
 import type { Db } from '../database/connection.ts';
 import { numberIn, type Row, textIn } from '../database/sqlite.ts';
-import { identityIn, identityText, type ProcessIdentity } from '../runs/model/turn.ts';
+import { identityIn, identityText, type ProcessIdentity } from '../system/process-identity.ts';
 
 /** The ledger of analyses: each attempt is a row, with its cost or the reason why it failed. */
 export type AnalysisRun = {

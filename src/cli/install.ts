@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
-import { parseClientVersion } from '../clients/claude/version.ts';
+import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hook-names.ts';

@@ -1,11 +1,11 @@
 import { type Command, CommanderError } from 'commander';
+import { type CommandName, commandText } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
 import { agentMark } from '../runs/requester.ts';
 import { thisProcess } from '../runs/world.ts';
-import { type CommandName, commandText } from '../setup/slash-command.ts';
 import { skillPlaces } from '../suggestions/skill-files.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { type CliContext, EXIT_USAGE, PROGRAM } from './context.ts';

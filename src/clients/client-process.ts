@@ -3,9 +3,18 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../core/state-paths.ts';
 import type { TurnFiles } from '../runs/model/run.ts';
-import { type Exit, type ProcessIdentity, RUN_VARIABLE, type Turn } from '../runs/model/turn.ts';
+import type { Turn } from '../runs/model/turn.ts';
 import { readTail } from '../system/growing-file.ts';
-import { identityNow, identityOf, isOtherBoot, isSameProcess, statOf } from '../system/process-identity.ts';
+import type { Exit } from '../system/process-identity.ts';
+import {
+  identityNow,
+  identityOf,
+  isOtherBoot,
+  isSameProcess,
+  type ProcessIdentity,
+  RUN_VARIABLE,
+  statOf,
+} from '../system/process-identity.ts';
 import { type Ending, endProcesses, type Marker, withMarker } from '../system/processes.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
@@ -30,7 +39,7 @@ export function writeClientFiles(files: TurnFiles, command: TurnCommand): void {
   for (const path of [files.output, files.errors, files.home]) rmSync(path, { recursive: true, force: true });
   for (const path of [files.output, files.errors]) writeFileSync(path, '', PRIVATE_FILE);
   mkdirSync(files.home, PRIVATE_DIRECTORY);
-  for (const name of command.keeps ?? []) linkKept(files, name);
+  for (const name of command.keeps) linkKept(files, name);
   writeFileSync(files.prompt, command.stdin, PRIVATE_FILE);
   for (const [name, text] of Object.entries(command.files)) {
     const path = join(files.home, name);
@@ -92,7 +101,7 @@ export type LiveClient = {
 };
 type OwnClient = LiveClient & { readonly exited: Promise<Exit> };
 
-export type Found =
+type Found =
   | { readonly kind: 'alive'; readonly client: LiveClient }
   /** Nobody saw the end. */
   | { readonly kind: 'gone' }
@@ -100,7 +109,7 @@ export type Found =
   | { readonly kind: 'other boot' };
 
 /** The client's process, if it was written down, and the one that started it. */
-export type Left = Pick<Turn, 'process' | 'owner'>;
+type Left = Pick<Turn, 'process' | 'owner'>;
 
 /** What is left of a client that another process launched. */
 export function findClient(left: Left, files: TurnFiles): Found {

@@ -1,102 +1,113 @@
 import type { ClientName } from '../core/client-name.ts';
-import type { Permissions } from '../runs/model/permissions.ts';
+import type { Json } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
+import type { PermissionMode, Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
 import type { SaidOrDone } from '../runs/model/run-log.ts';
-import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
-import type { Exit, Usage } from '../runs/model/turn.ts';
-import type { ClientUser, Route, Routed } from './route.ts';
-
-/** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */
-export const MCP_SERVER_NAME = 'self-generation';
-const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
-/** A tool that nobody has named: what means this one means all. */
-const ANY_TOOL = `${PREFIX}\0`;
-
-/** A client's own tools by their names there, each with that of a policy. */
-export type OwnTools = Readonly<Record<string, ToolName>>;
+import type { ToolPolicy } from '../runs/model/tool-policy.ts';
+import type { Usage } from '../runs/model/turn.ts';
+import type { Exit } from '../system/process-identity.ts';
+import { commonEnv, PASSED_ON } from './environment.ts';
+import type { ClientUser, Route } from './route.ts';
+import type { McpRegistration } from './server-entry.ts';
 
 /**
- * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `Grep`, as the
- * client calls it, has not denied all that reads, and must not be left with it.
+ * A coding CLI: what to start for a turn, what its output says, and where its user's files are. Pure but for what reads
+ * files: those to be written are described, and lines come in from outside. What a client cannot switch off stands in its
+ * own file.
  */
-export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
-  const isOffered = (name: string) => {
-    const names = new Set([tools[name] ?? name, name.toLowerCase()]);
-    const isDenied = [...names].some((one) => !isToolAllowed({ ...policy, allow: null }, one));
-    return !isDenied && [...names].some((one) => isToolAllowed(policy, one));
-  };
-  return Object.keys(tools).filter(isOffered);
-}
-
-/** The tools of our server that the policy names one by one as denied; `*` may be in them. */
-export function deniedServerTools(policy: ToolPolicy): string[] {
-  return expandNames(policy.deny).filter((name) => name.startsWith(PREFIX));
-}
-
-/** Which tools of our own server a child is let to see, by their names there. */
-export type ServerTools = {
-  /** Null: all that are not denied. */
-  readonly only: readonly string[] | null;
-  readonly except: readonly string[];
-};
-
-const NONE: ServerTools = { only: [], except: [] };
-
-/** For a client that takes names. One that is denied some of the tools by a pattern, which it cannot be told, sees none. */
-export function serverTools({ deny, allow }: ToolPolicy): ServerTools {
-  if (expandNames(deny).some(mayMeanOurs)) return NONE;
-  if (!isToolAllowed({ deny, allow: null }, ANY_TOOL)) return NONE;
-  const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
-  return { only: isOpen ? null : named(allow), except: named(deny) };
-}
-
-function named(names: readonly string[]): string[] {
-  const ours = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
-  return ours.map((name) => name.slice(PREFIX.length));
-}
-
-function mayMeanOurs(pattern: string): boolean {
-  const at = pattern.indexOf('*');
-  if (at < 0) return false;
-  const start = pattern.slice(0, at);
-  return PREFIX.startsWith(start) || start.startsWith(PREFIX);
-}
-
-/**
- * A client as a sub-agent: what to start for a turn, and what its output says. Pure: files are described, not written,
- * and lines come in from outside. What a client cannot switch off stands in its own file.
- */
-export type RunClient = {
-  /** Also that of its program. */
+export type Client = {
+  /** That of its folder and of its program. */
   readonly name: ClientName;
-  readonly capabilities: Capabilities;
+  /** As its users call it. */
+  readonly title: string;
+  readonly npmPackage: string;
+  /** The client itself keeps to a budget in USD. */
+  readonly keepsBudget: boolean;
+  /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
+  readonly politeSignal: 'SIGINT' | 'SIGTERM';
+  readonly thinking: readonly Thinking[];
   readonly version: {
     /** What it prints when it is asked for it. */
     readonly read: (stdout: string) => string | undefined;
     /** Releases that this adapter was measured with; others work with a warning. */
     readonly measured: readonly string[];
   };
+
+  /** What is wrong with the name of a model, if anything. */
+  readonly modelProblem?: (model: string) => string | undefined;
   /** Which denied tools the client cannot be kept from, in the words of the policy; empty: the policy holds. */
   readonly gaps: (policy: ToolPolicy) => readonly string[];
-  /** Where the user's own client sends questions to; `model`: the one that is asked for. */
-  readonly route: (user: ClientUser, model: string | null) => Routed;
-  /** What the user's own client may do without asking. @throws RouteRefusal when its configuration cannot be read. */
-  readonly permissions: (user: ClientUser) => Permissions;
   /** Which of these rules the client cannot keep to, word for word; nobody's run may do what they forbid. */
   readonly ruleGaps: (permissions: Permissions) => readonly string[];
-  readonly command: (request: TurnRequest) => TurnCommand;
-  /** The client as a person's own, going on with a run's session on a terminal. */
-  readonly attach: (session: RunSession) => Pick<TurnCommand, 'args' | 'env'>;
+  /** It asks before it reads, so that reading has to be permitted. */
+  readonly asksToRead?: boolean;
+  /** It does not tell which calls its sandbox refused. */
+  readonly hidesRefusals?: boolean;
+
+  /** What is to be run for a turn, as far as it is of this client; turnCommand() adds what is the same for all. */
+  readonly command: (request: TurnRequest) => OwnCommand;
+  /** The client as a person's own, going on with a run's session on a terminal; what it `keeps` is below `kept`. */
+  readonly attach: (session: {
+    readonly id: string;
+    readonly kept: string;
+  }) => Pick<OwnCommand, 'args' | 'env'>;
   /** Reads one turn's output, line by line. */
   readonly reader: (start: ReaderStart) => TurnReader;
+  /** A call of one of its tools, as hooks are told of it. */
+  readonly hookCalls: (call: HookCall) => readonly HookCall[];
+  /** Exit codes of commands by the ids of their calls, where its output does not have them. Never throws. */
+  readonly exitCodes?: (runDirectory: string) => ExitCodes;
+
+  /** Where the user's own client sends questions to; `model`: the one that is asked for. @throws RouteRefusal */
+  readonly route: (user: ClientUser, model: string | null) => Route;
+  /** What the user's own client may do without asking. @throws RouteRefusal when its configuration cannot be read. */
+  readonly permissions: (user: ClientUser) => Permissions;
+  readonly login: ClientLogin;
+  readonly caller: ClientCaller;
+  readonly server: McpRegistration;
 };
 
-type Capabilities = {
-  /** The client itself keeps to a budget in USD. */
-  readonly keepsBudget: boolean;
-  /** What ends it with the least left behind; after that SIGTERM, then SIGKILL. */
-  readonly politeSignal: 'SIGINT' | 'SIGTERM';
-  readonly thinking: readonly Thinking[];
+/** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
+export type HookCall = { readonly tool: string; readonly input: Json };
+
+/** The exit code of a call; undefined when nothing is said of it. */
+export type ExitCodes = (callId: string) => number | undefined;
+
+/** Where an agent may have a login of its own for the client. */
+type ClientLogin = {
+  /** Below the agent's directory, which may be laid out as a home directory is. */
+  readonly directories: readonly string[];
+  /** Files in such a directory that are, or hold, a login. */
+  readonly files: Readonly<Record<string, 'is a login' | ((text: string) => boolean)>>;
+  /** Names such a directory to the client. */
+  readonly variable?: string;
+  /** Logins of the caller's environment, which the client would take instead of the agent's. */
+  readonly variables: readonly string[];
+  /** For a client whose home is the turn's own directory: what of the user's is linked there. */
+  readonly linked?: {
+    /** The client's directory below a home. */
+    readonly directory: string;
+    readonly source: (user: Pick<ClientUser, 'env' | 'agentDir'>) => string;
+    /** What belongs to the login. */
+    readonly files: readonly string[];
+    /** What a session is found by, or grows with it: it stays the run's own. */
+    readonly ofSession: readonly string[];
+  };
+};
+
+/** How a session of the client is recognised when one of its tools, or the client itself, asks for something. */
+type ClientCaller = {
+  /** What it sets for whatever its tools start: any value, or this one. */
+  readonly marks: Readonly<Record<string, '1' | 'any'>>;
+  /** The variable with the session's id, where hooks of ours can reach that session. */
+  readonly sessionVariable?: string;
+  /** As it calls itself when it connects to an MCP server; measured. */
+  readonly mcpName: string;
+  /** The model that the session works with, by its record or the environment; null: nobody says. */
+  readonly model?: (session: string | null, env: Environment) => string | null;
+  /** The mode in which the session was last seen, by its record; undefined: nobody says. */
+  readonly mode?: (session: string | null, env: Environment) => PermissionMode | undefined;
 };
 
 export type TurnSession =
@@ -106,13 +117,10 @@ export type TurnSession =
   /** A question without tools that is not saved; `instructions` take the place of the client's own. */
   | { readonly kind: 'once'; readonly instructions: string };
 
-/** A session as a run has left it; what it `keeps` is below `kept`. */
-type RunSession = { readonly id: string; readonly kept: string; readonly agentDir: string | null };
-
 export type TurnRequest = {
   readonly prompt: string;
   readonly session: TurnSession;
-  /** As the client names its models; without one the client chooses. */
+  /** As the client names its models; null: that of the route, else the client chooses. */
   readonly model: string | null;
   readonly route: Route;
   readonly thinking: Thinking | null;
@@ -137,20 +145,40 @@ export type McpServer = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** What is to be run, and around it. The prompt is in `stdin` alone. */
+/** What is of one client in a TurnCommand. The prompt is in `stdin` alone. */
+export type OwnCommand = Pick<TurnCommand, 'args' | 'stdin'> & Partial<TurnCommand>;
+
+/** What is to be run, and around it. */
 export type TurnCommand = {
   readonly program: string;
   readonly args: readonly string[];
   readonly stdin: string;
   /** By their paths below `directory`; to be written, readable by the user only, before the start. */
   readonly files: Readonly<Record<string, string>>;
-  /** Directories below `directory` that the run's next turn has to find as they were left; absent: none. */
-  readonly keeps?: readonly string[];
+  /** Directories below `directory` that the run's next turn has to find as they were left. */
+  readonly keeps: readonly string[];
   /** Added to what is passed on, and stronger. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables which the client needs of the caller's environment: names, and beginnings that end in `*`. */
   readonly passedOn: readonly string[];
 };
+
+/** What is to be run for a turn. */
+export function turnCommand(client: Client, request: TurnRequest): TurnCommand {
+  const { route, agentDir, directory } = request;
+  const model = request.model ?? route.model;
+  const { env, passedOn = [], ...own } = client.command({ ...request, model });
+  return {
+    ...{ program: client.name, files: {}, keeps: [], ...own },
+    env: { ...commonEnv(directory), ...route.env, ...loginVariable(client, agentDir), ...env },
+    passedOn: [...PASSED_ON, ...passedOn, ...route.passedOn],
+  };
+}
+
+/** The variable that leads a client to an agent's own login. */
+export function loginVariable({ login }: Client, agentDir: string | null): Record<string, string> {
+  return agentDir === null || login.variable === undefined ? {} : { [login.variable]: agentDir };
+}
 
 /** What a line of the output says that matters here, in one union for all clients. Texts are raw: untrusted, unredacted, of any length. */
 export type AgentEvent =

@@ -1,7 +1,8 @@
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
-import { type Exit, NO_USAGE, type Usage } from '../runs/model/turn.ts';
+import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
+import type { Exit } from '../system/process-identity.ts';
 import type { AgentEvent, Conclusion, ReaderStart, TurnReader } from './client.ts';
 
 /** What all clients have in common when their output is read. Output is untrusted: anything may be in it. */
@@ -15,7 +16,7 @@ const OUTPUT_LENGTH_MAX = 4 * MESSAGE_LENGTH_MAX;
 const WRAPPINGS_MAX = 4;
 
 /** The first of these messages that says anything, as one line that can be shown. */
-function firstReason(messages: readonly (string | undefined)[]): string {
+function firstReason(messages: readonly (string | null | undefined)[]): string {
   for (const message of messages) {
     const reason = reasonIn(message ?? '');
     if (reason !== '') return reason;
@@ -66,72 +67,114 @@ export function sum(amounts: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((total, amount) => total + amount, 0);
 }
 
-/** What the readers of all clients have in common: lines in, a small memory, a conclusion out. */
-
 /** Of the last message so much is kept, in UTF-16 units. */
 const TEXT_LENGTH_MAX = 64 * 1024;
 /** Of an error, an id, or the name of a model. */
 const WORD_LENGTH_MAX = 4096;
-
 /** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
 const PLAIN_LINES_MAX = 3;
 const PLAIN_LENGTH_MAX = 75;
 
-/** What has been understood of a turn so far. Of bounded size. */
-export type Progress = {
-  readonly sessionId: string | null;
-  /** The last message of the assistant; see `joinText`. */
-  readonly text: string | null;
-  /** The whole of the turn so far. */
-  readonly usage: Usage;
-  /** The client's last word on the turn; null as long as it has said none. */
-  readonly verdict: 'success' | 'error' | null;
+/** What has been understood of a turn. */
+type Understood = {
   /** What went wrong, in the client's words. */
   readonly problem: string | null;
   readonly isModelRefused: boolean;
+  readonly text: string | null;
+  readonly usage: Usage;
+  /** What of the standard error is meant for a person. */
+  readonly stderr: string;
+};
+
+/** The reader of one turn's output, as far as it is the same for all clients. What it keeps is of bounded size. */
+export abstract class StreamReader implements TurnReader {
+  protected readonly start: ReaderStart;
+  protected sessionId: string | null = null;
+  /** The last message of the assistant. */
+  protected text: string | null = null;
+  /** The whole of the turn so far. */
+  protected usage: Usage = NO_USAGE;
+  /** The client's last word on the turn; null as long as it has said none. */
+  protected verdict: 'success' | 'error' | null = null;
+  protected problem: string | null = null;
+  protected isModelRefused = false;
   /** Whether the model has said or done anything: then the turn must not be tried again by itself. */
-  readonly hasWorked: boolean;
-};
+  protected hasWorked = false;
+  #plain: string[] = [];
 
-export const NO_PROGRESS: Progress = {
-  ...{ sessionId: null, text: null, usage: NO_USAGE, verdict: null, problem: null },
-  ...{ isModelRefused: false, hasWorked: false },
-};
+  constructor(start: ReaderStart) {
+    this.start = start;
+  }
 
-export type Step<S> = { readonly state: S; readonly events: readonly AgentEvent[] };
+  /** Events of one line that is a JSON object. Must not throw, whatever is in it. */
+  protected abstract step(line: Json): readonly AgentEvent[];
 
-/** A reader of one client: pure steps from one state to the next. `S` has to be of bounded size. */
-type ReaderRules<S> = {
-  readonly initial: S;
-  /** Takes one line that is a JSON object. Must not throw, whatever is in it. */
-  readonly step: (start: ReaderStart, state: S, line: Json) => Step<S>;
-  /** What is known at the end, and what of the standard error is meant for a person. Without it: the state, and all. */
-  readonly atEnd?: (state: S, stderr: string, start: ReaderStart) => Last;
-};
+  /** What is understood at the end. */
+  protected atEnd(stderr: string): Understood {
+    const { problem, isModelRefused, text, usage } = this;
+    return { problem, isModelRefused, text, usage, stderr };
+  }
 
-type Last = { readonly progress: Progress; readonly stderr: string };
-
-/** A reader by these rules. Each line is parsed once. */
-export function turnReader<S extends Progress>(start: ReaderStart, rules: ReaderRules<S>): TurnReader {
-  let state = rules.initial;
-  let plain: readonly string[] = [];
-  return {
-    read: (line) => {
-      if (line.charCodeAt(0) !== 0x7b) {
-        if (line.trim() !== '') plain = [...plain.slice(1 - PLAIN_LINES_MAX), cutText(line, WORD_LENGTH_MAX)];
-        return [];
-      }
+  read(line: string): readonly AgentEvent[] {
+    if (line.startsWith('{')) {
       const record = parseJson(line);
-      if (!isRecord(record)) return [];
-      const step = rules.step(start, state, record);
-      state = step.state;
-      return step.events;
-    },
-    conclude: (exit, stderr) => {
-      const last = rules.atEnd?.(state, stderr, start) ?? { progress: state, stderr };
-      return conclude({ ...last, plain }, exit, start.session);
-    },
-  };
+      return isRecord(record) ? this.step(record) : [];
+    }
+    if (line.trim() !== '') this.#plain = [...this.#plain.slice(1 - PLAIN_LINES_MAX), cutWord(line)];
+    return [];
+  }
+
+  /** Success only with the client's own word, a good exit, the session that was asked for, and a text. */
+  conclude(exit: Exit | null, stderr: string): Conclusion {
+    const { sessionId, verdict } = this;
+    const end = this.atEnd(stderr);
+    const text = end.text === null || end.text.trim() === '' ? null : end.text;
+    const rest = { text, usage: end.usage, sessionId };
+    const failed = (outcome: 'error' | 'unknown', ...words: (string | null | undefined)[]): Conclusion => {
+      const isModelRefused = end.isModelRefused && !this.hasWorked;
+      return { ...rest, outcome, error: firstReason(words), isModelRefused };
+    };
+    const { session } = this.start;
+    if (session.kind === 'resume' && sessionId !== null && sessionId !== session.id)
+      return failed('error', 'the client did not resume the session: it began another');
+    const complaint = complaintIn(end.stderr);
+    if (verdict === 'error') return failed('error', end.problem, complaint);
+    if (verdict === null) {
+      const outcome = exit === null && end.problem === null ? 'unknown' : 'error';
+      return failed(outcome, end.problem, complaint, `${endOf(exit)}, without a result${this.#lastWords()}`);
+    }
+    if (exit !== null && exit.code !== 0)
+      return failed('error', complaint, `${endOf(exit)}, after its result`);
+    if (text === null) return failed('error', 'the answer is empty');
+    return { ...rest, outcome: 'success', error: null, isModelRefused: false };
+  }
+
+  /** The line names the session. */
+  protected begin(name: string | undefined, model: string | null): AgentEvent[] {
+    const id = cutWord(name ?? '');
+    if (id === '') return [];
+    this.sessionId = id;
+    return [{ kind: 'session', id, model }];
+  }
+
+  /** The last message goes on with a piece, or begins with it. Of a question's answer all is kept. */
+  protected say(piece: string, { goesOn }: { readonly goesOn: boolean }): void {
+    const lengthMax = this.start.session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
+    const before = goesOn ? (this.text ?? '') : '';
+    if (before.length < lengthMax) this.text = cutText(before + piece, lengthMax);
+  }
+
+  /** The client's last word on the turn. */
+  protected end(problem: string | null): AgentEvent {
+    this.verdict = problem === null ? 'success' : 'error';
+    this.problem = problem;
+    return { kind: 'result', isError: problem !== null, text: problem ?? this.text };
+  }
+
+  #lastWords(): string {
+    const said = this.#plain.map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX));
+    return said.some(Boolean) ? `; its last words: ${said.filter(Boolean).join(' / ')}` : '';
+  }
 }
 
 /** Both together. What only one of them knows is taken from that one; the model is the later one's. */
@@ -161,24 +204,7 @@ export function sinceBefore(total: number | null, before: number | null): number
   return total - before;
 }
 
-/** The last message with one more piece; `null` begins one. Cut to what is kept: of a question's answer all. */
-export function joinText(text: string | null, piece: string, { session }: ReaderStart): string {
-  const lengthMax = session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
-  return text !== null && text.length >= lengthMax ? text : cutText((text ?? '') + piece, lengthMax);
-}
-
-/** The step of a line that names the session. */
-export function sessionStep<S extends Progress>(
-  state: S,
-  name: string | undefined,
-  model: string | null,
-): Step<S> {
-  const id = cutWord(name ?? '');
-  if (id === '') return { state, events: [] };
-  return { state: { ...state, sessionId: id }, events: [{ kind: 'session', id, model }] };
-}
-
-/** A word of the client's that goes into a state: of bounded length. */
+/** A word of the client's that is kept: of bounded length. */
 export function cutWord(text: string): string {
   return cutText(text, WORD_LENGTH_MAX);
 }
@@ -187,43 +213,6 @@ export function cutWord(text: string): string {
 export function wordIn(record: Json, key: string): string {
   const value = record[key];
   return cutWord(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'));
-}
-
-/** The conclusion that holds for every client: success only with its own word, a good exit, the session, and a text. */
-function conclude(
-  { progress, stderr, plain }: Last & { readonly plain: readonly string[] },
-  exit: Exit | null,
-  session: ReaderStart['session'],
-): Conclusion {
-  const { text, usage, sessionId, verdict } = progress;
-  const rest = { text: text === null || text.trim() === '' ? null : text, usage, sessionId };
-  const failed = (outcome: 'error' | 'unknown', ...words: (string | undefined)[]): Conclusion => {
-    const isModelRefused = progress.isModelRefused && !progress.hasWorked;
-    return { ...rest, outcome, error: firstReason(words), isModelRefused };
-  };
-  const strange = sessionProblem(session, sessionId);
-  if (strange !== undefined) return failed('error', strange);
-  if (verdict === 'error') return failed('error', progress.problem ?? undefined, complaintIn(stderr));
-  if (verdict === null) {
-    const outcome = exit === null && progress.problem === null ? 'unknown' : 'error';
-    const end = `${endOf(exit)}, without a result${lastWords(plain)}`;
-    return failed(outcome, progress.problem ?? undefined, complaintIn(stderr), end);
-  }
-  if (exit !== null && exit.code !== 0)
-    return failed('error', complaintIn(stderr), `${endOf(exit)}, after its result`);
-  if (rest.text === null) return failed('error', 'the answer is empty');
-  return { ...rest, outcome: 'success', error: null, isModelRefused: false };
-}
-
-function lastWords(plain: readonly string[]): string {
-  const said = plain.map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX)).filter(Boolean);
-  return said.length === 0 ? '' : `; its last words: ${said.join(' / ')}`;
-}
-
-/** What is wrong with the session that answered. Undefined while none is known. */
-function sessionProblem(asked: ReaderStart['session'], answered: string | null): string | undefined {
-  if (asked.kind !== 'resume' || answered === null || answered === asked.id) return undefined;
-  return 'the client did not resume the session: it began another';
 }
 
 function endOf(exit: Exit | null): string {

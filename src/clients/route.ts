@@ -16,11 +16,6 @@ export type Route = {
   readonly passedOn: readonly string[];
 };
 
-export type Routed =
-  | { readonly kind: 'route'; readonly route: Route }
-  /** `reason` names the setting because of which nothing may be sent. */
-  | { readonly kind: 'refused'; readonly reason: string };
-
 /** The user of a client, as far as it says where questions go. */
 export type ClientUser = {
   readonly env: Environment;
@@ -35,18 +30,15 @@ export type ClientUser = {
 /** A setting because of which nothing may be sent. */
 export class RouteRefusal extends Error {}
 
-/** A client's own way to its route, with refusals as values. `model`: the one that is asked for, if any. */
-export function routed(
-  routeOf: (user: ClientUser, model: string | null) => Route,
-): (user: ClientUser, model: string | null) => Routed {
-  return (user, model) => {
-    try {
-      return { kind: 'route', route: routeOf(user, model) };
-    } catch (error) {
-      if (error instanceof RouteRefusal) return { kind: 'refused', reason: error.message };
-      throw error;
-    }
-  };
+/** Why nothing may be sent, or null. `ask` asks a client for its route. */
+export function refusalOf(ask: () => unknown): string | null {
+  try {
+    ask();
+    return null;
+  } catch (error) {
+    if (error instanceof RouteRefusal) return error.message;
+    throw error;
+  }
 }
 
 /** The object in a file of the user's; empty when there is none. @throws RouteRefusal when it cannot be understood. */
@@ -91,4 +83,10 @@ export function pathIn(name: string, { env }: Pick<ClientUser, 'env'>): string |
 /** Whether a variable of a switch is set to something that means yes. */
 export function isOn(value: unknown): boolean {
   return typeof value === 'string' && !/^(?:|0|false|no|off)$/i.test(value.trim());
+}
+
+/** The absolute path that a variable names; undefined when it names none. */
+export function absoluteIn(name: string, env: Environment): string | undefined {
+  const path = env[name];
+  return path !== undefined && isAbsolutePath(path) ? path : undefined;
 }

@@ -1,4 +1,9 @@
-export const CLIENT_NAMES = ['claude', 'codex', 'gemini', 'opencode'] as const;
+import { foldersOfClients } from './client-folders.ts' with { type: 'macro' };
 
-/** The command-line clients that this program can start. */
-export type ClientName = (typeof CLIENT_NAMES)[number];
+/**
+ * The coding CLIs that this program can start, by the folders of src/clients. They are read when the program is built:
+ * hooks know the names without loading the clients.
+ */
+export const CLIENT_NAMES: readonly string[] = foldersOfClients();
+
+export type ClientName = string;

@@ -3,8 +3,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { startLookingAfter } from '../runs/reconcile.ts';
-import { isInsideRun } from '../runs/requester.ts';
-import { runsWorld, thisProcess } from '../runs/world.ts';
+import { isInsideRun, runsWorld, thisProcess } from '../runs/world.ts';
 import { becomeLongLived } from '../system/process-identity.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { newServer } from './server.ts';

@@ -7,7 +7,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { ClientName } from '../core/client-name.ts';
+import { clientConnecting } from '../clients/clients.ts';
 import { isRecord, readString, reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
 import {
@@ -28,14 +28,6 @@ import { INSTRUCTIONS, listTools, toolNamed } from './tools.ts';
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;
 
-/** As the clients call themselves when they connect; measured. */
-const CLIENTS: Readonly<Record<string, ClientName>> = {
-  'claude-code': 'claude',
-  'codex-mcp-client': 'codex',
-  'gemini-cli-mcp-client': 'gemini',
-  opencode: 'opencode',
-};
-
 /** One client's connection: for whom it asks, and what it has been handed. */
 class Connection {
   readonly world: RunsWorld;
@@ -48,11 +40,11 @@ class Connection {
 
   /** `clientName`: as the client calls itself. @throws Error when nobody can tell for which project it asks. */
   constructor(world: RunsWorld, clientName: string | undefined) {
-    const client = CLIENTS[clientName ?? ''] ?? null;
+    const client = clientConnecting(clientName);
     this.world = world;
-    // Claude Code alone has it in its servers' environment (measured with 2.1.328), where other clients may inherit it.
-    const own = client === 'claude' && world.env.CLAUDE_CODE_SESSION_ID;
-    this.requester = { ...requesterHere(world), client, session: own || `mcp-${this.#id}` };
+    const own = world.env[client?.caller.sessionVariable ?? ''];
+    const session = own || `mcp-${this.#id}`;
+    this.requester = { ...requesterHere(world), client: client?.name ?? null, session };
   }
 
   /** The client asks again, so it has had the earlier answers. */

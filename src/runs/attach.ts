@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
-import { runClient } from '../clients/clients.ts';
+import { bringConfiguration, userOf } from '../clients/agent-login.ts';
+import { loginVariable } from '../clients/client.ts';
+import { clientNamed } from '../clients/clients.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
 import type { Run } from './model/run.ts';
@@ -7,7 +9,6 @@ import { turnFiles } from './model/run.ts';
 import { activeTurn } from './requester.ts';
 import { postponeArchive } from './store/archive.ts';
 import { withRuns } from './store/runs-db.ts';
-import { bringConfiguration, userOf } from './workspace/agent-login.ts';
 import type { RunsWorld } from './world.ts';
 
 /** The client itself, on a terminal, in the session of a run. */
@@ -36,14 +37,15 @@ const KEPT_MS = 86_400_000;
  */
 export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
   const { env, platform, paths, now } = world;
-  const client = runClient(run.client);
+  const client = clientNamed(run.client);
   const path = findProgram(client.name, env, platform);
   const reason = refusalOf(run, purpose, world);
   if (reason !== undefined || run.sessionId === null || path === undefined)
     return { kind: 'refused', reason: reason ?? `${client.name} is not on the PATH: install it first` };
   const { kept } = turnFiles(paths, run.id, 1);
   const user = userOf(run, env);
-  const { args, env: set } = client.attach({ id: run.sessionId, kept, agentDir: run.agentDir });
+  const { args, env: own } = client.attach({ id: run.sessionId, kept });
+  const set = { ...loginVariable(client, run.agentDir), ...own };
   bringConfiguration(run.client, user, kept);
   withRuns(paths, (db) => postponeArchive(run.id, now().getTime() + KEPT_MS, db));
   const unset = Object.keys(env).filter((name) => user.env[name] === undefined && env[name] !== undefined);

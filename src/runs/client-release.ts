@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import type { RunClient } from '../clients/client.ts';
-import { runClient } from '../clients/clients.ts';
+import type { Client } from '../clients/client.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { PASSED_ON, variablesNamed } from '../clients/environment.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -17,7 +17,7 @@ import type { RunsWorld } from './world.ts';
 const ASK_TIMEOUT_MS = 10_000;
 
 /** What a run should say about the client's release, as far as that is known without asking; null: nothing. */
-export function releaseWarning(client: RunClient, world: RunsWorld): string | null {
+export function releaseWarning(client: Client, world: RunsWorld): string | null {
   const file = programFile(client, world);
   const known = file && readKnown(world.paths)[file.stamp];
   return typeof known === 'string' ? warningFor(client, known) : null;
@@ -28,7 +28,7 @@ export async function noteRelease(runId: string, world: RunsWorld): Promise<void
   try {
     const run = readRuns(world.paths, (db) => getRun(runId, db)?.run);
     if (run === undefined) return;
-    const client = runClient(run.client);
+    const client = clientNamed(run.client);
     const file = programFile(client, world);
     if (file === undefined || readKnown(world.paths)[file.stamp] !== undefined) return;
     const release = (await ask(file.path, client, world)) ?? '';
@@ -46,7 +46,7 @@ export async function noteRelease(runId: string, world: RunsWorld): Promise<void
   }
 }
 
-function warningFor({ name, version }: RunClient, release: string): string | null {
+function warningFor({ name, version }: Client, release: string): string | null {
   if (version.measured.includes(release)) return null;
   const tried = `this program was tried with ${version.measured.join(', ')}`;
   return release === ''
@@ -54,11 +54,7 @@ function warningFor({ name, version }: RunClient, release: string): string | nul
     : `${name} ${release} is new here; ${tried}`;
 }
 
-async function ask(
-  path: string,
-  { version }: RunClient,
-  { env, paths }: RunsWorld,
-): Promise<string | undefined> {
+async function ask(path: string, { version }: Client, { env, paths }: RunsWorld) {
   const result = await runCommand(path, ['--version'], {
     env: { ...variablesNamed(env, PASSED_ON), SELF_GENERATION_INTERNAL: '1' },
     cwd: paths.home,
@@ -73,7 +69,7 @@ type ProgramFile = {
   readonly stamp: string;
 };
 
-function programFile({ name }: RunClient, { env, platform }: RunsWorld): ProgramFile | undefined {
+function programFile({ name }: Client, { env, platform }: RunsWorld): ProgramFile | undefined {
   const path = findProgram(name, env, platform);
   const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
   if (path === undefined || stats === undefined) return undefined;

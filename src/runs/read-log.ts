@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../clients/client.ts';
-import { runClient } from '../clients/clients.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { cutText } from '../core/text.ts';
 import { GrowingFile, readTail } from '../system/growing-file.ts';
 import { archivedNames } from './archive.ts';
@@ -64,7 +64,7 @@ export function newestEntry(
 }
 
 function readerOf({ client, sessionId }: Run) {
-  return runClient(client).reader({ session: { kind: 'new', id: sessionId ?? '' }, before: NO_USAGE });
+  return clientNamed(client).reader({ session: { kind: 'new', id: sessionId ?? '' }, before: NO_USAGE });
 }
 
 /** The task without what stands around it in the first prompt; of an announce step that it is one. */

@@ -7,13 +7,12 @@ import { markInbox } from './delivery/deliver.ts';
 import { logRunFailure, orLogged } from './failure-log.ts';
 import { inboxMark } from './model/run.ts';
 import type { Turn } from './model/turn.ts';
-import { isInsideRun } from './requester.ts';
 import { waitingRequesters } from './store/outbox.ts';
 import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { activeWatches, type Watch } from './store/turns.ts';
 import type { RunsWorld } from './world.ts';
-import { checkpoint, ownProgram } from './world.ts';
+import { checkpoint, isInsideRun, ownProgram } from './world.ts';
 
 /** How long a supervisor may take from the claim of its turn to its first word. */
 const TAKE_OVER_MS = 3000;

@@ -1,9 +1,9 @@
-import { runClient } from '../clients/clients.ts';
+import { userOf } from '../clients/agent-login.ts';
+import { callersMode, clientNamed } from '../clients/clients.ts';
 import { type ClientUser, RouteRefusal } from '../clients/route.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
-import { callersMode } from './callers-session.ts';
 import {
   ASKS_FIRST,
   granted,
@@ -15,7 +15,6 @@ import {
 } from './model/permissions.ts';
 import type { Requester } from './model/run.ts';
 import { agentMark } from './requester.ts';
-import { userOf } from './workspace/agent-login.ts';
 import type { RunsWorld } from './world.ts';
 
 /** What the one who asks has to say of it besides who it is. */
@@ -76,7 +75,7 @@ function agentPermissions(requester: Requester, world: RunsWorld): Permissions {
 function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld): Permissions {
   const user: ClientUser = userOf({ client, agentDir: null, cwd: getProjectPath(cwd, env) ?? cwd }, env);
   try {
-    return runClient(client).permissions(user);
+    return clientNamed(client).permissions(user);
   } catch (error) {
     if (error instanceof RouteRefusal) return ASKS_FIRST; // What cannot be read allows nothing.
     throw error;

@@ -1,20 +1,22 @@
-import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { CALLER_MARKS, clientAround } from '../clients/clients.ts';
+import { CLIENT_NAMES } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { orLogged } from './failure-log.ts';
 import { allowlistOf, listAgents } from './model/agent-ids.ts';
 import { type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
 import { findTarget, type TargetAnswer } from './model/run-target.ts';
-import { isTerminal, RUN_VARIABLE, type Turn } from './model/turn.ts';
+import { isTerminal, type Turn } from './model/turn.ts';
 import { addRunEvent } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
-import type { Refusal, RunsWorld } from './world.ts';
+import { isInsideRun, type Refusal, type RunsWorld } from './world.ts';
 
 /** Who asks, seen from this process. */
 export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Requester {
@@ -22,29 +24,14 @@ export function requesterHere({ env, cwd }: Pick<RunsWorld, 'env' | 'cwd'>): Req
   const directory = getProjectPath(cwd, env) ?? cwd;
   return {
     key: requesterKey(directory, { readTextFile, pathExists }),
-    // Only Claude Code has hooks of ours, through which what is meant for a session can reach it.
-    session: client === 'claude' ? env.CLAUDE_CODE_SESSION_ID || null : null,
-    client,
+    session: env[client?.caller.sessionVariable ?? ''] || null,
+    client: client?.name ?? null,
     cwd,
   };
 }
 
-/** Whether this process is part of a run, by its environment or that of a process above it, for one that was emptied. */
-export function isInsideRun({ env }: RunsWorld): boolean {
-  return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
-}
-
 /** What the clients, and we for our runs, set for whatever their agents start. */
-const AGENT_MARKS = [
-  'CLAUDECODE',
-  'CLAUDE_CODE_SESSION_ID',
-  'CODEX_THREAD_ID',
-  'CODEX_CI',
-  'GEMINI_CLI',
-  'OPENCODE',
-  'AI_AGENT',
-  RUN_VARIABLE,
-];
+const AGENT_MARKS = [...CALLER_MARKS, 'AI_AGENT', RUN_VARIABLE];
 
 /**
  * What shows that an agent started this process: a variable in its environment or in that of a process above it, or a
@@ -56,14 +43,6 @@ export function agentMark(env: Environment): string | undefined {
   if (name !== undefined) return `${name} is set`;
   const client = programAbove(CLIENT_NAMES);
   return client && `${client} is running above it`;
-}
-
-/** The client whose tool started this process, by what each of them sets for its tools. */
-function clientAround(env: Environment): ClientName | null {
-  if (env.CLAUDECODE === '1' || env.CLAUDE_CODE_SESSION_ID) return 'claude';
-  if (env.CODEX_THREAD_ID || env.CODEX_CI) return 'codex';
-  if (env.GEMINI_CLI === '1') return 'gemini';
-  return env.OPENCODE === '1' ? 'opencode' : null;
 }
 
 const RUN_ID = /^[0-9a-f]{32}(?=\/|$)/;

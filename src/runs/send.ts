@@ -1,4 +1,4 @@
-import { runClient } from '../clients/clients.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
@@ -53,7 +53,7 @@ export function sendToRun(
       if ('status' in own) return { answer: own, claimed: [] };
       const refusal = sendRefusal(own, settings, db);
       if (refusal !== undefined) return { answer: refusal, claimed: [] };
-      const client = runClient(own.run.client);
+      const client = clientNamed(own.run.client);
       const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
       if (gaps.length > 0 && settings.tools.isStrict) {
         const refused: Refusal = { status: 'forbidden', error: gapRefusal(client, gaps) };

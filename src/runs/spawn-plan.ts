@@ -1,4 +1,5 @@
-import type { RunClient } from '../clients/client.ts';
+import type { AgentOfClient, LoginOf } from '../clients/agent-login.ts';
+import type { Client } from '../clients/client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
@@ -11,14 +12,13 @@ import { labelProblem } from './model/run-target.ts';
 import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
 import type { Grants } from './requester-permissions.ts';
 import type { NewRun } from './store/runs.ts';
-import type { AgentOfClient, LoginOf } from './workspace/agent-login.ts';
 import type { Refusal, SpawnRequest } from './world.ts';
 
 /** What a spawn looks at besides the request. */
 export type SpawnSurroundings = {
   readonly requester: Requester;
   readonly settings: RunSettings;
-  readonly clients: Readonly<Record<ClientName, RunClient>>;
+  readonly clients: Readonly<Record<ClientName, Client>>;
   readonly isOnPath: (program: string) => boolean;
   readonly isDirectory: (path: string) => boolean;
   readonly agentDirOf: (agent: AgentOfClient) => string | null;
@@ -27,7 +27,7 @@ export type SpawnSurroundings = {
   /** What a run of this client may do for the requester, with these grants. */
   readonly permissionsOf: (client: ClientName, grants: Grants) => Permissions;
   /** What there is to say about the release of the client that is installed. */
-  readonly releaseWarningOf: (client: RunClient) => string | null;
+  readonly releaseWarningOf: (client: Client) => string | null;
   /** The project's file of rules that sub-agents with these files are not given, when they are given no other. */
   readonly ungivenRules: (workspace: string, files: readonly string[]) => string | null;
   /** The model of the session that asks, where it is known. */
@@ -55,13 +55,6 @@ const TIMEOUT_SECONDS_MAX = 30 * 86_400;
 const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;
 
-const PACKAGES: Readonly<Record<ClientName, string>> = {
-  claude: '@anthropic-ai/claude-code',
-  codex: '@openai/codex',
-  gemini: '@google/gemini-cli',
-  opencode: 'opencode-ai',
-};
-
 /** What a request comes to: a run as it will be written down, or why there is none. Changes nothing. */
 export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings): SpawnPlan {
   const { requester, settings, clients } = surroundings;
@@ -73,7 +66,9 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const agentId = chosen.id;
 
   const agent = settings.agents.find(({ id }) => id === agentId);
-  const client = clients[request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude'];
+  const name = request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude';
+  const client = clients[name];
+  if (client === undefined) return refuse('error', `There is no client "${name}"`);
   if (!surroundings.isOnPath(client.name)) return refuse('error', notInstalled(client));
 
   const policy = policyOf(agent, settings);
@@ -82,13 +77,13 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
   if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
 
-  const model = chooseModel(request.model, wantedModels(agent, surroundings), client.name);
+  const model = chooseModel(request.model, wantedModels(agent, surroundings), client);
   const cwd = request.cwd ?? requester.cwd;
   const agentDir = surroundings.agentDirOf({ agentId, client: client.name });
   const unroutable = surroundings.routeProblemOf({ client: client.name, agentDir, cwd }, model.resolved);
   if (unroutable !== null) return refuse('error', unroutable);
   const thinking = readThinking(request.thinking) ?? agent?.thinking ?? settings.thinking;
-  const knowsThinking = thinking === null || client.capabilities.thinking.includes(thinking);
+  const knowsThinking = thinking === null || client.thinking.includes(thinking);
   const release = surroundings.releaseWarningOf(client);
   const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
   const worktreeMode = request.worktree ?? settings.worktree;
@@ -190,22 +185,18 @@ function uncommittedWarning(files: number): string {
   return `${are} not committed, and so not in its worktree: commit first what it needs`;
 }
 
-function notInstalled({ name }: RunClient): string {
-  return `${name} is not on the PATH: install it with "npm install -g ${PACKAGES[name]}", or choose another client`;
+function notInstalled({ name, npmPackage }: Client): string {
+  return `${name} is not on the PATH: install it with "npm install -g ${npmPackage}", or choose another client`;
 }
 
 /** What of the permissions the client cannot keep to. Its own rules hold in it: for a person there are no others. */
-export function ruleGaps(
-  client: RunClient,
-  permissions: Permissions,
-  requester: Requester,
-): readonly string[] {
+export function ruleGaps(client: Client, permissions: Permissions, requester: Requester): readonly string[] {
   const isOwn = requester.client === null || requester.client === client.name;
   return isOwn ? [] : client.ruleGaps(permissions);
 }
 
 /** Why nothing is asked of a client that has such gaps. */
-export function gapRefusal({ name }: RunClient, gaps: readonly string[]): string {
+export function gapRefusal({ name }: Client, gaps: readonly string[]): string {
   return (
     `${name} cannot be kept from tools that are denied: ${gaps.join(', ')}. Choose another client, ` +
     'change tools.subagents.tools, or set tools.subagents.strict to false'

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { RUN_CLIENTS } from '../clients/clients.ts';
+import { agentDirFor, userOf } from '../clients/agent-login.ts';
+import { CLIENTS, callersModel, clientNamed } from '../clients/clients.ts';
+import { refusalOf } from '../clients/route.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/load-run-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import { findProgram } from '../system/run-command.ts';
 import { terminalAbove } from '../system/terminal.ts';
-import { callersModel } from './callers-session.ts';
 import { releaseWarning } from './client-release.ts';
 import { looksOnly } from './model/permissions.ts';
 import type { Requester } from './model/run.ts';
@@ -19,7 +20,6 @@ import type { SpawnGrant, SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { insertRun, type NewRun, runsIn } from './store/runs.ts';
 import { withRuns } from './store/runs-db.ts';
-import { agentDirFor, userOf } from './workspace/agent-login.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { uncommittedFiles } from './workspace/worktree.ts';
 import type { RunsWorld, SpawnAnswer, SpawnRequest } from './world.ts';
@@ -148,14 +148,12 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   return {
     requester,
     settings,
-    clients: RUN_CLIENTS,
+    clients: CLIENTS,
     isOnPath: (program) => findProgram(program, world.env, world.platform) !== undefined,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
     agentDirOf: (agent) => agentDirFor(agent, settings, world.paths),
-    routeProblemOf: (login, model) => {
-      const routed = RUN_CLIENTS[login.client].route(userOf(login, world.env), model);
-      return routed.kind === 'refused' ? routed.reason : null;
-    },
+    routeProblemOf: (login, model) =>
+      refusalOf(() => clientNamed(login.client).route(userOf(login, world.env), model)),
     permissionsOf: (client, grants) => requesterPermissions(requester, client, grants, world),
     releaseWarningOf: (client) => releaseWarning(client, world),
     ungivenRules,

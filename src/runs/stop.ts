@@ -1,8 +1,8 @@
-import { isJudged } from '../system/process-identity.ts';
+import { isJudged, RUN_VARIABLE } from '../system/process-identity.ts';
 import { withMarker } from '../system/processes.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import type { Requester, RunWithTurn } from './model/run.ts';
-import { isTerminal, RUN_VARIABLE, type Stop, type Turn, turnMark } from './model/turn.ts';
+import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { lookAfterRuns } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
 import { WHOLE_PROJECT } from './store/listeners.ts';

@@ -1,6 +1,7 @@
 import type { ClientName } from '../core/client-name.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
-import { currentDirectory } from '../system/process-identity.ts';
+import { currentDirectory, RUN_VARIABLE } from '../system/process-identity.ts';
+import { isSetAbove } from '../system/processes.ts';
 import type { RunWithTurn, WorktreeMode } from './model/run.ts';
 
 /**
@@ -137,4 +138,9 @@ export const CHECKPOINT_VARIABLE = 'SELF_GENERATION_CRASH_AT';
 /** Ends this process at once when the environment names this place. */
 export function checkpoint(place: string, env: Environment): void {
   if (env[CHECKPOINT_VARIABLE] === place) process.kill(process.pid, 'SIGKILL');
+}
+
+/** Whether this process is part of a run, by its environment or that of a process above it, for one that was emptied. */
+export function isInsideRun({ env }: RunsWorld): boolean {
+  return (env[RUN_VARIABLE] ?? '') !== '' || isSetAbove(RUN_VARIABLE);
 }

@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type ClientVersion,
+  COMMANDS,
   clientFeatures,
+  commandText,
   findClientVersion,
+  isCommand,
   unknownEvents,
-} from '../clients/claude/version.ts';
+} from '../clients/claude/setup.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName } from '../hooks/hook-names.ts';
@@ -17,7 +21,7 @@ import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './c
 import { readText } from './file-plan.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
-import { CLIENT_TITLES, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { type McpOwner, mcpFile } from './mcp-clients.ts';
 import { titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
@@ -29,7 +33,6 @@ import {
   registrationFor,
   unregisterHooks,
 } from './settings-file.ts';
-import { COMMANDS, commandText, isCommand } from './slash-command.ts';
 
 /** Doctor's checks of what install and apply have put on this machine. */
 
@@ -276,7 +279,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     if (text === undefined) return warning(`${path} is gone`, remedy);
     return text === commandText(COMMANDS[client]) ? undefined : differs;
   }
-  const title = CLIENT_TITLES[client];
+  const { title } = clientNamed(client);
   const file = mcpFile(client, owner, path);
   const entry = text === undefined ? undefined : file.read(text);
   if (text === undefined || entry === undefined)

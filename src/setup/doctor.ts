@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { findClientVersion } from '../clients/claude/version.ts';
+import { findClientVersion } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import type { RunCommand } from '../system/run-command.ts';

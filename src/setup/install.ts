@@ -1,7 +1,12 @@
 import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readAgentFiles, writingAgents } from '../clients/claude/agents.ts';
-import { clientFeatures, clientWarnings, findClientVersion } from '../clients/claude/version.ts';
+import {
+  clientFeatures,
+  clientWarnings,
+  findClientVersion,
+  readAgentFiles,
+  writingAgents,
+} from '../clients/claude/setup.ts';
 import { isRecord, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hook-names.ts';

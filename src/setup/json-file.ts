@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { mergeEntry, type ServerEntry, takenReason } from '../clients/server-entry.ts';
 import { isRecord, type Json } from '../core/guards.ts';
 import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-plan.ts';
-import { mergeEntry, type ServerEntry, takenReason } from './server-entry.ts';
 
 /**
  * The settings of clients: one JSON object in a file, which people write by hand, with comments and trailing commas, read

@@ -1,34 +1,27 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { codexVariables, opencodeVariables } from '../clients/environment.ts';
+import { COMMANDS, type CommandClient, commandText, isCommand } from '../clients/claude/setup.ts';
+import { clientNamed } from '../clients/clients.ts';
+import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { isRecord, type Json, readRecord } from '../core/guards.ts';
+import { isRecord, type Json } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { readText, type TextEdit, type TextRemoval } from './file-plan.ts';
 import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
 import type { Place } from './manifest.ts';
-import { nameOf, type ServerEntry } from './server-entry.ts';
 import { ownerOf } from './settings-file.ts';
-import { COMMANDS, type CommandClient, commandEdits, commandText, isCommand } from './slash-command.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
-/** Where each client has its MCP servers, and what has to stand there for ours. */
+/** Our MCP server, and the commands /subagents and /stop, in the files of clients. */
 
 /** The server's name in every client; its tools are `mcp__self-generation__sessions_spawn` and so on. */
-export const SERVER_NAME = 'self-generation';
-
-export const CLIENT_TITLES: Readonly<Record<ClientName, string>> = {
-  claude: 'Claude Code',
-  codex: 'Codex',
-  gemini: 'Gemini CLI',
-  opencode: 'OpenCode',
-};
+const SERVER_NAME = 'self-generation';
 
 /** Who is told of our server: a client in its settings, or Claude Code's user by the commands /subagents and /stop. */
 export type McpClient = ClientName | CommandClient;
 
 /** A file of a client, as far as our server goes. */
-export type McpFile = {
+type McpFile = {
   readonly path: string;
   /** The client's own directory, by which it is seen that there is one. */
   readonly directory: string;
@@ -52,121 +45,65 @@ export type McpOwner = {
   readonly binaryBefore: string | undefined;
 };
 
-/**
- * What a sub-agent's client may need to be logged in and to reach its service: Codex gives its servers no variable that
- * is not named, and Gemini CLI none that looks like a key and is not named. The other two hand theirs on.
- */
-const NAMED_VARIABLES = [
-  ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'CLAUDE_CODE_OAUTH_TOKEN'],
-  ...['CLAUDE_CONFIG_DIR', 'CODEX_API_KEY', 'CODEX_CA_CERTIFICATE', 'CODEX_HOME', 'GEMINI_API_KEY'],
-  ...['GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'OPENAI_API_KEY', 'OPENCODE_CONFIG', 'OPENROUTER_API_KEY'],
-  ...['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'],
-  ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'],
-];
-
-/** The administrator's file, which Codex reads below the user's. */
-const CODEX_SYSTEM_FILE = '/etc/codex/config.toml';
-
 /** The file of this client, for this user. `known`: where an earlier install found it. */
 export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
+  const user = userOf(owner);
   if (isCommand(client)) {
-    const { claudeDirectory: directory } = owner.place;
+    const { claudeDirectory: directory } = user;
     const name = COMMANDS[client];
     const path = known ?? join(directory, 'commands', `${name}.md`);
     return { path, directory, heldBack: () => [], read: (text) => text, ...commandEdits(commandText(name)) };
   }
-  const configured = HOLDS_BACK.includes(client) ? configuredVariables(owner) : [];
-  const { directory, path, holder, wanted } = habitsOf(client, owner, configured);
+  const { place, format, holder, fresh = {}, entry: entryFor, holdsBack } = clientNamed(client).server;
+  const { directory, path } = place(user);
+  const configured = holdsBack ? configuredVariables(user) : [];
+  const moved = owner.env.SELF_GENERATION_HOME;
+  const wanted = entryFor({
+    command: owner.place.paths.binary,
+    variables: moved !== undefined && isAbsolute(moved) ? { SELF_GENERATION_HOME: moved } : undefined,
+    handedOn: [...HANDED_ON, ...configured],
+  });
   const isOurs = recogniser(owner);
-  const heldBack = (entry: Json) => configured.filter((name) => !handsOn(entry, name));
   const entry = { holder, name: SERVER_NAME, wanted, isOurs };
-  const file = { path: known ?? path, directory, isOurs, heldBack };
-  if (client === 'codex')
-    return {
-      ...file,
-      set: (text) => setTomlEntry(text, entry),
-      remove: (text) => removeTomlEntry(text, entry),
-      read: (text) => readTomlEntry(text, entry),
-    };
-  const fresh: Json = client === 'opencode' ? { $schema: 'https://opencode.ai/config.json' } : {};
   return {
-    ...file,
-    set: (text) => setJsonEntry(text, entry, fresh),
-    remove: (text, original) => removeJsonEntry(text, entry, original),
-    read: (text) => readJsonEntry(text, entry),
+    path: known ?? path,
+    directory,
+    isOurs,
+    heldBack: (standing) => configured.filter((name) => !handsOn(standing, name)),
+    ...(format === 'toml'
+      ? {
+          set: (text) => setTomlEntry(text, entry),
+          remove: (text) => removeTomlEntry(text, entry),
+          read: (text) => readTomlEntry(text, entry),
+        }
+      : {
+          set: (text) => setJsonEntry(text, entry, fresh),
+          remove: (text, original) => removeJsonEntry(text, entry, original),
+          read: (text) => readJsonEntry(text, entry),
+        }),
   };
+}
+
+function userOf({ place, env }: McpOwner): ServerUser {
+  return { env, home: place.userHome ?? place.paths.home, claudeDirectory: place.claudeDirectory };
 }
 
 /** The clients that this user seems to have. */
 export function clientsThere(owner: McpOwner): ClientName[] {
   return CLIENT_NAMES.filter((client) => {
-    const { path, directory } = mcpFile(client, owner);
+    const { path, directory } = clientNamed(client).server.place(userOf(owner));
     return existsSync(path) || existsSync(directory);
   });
 }
 
-type Habits = Pick<McpFile, 'directory' | 'path'> & Pick<ServerEntry, 'holder' | 'wanted'>;
-
-/** Where a client has its settings, and how it words a server that is to be handed these variables too. */
-function habitsOf(client: ClientName, { place, env }: McpOwner, configured: readonly string[] = []): Habits {
-  const command = place.paths.binary;
-  const home = place.userHome ?? place.paths.home;
-  const moved = absolute(env.SELF_GENERATION_HOME);
-  const variables = moved === undefined ? undefined : { SELF_GENERATION_HOME: moved };
-  switch (client) {
-    case 'claude': {
-      const directory = place.claudeDirectory;
-      // Beside ~/.claude, not in it; in a directory of one's own it is inside.
-      const path = join(env.CLAUDE_CONFIG_DIR ? directory : home, '.claude.json');
-      const wanted = { type: 'stdio', command, args: ['mcp'], env: variables ?? {} };
-      return { directory, path, holder: 'mcpServers', wanted };
-    }
-    case 'codex': {
-      const directory = absolute(env.CODEX_HOME) ?? join(home, '.codex');
-      const environment = {
-        env_vars: [...NAMED_VARIABLES, ...configured],
-        ...(variables && { env: variables }),
-      };
-      const wanted = { command, args: ['mcp'], ...environment };
-      return { directory, path: join(directory, 'config.toml'), holder: 'mcp_servers', wanted };
-    }
-    case 'gemini': {
-      const directory = join(absolute(env.GEMINI_CLI_HOME) ?? home, '.gemini');
-      const wanted = { command, args: ['mcp'], env: { ...filledIn(configured), ...variables } };
-      return { directory, path: join(directory, 'settings.json'), holder: 'mcpServers', wanted };
-    }
-    case 'opencode': {
-      const directory = join(absolute(env.XDG_CONFIG_HOME) ?? join(home, '.config'), 'opencode');
-      const withComments = join(directory, 'opencode.jsonc');
-      const path = existsSync(withComments) ? withComments : join(directory, 'opencode.json');
-      const environment = variables && { environment: variables };
-      return {
-        directory,
-        path,
-        holder: 'mcp',
-        wanted: { type: 'local', command: [command, 'mcp'], ...environment },
-      };
-    }
-  }
-}
-
-function absolute(path: string | undefined): string | undefined {
-  return path !== undefined && isAbsolute(path) ? path : undefined;
-}
-
-const HOLDS_BACK: readonly ClientName[] = ['codex', 'gemini'];
-
-/** What is named in the user's own configuration of Codex and OpenCode: each of them may be started by every client. */
-function configuredVariables(owner: McpOwner): readonly string[] {
-  const codex = [CODEX_SYSTEM_FILE, habitsOf('codex', owner).path].flatMap((path) =>
-    namedIn(path, (text) =>
-      Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))
-        .filter(isRecord)
-        .flatMap(codexVariables),
-    ),
-  );
-  const opencode = namedIn(habitsOf('opencode', owner).path, opencodeVariables);
-  return [...new Set([...codex, ...opencode])].filter((name) => !NAMED_VARIABLES.includes(name));
+/** What is named in the user's own configuration of every client: each of them may be started by every other. */
+function configuredVariables(user: ServerUser): readonly string[] {
+  const named = CLIENT_NAMES.flatMap((client) => {
+    const { keys, place } = clientNamed(client).server;
+    const files = keys === undefined ? [] : [...(keys.files ?? []), place(user).path];
+    return files.flatMap((path) => namedIn(path, keys?.namedIn ?? (() => [])));
+  });
+  return [...new Set(named)].filter((name) => !HANDED_ON.includes(name));
 }
 
 /** None where the file is missing or cannot be understood: then the client itself does not go by it. */
@@ -184,12 +121,6 @@ function handsOn({ env_vars: named, env }: Json, name: string): boolean {
   );
 }
 
-/** Filled in by the client from its own environment; empty when it has none. No key is written into the file. */
-function filledIn(configured: readonly string[]): Json {
-  const names = [...NAMED_VARIABLES.filter((name) => /KEY|TOKEN/.test(name)), ...configured];
-  return Object.fromEntries(names.map((name) => [name, `\${${name}:-}`]));
-}
-
 /** By what it starts: whatever else the user has added. */
 function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknown) => boolean {
   const { binaries } = ownerOf(place, platform, binaryBefore);
@@ -200,5 +131,19 @@ function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknow
       : [entry.command, ...(Array.isArray(entry.args) ? entry.args : [])];
     const [program, first] = words;
     return typeof program === 'string' && binaries.includes(program) && first === 'mcp';
+  };
+}
+
+/** How a command's file comes to be and goes; somebody else's is left alone, and one that the user has changed is the user's. */
+function commandEdits(wanted: string) {
+  return {
+    isOurs: (text: unknown) => text === wanted,
+    set(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {
+      if (text === wanted) return { kind: 'unchanged' };
+      if (text === undefined || isKnown(text)) return { kind: 'edited', text: wanted };
+      return { kind: 'refused', reason: 'a command of yours has that name; rename it and run again' };
+    },
+    remove: (text: string): TextRemoval =>
+      text === wanted ? { kind: 'emptied', text: '' } : { kind: 'unchanged' },
   };
 }

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { COMMAND_CLIENTS, isCommand } from '../clients/claude/setup.ts';
+import { clientNamed } from '../clients/clients.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { reasonOf } from '../core/guards.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
@@ -15,8 +17,7 @@ import {
   type Work,
 } from './file-plan.ts';
 import type { Manifest, McpRecord } from './manifest.ts';
-import { CLIENT_TITLES, clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
-import { COMMAND_CLIENTS, isCommand } from './slash-command.ts';
+import { clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';
@@ -74,7 +75,7 @@ export function mcpWarnings({ refused }: McpReport): string[] {
 
 /** `Claude Code, Codex`. */
 export function titlesOf(clients: readonly ClientName[]): string {
-  return clients.map((client) => CLIENT_TITLES[client]).join(', ');
+  return clients.map((client) => clientNamed(client).title).join(', ');
 }
 
 function clientsMeant({ request, owner, earlier }: Registering): readonly ClientName[] {

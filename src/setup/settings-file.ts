@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
-import { type ClientFeatures, isKnownToAll } from '../clients/claude/version.ts';
+import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
 import { isRecord, type Json } from '../core/guards.ts';
 import {
   HOOKS,

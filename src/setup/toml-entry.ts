@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse, parseDocument, patch, stringify, TomlFormat } from '@decimalturn/toml-patch';
+import { mergeEntry, type ServerEntry, takenReason } from '../clients/server-entry.ts';
 import { isRecord, type Json, reasonOf } from '../core/guards.ts';
 import type { TextEdit, TextRemoval } from './file-plan.ts';
-import { mergeEntry, type ServerEntry, takenReason } from './server-entry.ts';
 
 /**
  * One table in a TOML file: `[mcp_servers.self-generation]`. Its own lines alone are changed wherever it has some, so

@@ -1,6 +1,31 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import type { ProcessIdentity } from '../runs/model/turn.ts';
+
+/** A process that is recognised again: a process id alone may be somebody else's by now. */
+export type ProcessIdentity = {
+  readonly pid: number;
+  /** When it started, in the system's own unit; empty where the system does not say. */
+  readonly start: string;
+  /** Of the system's start, and behind a slash of the namespace of process ids; empty where the system does not say. */
+  readonly boot: string;
+};
+
+/** A process in one text, for where it is written down. */
+export function identityText({ pid, boot, start }: ProcessIdentity): string {
+  return `${pid} ${boot} ${start}`;
+}
+
+/** The process in such a text; null for an id alone, since that is any later process's as well. */
+export function identityIn(text: string): ProcessIdentity | null {
+  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
+  return pid === undefined ? null : { pid: Number(pid), boot, start };
+}
+
+/** The variable that every process of a turn has: the turn's mark. */
+export const RUN_VARIABLE = 'SELF_GENERATION_RUN';
+
+/** How a process ended, by its own code or by a signal. */
+export type Exit = { readonly code: number | null; readonly signal: string | null };
 
 /** Whether a process of this id exists; one that belongs to somebody else exists too. */
 export function isAlive(pid: number): boolean {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProcessIdentity } from '../runs/model/turn.ts';
+import type { ProcessIdentity } from './process-identity.ts';
 import { identityOf, isSameProcess, type ProcessStat, seen, statOf } from './process-identity.ts';
 
 /** A variable of the environment by which processes are recognised that have left their group. */

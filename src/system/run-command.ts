@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Environment } from '../core/state-paths.ts';
-import type { Exit } from '../runs/model/turn.ts';
+import type { Exit } from './process-identity.ts';
 import { identityNow } from './process-identity.ts';
 import { endProcesses } from './processes.ts';
 

@@ -1,7 +1,10 @@
 import { closeSync, constants, openSync, readlinkSync, writeSync } from 'node:fs';
-import type { Terminal } from '../runs/model/run.ts';
+import type { ProcessIdentity } from './process-identity.ts';
 import { identityNow, isSameProcess, seen } from './process-identity.ts';
 import { processesAbove } from './processes.ts';
+
+/** Where a person may be told something. `owner`: as long as it lives, the terminal is the same. */
+export type Terminal = { readonly path: string; readonly owner: ProcessIdentity };
 
 /** The terminals of people: where this process was asked for something, and telling something there. */
 

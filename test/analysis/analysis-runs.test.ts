@@ -14,7 +14,7 @@ import {
 } from '../../src/analysis/runs-store.ts';
 import type { Db } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
-import type { ProcessIdentity } from '../../src/runs/model/turn.ts';
+import type { ProcessIdentity } from '../../src/system/process-identity.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';

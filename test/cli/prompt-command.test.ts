@@ -1,10 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
+import { type CommandName, commandText } from '../../src/clients/claude/setup.ts';
 import { readString } from '../../src/core/guards.ts';
 import { turnFiles } from '../../src/runs/model/run.ts';
 import { listRuns, type RunListing } from '../../src/runs/store/runs.ts';
 import { readRuns } from '../../src/runs/store/runs-db.ts';
-import { type CommandName, commandText } from '../../src/setup/slash-command.ts';
 import { runsHome } from '../runs/runs-home.ts';
 import { tell } from '../runs/told.ts';
 import { hookFailures, readEvents } from '../support/home.ts';

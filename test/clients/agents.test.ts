@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readAgentFiles, writingAgents } from '../../src/clients/claude/agents.ts';
+import { readAgentFiles, writingAgents } from '../../src/clients/claude/setup.ts';
 
 function writes(fields: string): boolean {
   const text = `---\nname: tester\n${fields}\n---\nBody\ntools: Write\n`;
-  return writingAgents([{ path: 'tester.md', text }]).length === 1;
+  return writingAgents([text]).length === 1;
 }
 
 describe('writingAgents()', () => {
@@ -57,13 +57,13 @@ describe('writingAgents()', () => {
   ];
   for (const [text, expected] of names) {
     test(`finds ${JSON.stringify(expected)} in ${JSON.stringify(text.slice(0, 40))}`, () => {
-      expect(writingAgents([{ path: 'a.md', text }])).toEqual(expected);
+      expect(writingAgents([text])).toEqual(expected);
     });
   }
 
   test('gives each name once', () => {
-    const file = { path: 'a.md', text: '---\nname: executor\n---\n' };
-    expect(writingAgents([file, { ...file, path: 'b.md' }])).toEqual(['executor']);
+    const text = '---\nname: executor\n---\n';
+    expect(writingAgents([text, text])).toEqual(['executor']);
   });
 });
 
@@ -81,7 +81,7 @@ describe('readAgentFiles()', () => {
     writeFileSync(join(directory, 'a.txt'), 'no');
     writeFileSync(join(directory, 'big.md'), 'x'.repeat(300 * 1024));
     symlinkSync(join(directory, 'missing'), join(directory, 'link.md'));
-    expect(readAgentFiles(directory).map((file) => file.text)).toEqual(['a', 'b']);
+    expect(readAgentFiles(directory)).toEqual(['a', 'b']);
     expect(readAgentFiles(join(directory, 'missing'))).toEqual([]);
   });
 });

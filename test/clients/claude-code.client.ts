@@ -17,12 +17,12 @@ import {
 } from './checks.ts';
 import {
   type ClientRun,
+  clientNamed,
   makeWorkspace,
   readRecorded,
   readSettings,
   readStateFiles,
   removeWorkspace,
-  runClient,
   runProduct,
   runProductOrThrow,
   type Workspace,
@@ -90,7 +90,7 @@ async function installedStandIn(hook: string, files: Readonly<Record<string, str
 /** Runs a scenario and answers with what was stored of it alone. */
 async function runRecorded(workspace: Workspace, scenario: scenarios.Scenario) {
   const before = readRecorded(workspace).events.length;
-  const run = await runClient(workspace, scenario);
+  const run = await clientNamed(workspace, scenario);
   const { events, errors } = readRecorded(workspace);
   return { run, recorded: { events: events.slice(before), errors } };
 }
@@ -100,7 +100,7 @@ suite('sub-agents of a later session', () => {
   let first: ClientRun;
   beforeAll(async () => {
     workspace = await installed();
-    first = await runClient(workspace, scenarios.learn(workspace.project));
+    first = await clientNamed(workspace, scenarios.learn(workspace.project));
   });
 
   test('the session that meets the error and solves it ends well', () => {
@@ -126,7 +126,7 @@ suite('recording', () => {
   test('each prompt, call, failure, rejected call and sub-agent is stored once, and only the solved error is solved', async () => {
     const workspace = await installed();
     const scenario = scenarios.everyOutcome(workspace.project);
-    const run = await runClient(workspace, scenario);
+    const run = await clientNamed(workspace, scenario);
     const recorded = readRecorded(workspace);
     expect(runProblems(run, CALLED)).toEqual([]);
     expect(contextProblems(run.requests, scenario.given)).toEqual([]);
@@ -158,7 +158,7 @@ suite('recording', () => {
     const workspace = await installed({ files: scenarios.SECRET_FILES });
     const scenario = scenarios.secrets(workspace.project);
     const { run, recorded } = await runRecorded(workspace, scenario);
-    const later = await runClient(workspace, scenarios.foreground(workspace.project));
+    const later = await clientNamed(workspace, scenarios.foreground(workspace.project));
     expect([...runProblems(run, []), ...runProblems(later, [])]).toEqual([]);
     expect(recordingProblems(recorded, scenario.recorded, workspace.project)).toEqual([]);
     expect(fileSecretProblems(await readStateFiles(workspace), scenarios.SECRETS)).toEqual([]);
@@ -170,7 +170,7 @@ suite('switched off', () => {
   test('a client with SELF_GENERATION_INTERNAL=1 is neither recorded nor told anything', async () => {
     const workspace = await installed();
     const scenario = scenarios.everyOutcome(workspace.project);
-    const run = await runClient(workspace, scenario, { SELF_GENERATION_INTERNAL: '1' });
+    const run = await clientNamed(workspace, scenario, { SELF_GENERATION_INTERNAL: '1' });
     expect(runProblems(run, CALLED)).toEqual([]);
     expect(silenceProblems(run, readRecorded(workspace))).toEqual([]);
   });
@@ -180,7 +180,7 @@ suite('switched off', () => {
     const file = join(workspace.home, '.self-generation', 'config.json');
     const config = existsSync(file) ? parseJson(await readFile(file, 'utf8')) : {};
     await writeFile(file, JSON.stringify({ ...(isRecord(config) ? config : {}), enabled: false }));
-    const run = await runClient(workspace, scenarios.everyOutcome(workspace.project));
+    const run = await clientNamed(workspace, scenarios.everyOutcome(workspace.project));
     expect(runProblems(run, CALLED)).toEqual([]);
     expect(silenceProblems(run, readRecorded(workspace))).toEqual([]);
   });
@@ -189,7 +189,7 @@ suite('switched off', () => {
     const workspace = await installed();
     expect(registrationProblems(await readSettings(workspace), CLIENT_VERSION)).toEqual([]);
     await runProductOrThrow(workspace, ['uninstall']);
-    const run = await runClient(workspace, scenarios.everyOutcome(workspace.project));
+    const run = await clientNamed(workspace, scenarios.everyOutcome(workspace.project));
     expect(runProblems(run, [])).toEqual([]);
     expect(run.hookResponses).toEqual([]);
     expect(silenceProblems(run, readRecorded(workspace))).toEqual([]);
@@ -255,7 +255,7 @@ for (const version of OLDER_VERSIONS) {
       expect(recordingProblems({ ...recorded, events }, expected, workspace.project)).toEqual([]);
       expect(solutionProblems(recorded)).toEqual([]);
       const scenario = scenarios.foreground(workspace.project);
-      const second = await runClient(workspace, scenario);
+      const second = await clientNamed(workspace, scenario);
       expect(runProblems(second, [])).toEqual([]);
       expect(contextProblems(second.requests, scenario.given)).toEqual([]);
     });
@@ -266,7 +266,7 @@ suite('the checks notice', () => {
   test('hooks that do nothing', async () => {
     const workspace = await installedStandIn(SILENT);
     const scenario = scenarios.everyOutcome(workspace.project);
-    const run = await runClient(workspace, scenario);
+    const run = await clientNamed(workspace, scenario);
     const recorded = readRecorded(workspace);
     expect(contextProblems(run.requests, scenario.given)).toContain('executor, turn 0: has no context');
     expect(recordingProblems(recorded, scenario.recorded, workspace.project)).toContain(
@@ -280,8 +280,8 @@ suite('the checks notice', () => {
     const workspace = await installedStandIn(HARMFUL, files);
     await runProductOrThrow(workspace, ['uninstall']);
     const env = { SELF_GENERATION_INTERNAL: '1' };
-    await runClient(workspace, scenarios.secrets(workspace.project), env);
-    const run = await runClient(workspace, scenarios.fanOut(workspace.project), env);
+    await clientNamed(workspace, scenarios.secrets(workspace.project), env);
+    const run = await clientNamed(workspace, scenarios.fanOut(workspace.project), env);
     expect(contextProblems(run.requests, ['executor'])).toContain('explorer, turn 0: has context, must not');
     expect(runProblems(run, ['Notification'])).toContain('Notification: no hook was called');
     expect(runProblems(run, [])).toContain('SubagentStart: exit code 1, error');

@@ -100,7 +100,7 @@ export async function runProductOrThrow(workspace: Workspace, args: readonly str
 }
 
 /** Runs the client through one scenario, headless, to its end. */
-export async function runClient(
+export async function clientNamed(
   workspace: Workspace,
   scenario: Scenario,
   env: Environment = {},

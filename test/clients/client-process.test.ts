@@ -26,8 +26,13 @@ import {
 import { FOR_COMMANDS } from '../../src/clients/environment.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
 import { type TurnFiles, turnFiles } from '../../src/runs/model/run.ts';
-import { type ProcessIdentity, RUN_VARIABLE } from '../../src/runs/model/turn.ts';
-import { currentBoot, identityOf, isSameProcess } from '../../src/system/process-identity.ts';
+import {
+  currentBoot,
+  identityOf,
+  isSameProcess,
+  type ProcessIdentity,
+  RUN_VARIABLE,
+} from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
 
 const COMMAND: TurnCommand = {
@@ -85,9 +90,8 @@ describe('writeClientFiles()', () => {
   });
 
   test('keeps nothing for a client that asks for nothing', () => {
-    const { keeps: _keeps, ...command } = COMMAND;
     const files = filesOf(1);
-    writeClientFiles(files, command);
+    writeClientFiles(files, { ...COMMAND, keeps: [] });
     expect(existsSync(files.kept)).toBe(false);
   });
 });

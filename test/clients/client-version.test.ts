@@ -7,7 +7,7 @@ import {
   clientWarnings,
   findClientVersion,
   parseClientVersion,
-} from '../../src/clients/claude/version.ts';
+} from '../../src/clients/claude/setup.ts';
 import { type CommandOptions, runCommand } from '../../src/system/run-command.ts';
 
 let bin = '';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { routeArgs, toml } from '../../src/clients/codex/login.ts';
+import { routeArgs, toml } from '../../src/clients/codex/configuration.ts';
 import { refusalOf, routeOf } from './route-of.ts';
 
 const FILE = '.codex/config.toml';

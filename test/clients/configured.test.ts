@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { runClient } from '../../src/clients/clients.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import type { ClientUser } from '../../src/clients/route.ts';
 import { RouteRefusal } from '../../src/clients/route.ts';
-import type { ClientName } from '../../src/core/client-name.ts';
 import type { Permissions } from '../../src/runs/model/permissions.ts';
+import type { ClientName } from '../support/clients.ts';
 
 /** What each client's own configuration comes to. */
 
@@ -21,7 +21,7 @@ function permissionsOf(client: ClientName, files: Files): Permissions {
       return typeof content === 'string' || content === undefined ? content : JSON.stringify(content);
     },
   };
-  return runClient(client).permissions(user);
+  return clientNamed(client).permissions(user);
 }
 
 const claude = (permissions: object) => ({ permissions });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { symlinkSync } from 'node:fs';
-import { geminiExits } from '../../src/clients/gemini/exit-codes.ts';
+import { geminiExits } from '../../src/clients/gemini/stream.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
 const call = (id: string, output: unknown) => ({

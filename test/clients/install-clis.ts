@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClientName } from '../../src/core/client-name.ts';
+import type { ClientName } from '../support/clients.ts';
 import { CLIENT_VERSION, installClient, installPackage } from './install-client.ts';
 
 /** The releases that the tests are written for. */

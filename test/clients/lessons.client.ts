@@ -6,10 +6,10 @@ import { answer, say, startSubAgent, useTool } from '../../src/setup/scripted-mo
 import { runProblems, textsOf } from './checks.ts';
 import {
   type ClientRun,
+  clientNamed,
   makeWorkspace,
   readTable,
   removeWorkspace,
-  runClient,
   runProductOrThrow,
   type Workspace,
   writeFiles,
@@ -221,7 +221,7 @@ suite('what helped is told', () => {
       answer(startSubAgent('executor', 'executor', { run_in_background: false })),
       answer(say('Done.')),
     ];
-    run = await runClient(workspace, {
+    run = await clientNamed(workspace, {
       prompt: '[[conv:main]] Work.',
       script: { main, executor: [answer(say('done'))] },
       given: [],

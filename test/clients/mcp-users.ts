@@ -1,5 +1,5 @@
-import type { ClientName } from '../../src/core/client-name.ts';
 import type { Json } from '../../src/core/guards.ts';
+import type { ClientName } from '../support/clients.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 
 /** How a plain user of each client has it, and how its model calls a tool of our server. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CLIENT_NAMES } from '../../src/core/client-name.ts';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { requesterKey } from '../../src/runs/model/run.ts';
@@ -9,6 +8,7 @@ import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { pathExists, readTextFile } from '../../src/system/runtime-bun.ts';
 import { ended } from '../runs/store/made-up.ts';
+import { CLIENT_NAMES } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { treeBelow } from '../support/tree.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { ClientName } from '../../src/core/client-name.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
+import type { ClientName } from '../support/clients.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 import { ACCOUNT } from './one-shot-model.ts';
 

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { TurnCommand } from '../../src/clients/client.ts';
 import { runClientToEnd, writeClientFiles } from '../../src/clients/client-process.ts';
-import { runClient } from '../../src/clients/clients.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
 import type { ClientUser, Route } from '../../src/clients/route.ts';
-import type { ClientName } from '../../src/core/client-name.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { analysisFiles } from '../../src/runs/model/run.ts';
 import { removeDirectory } from '../../src/setup/live-check.ts';
 import { readRegularFile } from '../../src/system/files.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
+import type { ClientName } from '../support/clients.ts';
 import { installCli } from './install-clis.ts';
 import { type ModelRequest, type OneShotModel, type Script, startOneShotModel } from './one-shot-model.ts';
 import { type Place, USERS } from './one-shot-users.ts';
@@ -98,7 +98,7 @@ export async function makeWorkspace(name: ClientName): Promise<Workspace> {
 
 /** Asks as the product does: files first, then the program, in a new directory, with what the adapter passes on. */
 export async function ask(workspace: Workspace, call: Call): Promise<Run> {
-  const client = runClient(workspace.name);
+  const client = clientNamed(workspace.name);
   const { prompt = 'What is the answer?', budgetUsd = null, withArgs = (args) => args } = call;
   const model = ('model' in call ? call.model : USERS[workspace.name].model) ?? null;
   const route = routeIn(workspace, model);
@@ -110,7 +110,7 @@ export async function ask(workspace: Workspace, call: Call): Promise<Run> {
     command: { ...command, args: withArgs(command.args) },
     ...{ files, cwd: files.home, env: workspace.env, passedOn: [] },
   };
-  const polite = client.capabilities.politeSignal;
+  const polite = client.politeSignal;
   const { script, timeoutMs = RUN_TIMEOUT_MS, signal } = call;
   const waiting = { polite, timeoutMs, ...(signal === undefined ? {} : { signal }) };
   const run = await answering(workspace, script, () => runClientToEnd(launch, waiting));
@@ -185,12 +185,7 @@ export function routeIn(
   model: string | null,
   user: Partial<ClientUser> = {},
 ): Route {
-  const routed = runClient(name).route(
-    { env, agentDir: null, cwd: null, read: readRegularFile, ...user },
-    model,
-  );
-  if (routed.kind === 'refused') throw new Error(routed.reason);
-  return routed.route;
+  return clientNamed(name).route({ env, agentDir: null, cwd: null, read: readRegularFile, ...user }, model);
 }
 
 async function writeFiles(directory: string, files: Readonly<Record<string, string>>): Promise<void> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
 import { enterNamespace } from './namespace.ts';

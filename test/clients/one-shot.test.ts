@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { runClient } from '../../src/clients/clients.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import { isNamed } from '../../src/clients/environment.ts';
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
-import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
 import { oneLine } from '../../src/core/text.ts';
+import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { NO_ROUTE } from './route-of.ts';
 import { recordedTurn } from './runs-recorded.ts';
 
@@ -43,7 +43,7 @@ function recorded(name: string) {
 }
 
 for (const name of CLIENT_NAMES) {
-  const client = runClient(name);
+  const client = clientNamed(name);
   const command = (changes: Partial<typeof REQUEST> = {}) =>
     oneShotCommand(client, { ...REQUEST, ...changes });
   const read = (end: Parameters<typeof readAnswer>[1]) => readAnswer(client, end);
@@ -138,7 +138,7 @@ for (const name of CLIENT_NAMES) {
 }
 
 describe('a question is saved nowhere and offers nothing', () => {
-  const of = (name: ClientName) => oneShotCommand(runClient(name), REQUEST);
+  const of = (name: ClientName) => oneShotCommand(clientNamed(name), REQUEST);
   const after = (name: ClientName, flag: string) => of(name).args[of(name).args.indexOf(flag) + 1];
   const INSTRUCTIONS = /^Answer from the prompt alone\. You have no tools/;
 
@@ -186,7 +186,7 @@ describe('a question is saved nowhere and offers nothing', () => {
       { type: 'message', role: 'assistant', content: '\u2060types/node', delta: true },
       { type: 'result', status: 'success', stats: {} },
     ].map((line) => JSON.stringify(line));
-    const answer = readAnswer(runClient('gemini'), { code: 0, stdout: stdout.join('\n'), stderr: '' });
+    const answer = readAnswer(clientNamed('gemini'), { code: 0, stdout: stdout.join('\n'), stderr: '' });
     expect(answer).toMatchObject({ kind: 'answered', text: 'of @types/node' });
   });
 
@@ -200,6 +200,6 @@ describe('a question is saved nowhere and offers nothing', () => {
     expect(allowed.map(([name]) => name)).toEqual(['external_directory']); // Where a tool may act, of which there is none.
     expect(env.OPENCODE_DB).toBe(':memory:');
     expect(args).toContain('--pure');
-    expect(readAnswer(runClient('opencode'), recorded('opencode-work')).usage.costUsd).toBe(0);
+    expect(readAnswer(clientNamed('opencode'), recorded('opencode-work')).usage.costUsd).toBe(0);
   });
 });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { runClient } from '../../src/clients/clients.ts';
-import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
 import { RefusedCalls } from '../../src/runs/workspace/refused-calls.ts';
+import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { madeRun } from '../support/made-run.ts';
 import { installCli } from './install-clis.ts';
 import { enterNamespace } from './namespace.ts';
@@ -115,7 +115,7 @@ for (const name of CLIENT_NAMES) {
     for (const [title, permissions, commands] of forms) {
       test.skipIf(name === 'codex')(title, async () => {
         rmSync(inProject('made'), { force: true });
-        const { conclusion } = await runTurn(workspace, runClient(name), {
+        const { conclusion } = await runTurn(workspace, clientNamed(name), {
           model,
           permissions,
           script: (_request, index) => {
@@ -141,7 +141,7 @@ for (const name of CLIENT_NAMES) {
           command("touch made2 && sh -c 'touch more'"),
         ];
         const request: Partial<TurnRequest> = { model, permissions };
-        const { conclusion, events } = await runTurn(workspace, runClient(name), {
+        const { conclusion, events } = await runTurn(workspace, clientNamed(name), {
           ...request,
           script: (_request, index) => {
             const one = calls[index];

@@ -1,7 +1,7 @@
-import { runClient } from '../../src/clients/clients.ts';
-import type { Route } from '../../src/clients/route.ts';
-import type { ClientName } from '../../src/core/client-name.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
+import { type Route, refusalOf as whyNot } from '../../src/clients/route.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
+import type { ClientName } from '../support/clients.ts';
 
 /** The route of a client whose configuration says nothing. */
 export const NO_ROUTE: Route = { model: null, settings: {}, env: {}, passedOn: [] };
@@ -15,7 +15,8 @@ export type Made = {
   readonly model?: string;
 };
 
-function routed(name: ClientName, { files = {}, env = {}, agentDir, cwd, model }: Made) {
+/** The route of the client of this user. */
+export function routeOf(name: ClientName, { files = {}, env = {}, agentDir, cwd, model }: Made): Route {
   const texts = new Map(
     Object.entries(files).map(([path, content]) => [
       path.startsWith('/') ? path : `/home/dev/${path}`,
@@ -28,19 +29,12 @@ function routed(name: ClientName, { files = {}, env = {}, agentDir, cwd, model }
     cwd: cwd ?? null,
     read: (path: string) => texts.get(path),
   };
-  return runClient(name).route(user, model ?? null);
-}
-
-/** The route of the client of this user. */
-export function routeOf(name: ClientName, made: Made): Route {
-  const found = routed(name, made);
-  if (found.kind === 'refused') throw new Error(`It was refused: ${found.reason}`);
-  return found.route;
+  return clientNamed(name).route(user, model ?? null);
 }
 
 /** Why there is none. */
 export function refusalOf(name: ClientName, made: Made): string {
-  const found = routed(name, made);
-  if (found.kind === 'route') throw new Error(`It was not refused: ${JSON.stringify(found.route)}`);
-  return found.reason;
+  const refusal = whyNot(() => routeOf(name, made));
+  if (refusal === null) throw new Error('It was not refused');
+  return refusal;
 }

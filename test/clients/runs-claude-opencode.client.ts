@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { runClient } from '../../src/clients/clients.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import { NO_TOOLS, SUBAGENT_DENY } from '../../src/runs/model/tool-policy.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { textsOf } from './checks.ts';
@@ -44,8 +44,8 @@ const results = ({ events }: TurnRun) =>
   events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
 
 for (const name of NAMES) {
-  suite(`runClient('${name}')`, () => {
-    const client = runClient(name);
+  suite(`clientNamed('${name}')`, () => {
+    const client = clientNamed(name);
     const dialect = DIALECTS[name];
     const { read, edit, write, command, server } = dialect;
     let workspace: Workspace;
@@ -249,7 +249,7 @@ function put(root: string, files: Readonly<Record<string, unknown>>): void {
 }
 
 suite('claude', () => {
-  const client = runClient('claude');
+  const client = clientNamed('claude');
   const mcp = { command: process.execPath, args: [STAND_IN], env: {} };
 
   test('lets no plugin and no style in where there is no safe mode, because of our server', () =>
@@ -319,7 +319,7 @@ suite('opencode', () => {
       put(agentDir, { 'opencode/auth.json': { openai: { type: 'api', key: 'dummy' } } });
       const { OPENCODE_CONFIG: _provider, ...env } = workspace.env;
       put(workspace.home, { '.local/share/opencode/auth.json': {} });
-      const run = await runTurn(workspace, runClient('opencode'), { env, agentDir, script: answers() });
+      const run = await runTurn(workspace, clientNamed('opencode'), { env, agentDir, script: answers() });
       expect(run.conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
       expect(workspace.gate.asked).toContain('POST api.openai.com/v1/responses');
       const paths = readdirSync(workspace.root, { recursive: true, encoding: 'utf8' });

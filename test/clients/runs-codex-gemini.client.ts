@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { runClient } from '../../src/clients/clients.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import { readRecord } from '../../src/core/guards.ts';
 import { NO_TOOLS, SUBAGENT_DENY } from '../../src/runs/model/tool-policy.ts';
 import { runCommand } from '../../src/system/run-command.ts';
@@ -139,8 +139,8 @@ const mcp: NonNullable<TurnRequest['mcp']> = {
 };
 
 for (const name of NAMES) {
-  suite(`runClient('${name}')`, () => {
-    const client = runClient(name);
+  suite(`clientNamed('${name}')`, () => {
+    const client = clientNamed(name);
     const dialect = DIALECTS[name];
     const { edit, write, command } = dialect;
     const isCodex = name === 'codex';
@@ -301,7 +301,7 @@ for (const name of NAMES) {
 }
 
 suite('codex', () => {
-  const client = runClient('codex');
+  const client = clientNamed('codex');
   const { command, agents } = DIALECTS.codex;
   let workspace: Workspace;
   const run = (turn: Turn) => runTurn(workspace, client, { model: 'gpt-5.5', ...turn });
@@ -383,7 +383,7 @@ suite('codex', () => {
           expect(
             commandLinesOf(workspace).filter((line) => line.includes('sleep 300')).length,
           ).toBeGreaterThan(0);
-          process.kill(leaderOf(workspace), client.capabilities.politeSignal);
+          process.kill(leaderOf(workspace), client.politeSignal);
         }
         return work(request, index);
       },
@@ -418,7 +418,7 @@ suite('codex', () => {
 });
 
 suite('gemini', () => {
-  const client = runClient('gemini');
+  const client = clientNamed('gemini');
 
   test('asks for as much thinking as was said, of both generations of models', async () => {
     const workspace = await makeWorkspace('gemini');

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { RunClient, TurnSession } from '../../src/clients/client.ts';
+import type { Client, TurnSession } from '../../src/clients/client.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
 import { cutTurn, linesOf, readTurn, recordedTurn, saidTurn, strangeLines } from './runs-recorded.ts';
 
 const SESSION: TurnSession = { kind: 'resume', id: '11111111-1111-4111-8111-111111111111' };
 
 /** What has to hold for the reader of every client, whatever it reads. `whole`: a recording of a turn with a good end. */
-export function testReader(client: RunClient, recordings: readonly string[], whole: string): void {
+export function testReader(client: Client, recordings: readonly string[], whole: string): void {
   const start = () => client.reader({ session: SESSION, before: NO_USAGE });
 
   test('never succeeds without the result, wherever the turn is cut off', () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { AgentEvent, Conclusion, RunClient, TurnSession } from '../../src/clients/client.ts';
+import type { AgentEvent, Client, Conclusion, TurnSession } from '../../src/clients/client.ts';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
-import type { Exit } from '../../src/runs/model/turn.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
+import type { Exit } from '../../src/system/process-identity.ts';
 
 /** A turn of a real client as it was recorded; paths and ports are not those of the machine. */
 export type RecordedTurn = {
@@ -37,7 +37,7 @@ export function linesOf({ stdout }: RecordedTurn): Json[] {
 }
 
 /** What the client's reader makes of a turn. */
-export function readTurn(client: RunClient, turn: RecordedTurn, before: Usage = NO_USAGE): ReadTurn {
+export function readTurn(client: Client, turn: RecordedTurn, before: Usage = NO_USAGE): ReadTurn {
   const reader = client.reader({ session: turn.session, before });
   const events = turn.stdout.split('\n').flatMap((line) => [...reader.read(line)]);
   return { events, conclusion: reader.conclude(turn.exit, turn.stderr) };

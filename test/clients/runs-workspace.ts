@@ -1,20 +1,22 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type {
-  AgentEvent,
-  Conclusion,
-  RunClient,
-  TurnCommand,
-  TurnRequest,
+import { bringLogin, userOf } from '../../src/clients/agent-login.ts';
+import {
+  type AgentEvent,
+  type Client,
+  type Conclusion,
+  type TurnCommand,
+  type TurnRequest,
+  turnCommand,
 } from '../../src/clients/client.ts';
 import { variablesNamed } from '../../src/clients/environment.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
-import { bringLogin, userOf } from '../../src/runs/workspace/agent-login.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
+import type { ClientName } from '../support/clients.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';
 import { NO_ROUTE } from './route-of.ts';
@@ -44,7 +46,7 @@ export type Turn = Partial<TurnRequest> & {
 const TURN_TIMEOUT_MS = 60_000;
 
 /** Runs one turn: files first, then the program in the project's directory, then the reader. */
-export async function runTurn(workspace: Workspace, client: RunClient, turn: Turn): Promise<TurnRun> {
+export async function runTurn(workspace: Workspace, client: Client, turn: Turn): Promise<TurnRun> {
   const { script, before: used = NO_USAGE, env = workspace.env, timeoutMs = TURN_TIMEOUT_MS, ...more } = turn;
   const { kept = join(workspace.root, 'kept'), ...changes } = more;
   const directory = changes.directory ?? (await mkdtemp(join(workspace.root, 'turn-')));
@@ -66,10 +68,10 @@ export async function runTurn(workspace: Workspace, client: RunClient, turn: Tur
     directory,
   };
   const user = userOf({ client: client.name, agentDir: request.agentDir, cwd }, env);
-  const route = routeIn({ name: client.name, env }, request.model, user);
-  const command = client.command({ ...request, route });
+  const route = routeIn({ name: client.name as ClientName, env }, request.model, user);
+  const command = turnCommand(client, { ...request, route });
   bringLogin(client.name, user, directory);
-  for (const name of command.keeps ?? []) await linkKept(join(kept, name), join(directory, name));
+  for (const name of command.keeps) await linkKept(join(kept, name), join(directory, name));
   for (const [name, text] of Object.entries(command.files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true, mode: 0o700 });
     await writeFile(join(directory, name), text, { mode: 0o600 });

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
 import type { Json } from '../../src/core/guards.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { runCommand } from '../../src/system/run-command.ts';
+import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { installCli } from './install-clis.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, utimesSync } from 'node:fs';
-import { runClient } from '../../src/clients/clients.ts';
+import { clientNamed } from '../../src/clients/clients.ts';
 import { noteRelease, releaseWarning } from '../../src/runs/client-release.ts';
 import { spawnRun } from '../../src/runs/spawn.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
@@ -8,7 +8,7 @@ import { withRuns } from '../../src/runs/store/runs-db.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { accepted, runsHome } from './runs-home.ts';
 
-const [MEASURED = ''] = runClient('claude').version.measured;
+const [MEASURED = ''] = clientNamed('claude').version.measured;
 
 /** A client that prints this as its version and counts how often it was asked. */
 async function bench() {
@@ -43,7 +43,7 @@ describe('a client that is installed', () => {
     await noteRelease(made.spawn('two').runId, made.world);
     expect(made.timesAsked()).toBe(1);
     expect(made.warning(runId)).toBeNull();
-    expect(releaseWarning(runClient('claude'), made.world)).toBeNull();
+    expect(releaseWarning(clientNamed('claude'), made.world)).toBeNull();
   });
 
   test('is asked again when the program is another; a new release is told by its first run and by the later ones', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import type { ClientName } from '../../src/core/client-name.ts';
 import type { StatePaths } from '../../src/core/state-paths.ts';
 import type { Sqlite } from '../../src/database/sqlite.ts';
 import { archiveRun } from '../../src/runs/archive.ts';
@@ -10,6 +9,7 @@ import { readLog } from '../../src/runs/read-log.ts';
 import { dismissAnnouncements } from '../../src/runs/store/outbox.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, endTurn } from '../../src/runs/store/turns.ts';
+import type { ClientName } from '../support/clients.ts';
 import { A, ended, ending, inHome, NOW_MS, started } from './store/made-up.ts';
 
 const TASK = 'count the files';

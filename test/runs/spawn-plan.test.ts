@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import type { RunClient } from '../../src/clients/client.ts';
-import { RUN_CLIENTS } from '../../src/clients/clients.ts';
+import type { Client } from '../../src/clients/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { isToolAllowed } from '../../src/runs/model/tool-policy.ts';
 import { type PlannedRun, planSpawn, type SpawnSurroundings } from '../../src/runs/spawn-plan.ts';
 import type { SpawnRequest } from '../../src/runs/world.ts';
 import { readRunSettings } from '../../src/settings/run-settings.ts';
+import { CLIENTS } from '../support/clients.ts';
 
 const PERSON: Requester = { key: 'agent:main:app-1', session: null, client: null, cwd: '/srv/app' };
 
@@ -16,7 +16,7 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
     {
       requester: PERSON,
       settings: readRunSettings(settings),
-      clients: RUN_CLIENTS,
+      clients: CLIENTS,
       isOnPath: () => true,
       isDirectory: (path) => path.startsWith('/srv'),
       agentDirOf: () => null,
@@ -48,8 +48,8 @@ function refused(...args: Parameters<typeof plan>) {
 
 const defaults = (subagents: object, list: object[] = []) => ({ agents: { defaults: { subagents }, list } });
 /** A client that cannot be kept from searching the web. */
-const leaky: RunClient = { ...RUN_CLIENTS.codex, gaps: () => ['web_search'] };
-const LEAKY = { clients: { ...RUN_CLIENTS, codex: leaky } };
+const leaky: Client = { ...CLIENTS.codex, gaps: () => ['web_search'] };
+const LEAKY = { clients: { ...CLIENTS, codex: leaky } };
 
 describe('planSpawn() refuses', () => {
   const rows: readonly [string, string, Parameters<typeof plan>][] = [

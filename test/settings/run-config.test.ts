@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import type { RunClient, TurnRequest } from '../../src/clients/client.ts';
-import { RUN_CLIENTS } from '../../src/clients/clients.ts';
+import { type Client, type TurnRequest, turnCommand } from '../../src/clients/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { combinePolicies } from '../../src/runs/model/tool-policy.ts';
 import { loadRunConfig, type RunConfig } from '../../src/settings/load-run-settings.ts';
 import { NO_ROUTE } from '../clients/route-of.ts';
+import { CLIENTS } from '../support/clients.ts';
 import { temporaryHome } from '../support/home.ts';
 
 function load(settings: unknown): RunConfig {
@@ -31,9 +31,9 @@ function shellsOf(config: RunConfig): string[] {
     },
     ...{ budgetUsd: null, cwd: '/w', directory: '/d', agentDir: null },
   };
-  const { claude, codex, gemini, opencode } = RUN_CLIENTS;
-  const made = ({ command }: RunClient) =>
-    JSON.stringify(command({ ...request, policy: combinePolicies([config.settings.tools]) }));
+  const { claude, codex, gemini, opencode } = CLIENTS;
+  const made = (client: Client) =>
+    JSON.stringify(turnCommand(client, { ...request, policy: combinePolicies([config.settings.tools]) }));
   return [
     ...(/"--tools[^-]*\bBash\b/.test(made(claude)) ? ['claude'] : []),
     ...(made(codex).includes('"features.shell_tool=false"') ? [] : ['codex']),

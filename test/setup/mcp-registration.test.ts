@@ -3,14 +3,14 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
-import { CLIENT_NAMES, type ClientName } from '../../src/core/client-name.ts';
+import { commandText } from '../../src/clients/claude/setup.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { checkMcp } from '../../src/setup/check-installation.ts';
 import type { InstallOptions } from '../../src/setup/install.ts';
-import { commandText } from '../../src/setup/slash-command.ts';
 import type { UninstallOptions } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import type { RunCommand } from '../../src/system/run-command.ts';
+import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
 import { installedIn, uninstallIn } from '../support/installed.ts';
 import { putFile, treeBelow } from '../support/tree.ts';

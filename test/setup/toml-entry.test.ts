@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ServerEntry } from '../../src/setup/server-entry.ts';
+import type { ServerEntry } from '../../src/clients/server-entry.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from '../../src/setup/toml-entry.ts';
 
 const WANTED = { command: '/home/u/"q" \\ 한/self-generation', args: ['mcp'], env: { A: 'x\ty\x7f' } };

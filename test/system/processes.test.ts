@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
-import type { ProcessIdentity } from '../../src/runs/model/turn.ts';
+import type { ProcessIdentity } from '../../src/system/process-identity.ts';
 import {
   currentBoot,
   identityOf,

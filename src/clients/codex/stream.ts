@@ -1,87 +1,84 @@
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
-import type { AgentEvent, ReaderStart, TurnReader } from '../client.ts';
-import {
-  cutWord,
-  joinText,
-  NO_PROGRESS,
-  type Progress,
-  readAmount,
-  type Step,
-  sessionStep,
-  sinceBefore,
-  turnReader,
-  wordIn,
-} from '../reading.ts';
+import type { AgentEvent } from '../client.ts';
+import { cutWord, readAmount, StreamReader, sinceBefore, wordIn } from '../reading.ts';
 
-/**
- * What Codex says of a turn, one JSON object on each line (`codex exec --json`). Not in it: calls that the client or its
- * sandbox refuses at once, commands that end at once within the JavaScript of newer models, and the model's name.
- */
-
-/** `open`: the calls that have been told of, and whose end has not. */
-type State = Progress & { readonly open: readonly string[] };
-
-const INITIAL: State = { ...NO_PROGRESS, open: [] };
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;
 const STDERR_LENGTH_MAX = 64 * 1024;
 
-/** Reads a turn's output. Tokens are counted over the thread, also over the turns before: those are taken off. */
-export function codexReader(start: ReaderStart): TurnReader {
-  const atEnd = (progress: State, stderr: string) => ({ progress, stderr: withoutLog(stderr) });
-  return turnReader(start, { initial: INITIAL, step, atEnd });
-}
+/**
+ * What Codex says of a turn, one JSON object on each line (`codex exec --json`). Not in it: calls that the client or its
+ * sandbox refuses at once, commands that end at once within the JavaScript of newer models, and the model's name. Tokens are
+ * counted over the thread, also over the turns before: those are taken off.
+ */
+export class CodexReader extends StreamReader {
+  /** The calls that have been told of, and whose end has not. */
+  #open: readonly string[] = [];
 
-/** What the client says to a person, without the log that it writes beside. */
-function withoutLog(stderr: string): string {
-  const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
-  return lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line)).join('\n');
-}
-
-function step(start: ReaderStart, state: State, line: Json): Step<State> {
-  switch (line.type) {
-    case 'thread.started':
-      return sessionStep(state, readString(line, 'thread_id'), null);
-    case 'item.started':
-    case 'item.updated':
-    case 'item.completed':
-      return itemStep(start, state, { when: line.type, item: readRecord(line, 'item') });
-    case 'error':
-      return errorStep(state, readString(line, 'message') ?? '');
-    case 'turn.completed':
-      return completedStep(start, state, line);
-    case 'turn.failed':
-      return failedStep(state, readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
-    default:
-      return { state, events: [] };
+  /** What the client says to a person, without the log that it writes beside. */
+  protected override atEnd(stderr: string) {
+    const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
+    const said = lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line));
+    return super.atEnd(said.join('\n'));
   }
-}
 
-/** May be of an attempt after which the client tries again: only the end of the turn decides. */
-function errorStep(state: State, message: string): Step<State> {
-  const problem = cutWord(message);
-  return { state: { ...state, problem }, events: [{ kind: 'warning', text: problem }] };
-}
+  protected step(line: Json): readonly AgentEvent[] {
+    switch (line.type) {
+      case 'thread.started':
+        return this.begin(readString(line, 'thread_id'), null);
+      case 'item.started':
+      case 'item.updated':
+      case 'item.completed':
+        return this.#item(readRecord(line, 'item'), line.type === 'item.completed');
+      case 'error': // May be of an attempt after which the client tries again: only the end of the turn decides.
+        this.problem = cutWord(readString(line, 'message') ?? '');
+        return [{ kind: 'warning', text: this.problem }];
+      case 'turn.completed':
+        this.usage = usageSince(this.start.before, readRecord(line, 'usage'));
+        return [{ kind: 'usage', usage: this.usage }, this.end(null)];
+      case 'turn.failed': {
+        const problem = cutWord(readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
+        this.isModelRefused = isAboutModel(problem);
+        return [this.end(problem)];
+      }
+      default:
+        return [];
+    }
+  }
 
-function completedStep({ before }: ReaderStart, state: State, line: Json): Step<State> {
-  const usage = usageSince(before, readRecord(line, 'usage'));
-  return {
-    state: { ...state, usage, verdict: 'success', problem: null },
-    events: [
-      { kind: 'usage', usage },
-      { kind: 'result', isError: false, text: state.text },
-    ],
-  };
-}
+  #item(item: Json, isDone: boolean): AgentEvent[] {
+    switch (item.type) {
+      case 'agent_message': {
+        const text = readString(item, 'text') ?? '';
+        if (!isDone || text === '') return [];
+        this.say(text, { goesOn: false });
+        this.hasWorked = true;
+        return [{ kind: 'text', text, isPiece: false }];
+      }
+      case 'reasoning':
+        this.hasWorked ||= isDone;
+        return [];
+      case 'error':
+        return [{ kind: 'warning', text: readString(item, 'message') ?? '' }];
+      default: {
+        const call = callOf(item);
+        return call === undefined ? [] : this.#call(call, isDone);
+      }
+    }
+  }
 
-function failedStep(state: State, message: string): Step<State> {
-  const problem = cutWord(message);
-  const isModelRefused = isAboutModel(problem);
-  return {
-    state: { ...state, verdict: 'error', problem, isModelRefused },
-    events: [{ kind: 'result', isError: true, text: problem }],
-  };
+  /** Some calls are told of only once they are over. */
+  #call({ id, tool, input, isError, text }: Call, isDone: boolean): AgentEvent[] {
+    const isOpen = this.#open.includes(id);
+    this.hasWorked = true;
+    if (isDone) this.#open = this.#open.filter((one) => one !== id);
+    else if (!isOpen) this.#open = [...this.#open, id].slice(-OPEN_MAX);
+    return [
+      ...(isOpen ? [] : [{ kind: 'tool-call', id, tool, input } as const]),
+      ...(isDone ? [{ kind: 'tool-result', id, tool, isError, text } as const] : []),
+    ];
+  }
 }
 
 /** In the words of the services: `no such model`, `The model … does not exist or you do not have access to it`, … */
@@ -103,44 +100,7 @@ function usageSince(before: Usage, usage: Json): Usage {
   };
 }
 
-function itemStep(
-  start: ReaderStart,
-  state: State,
-  { when, item }: { readonly when: string; readonly item: Json },
-): Step<State> {
-  const isDone = when === 'item.completed';
-  switch (item.type) {
-    case 'agent_message': {
-      const said = readString(item, 'text') ?? '';
-      if (!isDone || said === '') return { state, events: [] };
-      const next: State = { ...state, text: joinText(null, said, start), hasWorked: true };
-      return { state: next, events: [{ kind: 'text', text: said, isPiece: false }] };
-    }
-    case 'reasoning':
-      return { state: isDone ? { ...state, hasWorked: true } : state, events: [] };
-    case 'error':
-      return { state, events: [{ kind: 'warning', text: readString(item, 'message') ?? '' }] };
-    default: {
-      const call = callOf(item);
-      return call === undefined ? { state, events: [] } : callStep(state, when, call);
-    }
-  }
-}
-
 type Call = NonNullable<ReturnType<typeof callOf>>;
-
-/** Some calls are told of only once they are over. */
-function callStep(state: State, when: string, { id, tool, input, isError, text }: Call): Step<State> {
-  const isOpen = state.open.includes(id);
-  const begin: AgentEvent = { kind: 'tool-call', id, tool, input };
-  if (when !== 'item.completed') {
-    const open = isOpen ? state.open : [...state.open, id].slice(-OPEN_MAX);
-    return { state: { ...state, open, hasWorked: true }, events: isOpen ? [] : [begin] };
-  }
-  const open = state.open.filter((one) => one !== id);
-  const end: AgentEvent = { kind: 'tool-result', id, tool, isError, text };
-  return { state: { ...state, open, hasWorked: true }, events: isOpen ? [end] : [begin, end] };
-}
 
 /** A call of a tool, under the name that the client's own hooks give it. */
 function callOf(item: Json) {

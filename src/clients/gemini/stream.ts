@@ -1,22 +1,11 @@
-import { type Json, readRecord, readString } from '../../core/guards.ts';
+import { statSync } from 'node:fs';
+import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
-import type { AgentEvent, ReaderStart, TurnReader } from '../client.ts';
-import {
-  cutWord,
-  joinText,
-  mainModel,
-  NO_PROGRESS,
-  type Progress,
-  readAmount,
-  type Step,
-  sessionStep,
-  turnReader,
-} from '../reading.ts';
-
-/**
- * What Gemini CLI says of a turn, one JSON object on each line (`--output-format stream-json`). Not in it: what the model
- * thinks; attempts after which the client tries again. The statistics are those of the turn, all models together.
- */
+import { realPath } from '../../system/atomic-file.ts';
+import { readTail } from '../../system/growing-file.ts';
+import { seen } from '../../system/process-identity.ts';
+import type { AgentEvent, ExitCodes } from '../client.ts';
+import { cutWord, mainModel, readAmount, StreamReader } from '../reading.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';
@@ -32,77 +21,81 @@ export function withJoiners(prompt: string): string {
   return prompt.replaceAll('@', `@${JOINER}`);
 }
 
-function withoutJoiners(text: string | null): string | null {
-  return text?.replaceAll(`@${JOINER}`, '@') ?? null;
-}
-
-type State = Progress & {
+/**
+ * What Gemini CLI says of a turn, one JSON object on each line (`--output-format stream-json`). Not in it: what the model
+ * thinks; attempts after which the client tries again. The statistics are those of the turn, all models together.
+ */
+export class GeminiReader extends StreamReader {
   /** Pieces of one message follow each other; anything else ends it. */
-  readonly isSaying: boolean;
+  #isSaying = false;
   /** Why the client stopped the model, if it did: the result calls that a success. */
-  readonly stopped: string | null;
-};
+  #stopped: string | null = null;
 
-const INITIAL: State = { ...NO_PROGRESS, isSaying: false, stopped: null };
-
-/** Reads a turn's output. */
-export function geminiReader(start: ReaderStart): TurnReader {
-  return turnReader(start, { initial: INITIAL, step, atEnd });
-}
-
-function atEnd(state: State, stderr: string, { session }: ReaderStart) {
-  const problem = state.problem ?? complaintOf(stderr);
-  const isModelRefused = state.isModelRefused || (state.verdict === 'error' && isAboutModel(problem ?? ''));
-  const text = session.kind === 'once' ? withoutJoiners(state.text) : state.text;
-  // What the client writes there at every start is no complaint.
-  return { progress: { ...state, text, problem, isModelRefused }, stderr: '' };
-}
-
-function step(start: ReaderStart, state: State, line: Json): Step<State> {
-  const next = { ...state, isSaying: false };
-  switch (line.type) {
-    case 'init':
-      return startStep(next, line);
-    case 'message':
-      return messageStep(start, state, line);
-    case 'tool_use':
-      return callStep(next, line);
-    case 'tool_result':
-      return { state: next, events: [resultOf(line)] };
-    case 'error':
-      return errorStep(next, line);
-    case 'result':
-      return endStep(next, line);
-    default:
-      return { state: next, events: [] };
+  protected override atEnd(stderr: string) {
+    const end = super.atEnd(''); // What the client writes there at every start is no complaint.
+    const problem = end.problem ?? complaintOf(stderr);
+    const isModelRefused = end.isModelRefused || (this.verdict === 'error' && isAboutModel(problem ?? ''));
+    const isQuestion = this.start.session.kind === 'once';
+    const text = isQuestion && end.text !== null ? end.text.replaceAll(`@${JOINER}`, '@') : end.text;
+    return { ...end, problem, isModelRefused, text };
   }
-}
 
-/** With `auto` the client chooses for each question anew. */
-function startStep(state: State, line: Json): Step<State> {
-  const model = readString(line, 'model') ?? 'auto';
-  return sessionStep(state, readString(line, 'session_id'), model.startsWith('auto') ? null : model);
-}
-
-function messageStep(start: ReaderStart, state: State, line: Json): Step<State> {
-  const said = readString(line, 'content') ?? '';
-  if (line.role === 'user') {
-    // The turn's own prompt is known already.
-    const isPrompt = said.startsWith(`/${MESSAGE_COMMAND}\n`);
-    return { state: { ...state, isSaying: false }, events: isPrompt ? [] : [{ kind: 'user', text: said }] };
+  protected step(line: Json): readonly AgentEvent[] {
+    const wasSaying = this.#isSaying;
+    this.#isSaying = false;
+    switch (line.type) {
+      case 'init': {
+        const model = readString(line, 'model') ?? 'auto'; // The client chooses for each question anew.
+        return this.begin(readString(line, 'session_id'), model.startsWith('auto') ? null : model);
+      }
+      case 'message':
+        return this.#message(line, wasSaying);
+      case 'tool_use': {
+        this.hasWorked = true;
+        const id = cutWord(readString(line, 'tool_id') ?? '');
+        const tool = cutWord(readString(line, 'tool_name') ?? '');
+        return [{ kind: 'tool-call', id, tool, input: readRecord(line, 'parameters') }];
+      }
+      case 'tool_result':
+        return [resultOf(line)];
+      case 'error':
+        return this.#error(line);
+      case 'result':
+        return this.#result(line);
+      default:
+        return [];
+    }
   }
-  if (said === '') return { state, events: [] };
-  const isPiece = line.delta === true;
-  const text = joinText(isPiece && state.isSaying ? state.text : null, said, start);
-  const next: State = { ...state, text, isSaying: isPiece, hasWorked: true };
-  return { state: next, events: [{ kind: 'text', text: said, isPiece }] };
-}
 
-function callStep(state: State, line: Json): Step<State> {
-  const id = cutWord(readString(line, 'tool_id') ?? '');
-  const tool = cutWord(readString(line, 'tool_name') ?? '');
-  const input = readRecord(line, 'parameters');
-  return { state: { ...state, hasWorked: true }, events: [{ kind: 'tool-call', id, tool, input }] };
+  #message(line: Json, wasSaying: boolean): AgentEvent[] {
+    const text = readString(line, 'content') ?? '';
+    if (line.role === 'user') {
+      // The turn's own prompt is known already.
+      return text.startsWith(`/${MESSAGE_COMMAND}\n`) ? [] : [{ kind: 'user', text }];
+    }
+    const isPiece = line.delta === true;
+    this.#isSaying = text === '' ? wasSaying : isPiece;
+    if (text === '') return [];
+    this.say(text, { goesOn: isPiece && wasSaying });
+    this.hasWorked = true;
+    return [{ kind: 'text', text, isPiece }];
+  }
+
+  /** Some are warnings, some end the turn: of the latter the result says so as well, except for an end by the client itself. */
+  #error(line: Json): AgentEvent[] {
+    const text = cutWord(readString(line, 'message') ?? 'the client gives a warning');
+    this.problem = text;
+    if (/^(?:Loop detected|Maximum session turns|Agent execution)/.test(text)) this.#stopped = text;
+    return [{ kind: 'warning', text }];
+  }
+
+  #result(line: Json): AgentEvent[] {
+    this.usage = usageIn(readRecord(line, 'stats'));
+    const isError = line.status !== 'success' || this.#stopped !== null;
+    const said = readString(readRecord(line, 'error'), 'message')?.replace(/^\[API Error: (.*)\]$/s, '$1');
+    const problem = isError ? cutWord(this.#stopped ?? said ?? this.problem ?? 'the turn failed') : null;
+    return [{ kind: 'usage', usage: this.usage }, this.end(problem)];
+  }
 }
 
 /** A command that fails is no error to the client, and its exit code is not told. */
@@ -111,29 +104,6 @@ function resultOf(line: Json): AgentEvent {
   const problem = readString(readRecord(line, 'error'), 'message');
   const text = readString(line, 'output') ?? problem ?? '';
   return { kind: 'tool-result', id: cutWord(readString(line, 'tool_id') ?? ''), tool: null, isError, text };
-}
-
-/** Some are warnings, some end the turn: of the latter the result says so as well, except for an end by the client itself. */
-function errorStep(state: State, line: Json): Step<State> {
-  const message = cutWord(readString(line, 'message') ?? 'the client gives a warning');
-  const isStop = /^(?:Loop detected|Maximum session turns|Agent execution)/.test(message);
-  const next: State = { ...state, problem: message, stopped: isStop ? message : state.stopped };
-  return { state: next, events: [{ kind: 'warning', text: message }] };
-}
-
-function endStep(state: State, line: Json): Step<State> {
-  const usage = usageIn(readRecord(line, 'stats'));
-  const isError = line.status !== 'success' || state.stopped !== null;
-  const said = readString(readRecord(line, 'error'), 'message')?.replace(/^\[API Error: (.*)\]$/s, '$1');
-  const problem = isError ? cutWord(state.stopped ?? said ?? state.problem ?? 'the turn failed') : null;
-  const next: State = { ...state, usage, verdict: isError ? 'error' : 'success', problem };
-  return {
-    state: next,
-    events: [
-      { kind: 'usage', usage },
-      { kind: 'result', isError, text: isError ? problem : state.text },
-    ],
-  };
 }
 
 /** Thoughts are in the total alone. After an error of the service all is 0, whatever was used before. */
@@ -167,3 +137,54 @@ function isAboutModel(message: string): boolean {
 }
 
 const STDERR_LENGTH_MAX = 64 * 1024;
+
+/** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
+
+/** Of the end of each conversation. */
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+const CONVERSATIONS_MAX = 4;
+const CONVERSATIONS = new Bun.Glob('{home,*.home}/.gemini/tmp/*/chats/*.jsonl');
+const SCAN = { absolute: true, dot: true, followSymlinks: true };
+
+/** Reads the newest conversations of a run. Never throws: what cannot be read says nothing. */
+export function geminiExits(runDirectory: string): ExitCodes {
+  const codes = new Map<string, number>();
+  for (const file of conversations(runDirectory)) {
+    for (const line of readTail(file, READ_BYTES_MAX).split('\n')) {
+      // Most of a conversation is of no interest, and some of it is long.
+      if (!line.includes('"toolCalls"')) continue;
+      const message = parseJson(line);
+      const calls = isRecord(message) && Array.isArray(message.toolCalls) ? message.toolCalls : [];
+      for (const call of calls.filter(isRecord)) addCall(call, codes);
+    }
+  }
+  return (callId) => codes.get(callId);
+}
+
+function addCall(call: Json, codes: Map<string, number>): void {
+  const id = readString(call, 'id');
+  const output = outputOf(call);
+  if (id === undefined || output === undefined) return;
+  // Behind the output itself, which may say anything: the last lines are the client's own.
+  const told = /\nExit Code: (\d{1,10})(?=\n(?:Signal|Background PIDs|Process Group PGID): |\n<\/|\s*$)/g;
+  const last = [...output.matchAll(told)].at(-1)?.[1];
+  const isKilled = /\nSignal: \S+(?=\n|\s*$)/.test(output.slice(-400));
+  codes.set(id, last === undefined ? (isKilled ? -1 : 0) : Number(last));
+}
+
+function outputOf({ result }: Json): string | undefined {
+  const parts = Array.isArray(result) ? result.filter(isRecord) : [];
+  for (const part of parts) {
+    const output = readString(readRecord(readRecord(part, 'functionResponse'), 'response'), 'output');
+    if (output !== undefined) return output;
+  }
+  return undefined;
+}
+
+/** `turn-1.home/.gemini/tmp/<project>/chats/session-….jsonl`, the newest first; the home of a turn leads to what stays. */
+function conversations(runDirectory: string): string[] {
+  const files = seen(() => [...CONVERSATIONS.scanSync({ cwd: runDirectory, ...SCAN })], []);
+  const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const distinct = [...new Set(files.map(realPath))];
+  return distinct.sort((one, other) => age(other) - age(one)).slice(0, CONVERSATIONS_MAX);
+}

@@ -1,79 +1,88 @@
 import { type Json, readRecord, readString } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
-import type { AgentEvent, ReaderStart, TurnReader } from '../client.ts';
-import {
-  addUsage,
-  cutWord,
-  joinText,
-  NO_PROGRESS,
-  type Progress,
-  readAmount,
-  type Step,
-  sessionStep,
-  sum,
-  turnReader,
-} from '../reading.ts';
+import type { AgentEvent, ReaderStart } from '../client.ts';
+import { addUsage, cutWord, readAmount, StreamReader, sum } from '../reading.ts';
 
 /** What OpenCode says of a turn, one JSON object on each line (`run --format json --thinking`). */
-
-type State = Progress & {
+export class OpencodeReader extends StreamReader {
   /** The message that `text` is of. */
-  readonly messageId: string | null;
+  #messageId: string | null = null;
   /** The step that was counted last. */
-  readonly stepId: string | null;
+  #stepId: string | null = null;
   /** Under which the log says more of the error. */
-  readonly reference: string | null;
-};
+  #reference: string | null = null;
 
-const INITIAL: State = { ...NO_PROGRESS, messageId: null, stepId: null, reference: null };
-
-/** Reads a turn's output. */
-export function opencodeReader(start: ReaderStart): TurnReader {
-  return turnReader(start, { initial: INITIAL, step, atEnd });
-}
-
-function atEnd(state: State, stderr: string) {
-  const logged = loggedError(state.reference, stderr);
-  const isModelRefused = state.isModelRefused || isModelUnknown(logged ?? '');
-  const model = state.stepId === null ? null : (loggedModel(stderr) ?? state.usage.model);
-  const usage = { ...state.usage, model };
-  const progress = { ...state, usage, problem: logged ?? state.problem, isModelRefused };
-  return { progress, stderr: withoutLog(stderr) };
-}
-
-/** Each line names its session; the first of all is the turn's. */
-function step(start: ReaderStart, state: State, line: Json): Step<State> {
-  if (state.sessionId !== null) return stepIn(start, state, line);
-  const begun = sessionStep(state, readString(line, 'sessionID'), null);
-  const next = stepIn(start, begun.state, line);
-  return { ...next, events: [...begun.events, ...next.events] };
-}
-
-function stepIn(start: ReaderStart, state: State, line: Json): Step<State> {
-  const part = readRecord(line, 'part');
-  switch (line.type) {
-    case 'step_start':
-      return { state: { ...state, verdict: state.verdict === 'error' ? 'error' : null }, events: [] };
-    case 'text':
-      return textStep(start, state, part);
-    case 'tool_use':
-      return { state: { ...state, hasWorked: true }, events: toolEvents(part) };
-    case 'step_finish':
-      return finishStep(start, state, part);
-    case 'error':
-      return errorStep(state, readRecord(line, 'error'));
-    default:
-      return { state, events: [] };
+  protected override atEnd(stderr: string) {
+    const end = super.atEnd(withoutLog(stderr));
+    const logged = loggedError(this.#reference, stderr);
+    const model = this.#stepId === null ? null : (loggedModel(stderr) ?? end.usage.model);
+    const isModelRefused = end.isModelRefused || isModelUnknown(logged ?? '');
+    return { ...end, usage: { ...end.usage, model }, problem: logged ?? end.problem, isModelRefused };
   }
-}
 
-function textStep(start: ReaderStart, state: State, part: Json): Step<State> {
-  const text = readString(part, 'text') ?? '';
-  const messageId = cutWord(readString(part, 'messageID') ?? '');
-  const isNext = messageId !== state.messageId;
-  const joined = joinText(isNext ? null : state.text, text, start);
-  const next = { ...state, messageId, text: joined, hasWorked: true };
-  return { state: next, events: [{ kind: 'text', text, isPiece: true }] };
+  /** Each line names its session; the first of all is the turn's. */
+  protected step(line: Json): readonly AgentEvent[] {
+    const begun = this.sessionId === null ? this.begin(readString(line, 'sessionID'), null) : [];
+    return [...begun, ...this.#events(line)];
+  }
+
+  #events(line: Json): readonly AgentEvent[] {
+    const part = readRecord(line, 'part');
+    switch (line.type) {
+      case 'step_start':
+        if (this.verdict !== 'error') this.verdict = null;
+        return [];
+      case 'text':
+        return this.#text(part);
+      case 'tool_use':
+        this.hasWorked = true;
+        return toolEvents(part);
+      case 'step_finish':
+        return this.#finish(part);
+      case 'error':
+        return this.#error(readRecord(line, 'error'));
+      default:
+        return [];
+    }
+  }
+
+  #text(part: Json): AgentEvent[] {
+    const text = readString(part, 'text') ?? '';
+    const messageId = cutWord(readString(part, 'messageID') ?? '');
+    this.say(text, { goesOn: messageId === this.#messageId });
+    this.#messageId = messageId;
+    this.hasWorked = true;
+    return [{ kind: 'text', text, isPiece: true }];
+  }
+
+  #finish(part: Json): AgentEvent[] {
+    const id = readString(part, 'id');
+    const stepId = id === undefined ? null : cutWord(id);
+    if (stepId !== null && stepId === this.#stepId) return [];
+    this.#stepId = stepId;
+    this.usage = addUsage(this.usage, { ...usageOf(this.start, part), model: this.start.model ?? null });
+    this.hasWorked = true;
+    const counted: AgentEvent = { kind: 'usage', usage: this.usage };
+    const reason = readString(part, 'reason') ?? 'unknown';
+    if (reason === 'tool-calls' || this.verdict === 'error') return [counted];
+    if (readString(part, 'messageID') !== this.#messageId) this.text = null;
+    const isError = reason !== 'stop';
+    this.verdict = isError ? 'error' : 'success';
+    if (isError) this.problem = cutWord(`the model stopped early: ${reason}`);
+    return [counted, { kind: 'result', isError, text: this.text }];
+  }
+
+  /** The first error of a turn is the one that is told. */
+  #error(error: Json): AgentEvent[] {
+    const data = readRecord(error, 'data');
+    const name = readString(error, 'name') ?? '';
+    const text = cutWord(readString(data, 'message') ?? name);
+    this.isModelRefused ||= data.statusCode === 404 || isModelUnknown(`${name} ${text}`);
+    this.problem ??= text;
+    this.#reference ??= cutWord(readString(data, 'ref') ?? '') || null;
+    this.verdict = 'error';
+    return [{ kind: 'result', isError: true, text }];
+  }
 }
 
 /** A call comes with its result, once it is done. A command that failed is one that was completed. */
@@ -89,40 +98,6 @@ function toolEvents(part: Json): AgentEvent[] {
     { kind: 'tool-call', id, tool, input: readRecord(call, 'input') },
     { kind: 'tool-result', id, tool, isError, text },
   ];
-}
-
-function finishStep(start: ReaderStart, state: State, part: Json): Step<State> {
-  const stepId = readString(part, 'id');
-  if (stepId !== undefined && cutWord(stepId) === state.stepId) return { state, events: [] };
-  const usage = addUsage(state.usage, { ...usageOf(start, part), model: start.model ?? null });
-  const reason = readString(part, 'reason') ?? 'unknown';
-  const counted = { ...state, usage, stepId: stepId === undefined ? null : cutWord(stepId), hasWorked: true };
-  const events: AgentEvent[] = [{ kind: 'usage', usage }];
-  if (reason === 'tool-calls' || state.verdict === 'error') return { state: counted, events };
-  const isError = reason !== 'stop';
-  const problem = isError ? cutWord(`the model stopped early: ${reason}`) : state.problem;
-  const text = readString(part, 'messageID') === state.messageId ? state.text : null;
-  events.push({ kind: 'result', isError, text });
-  return { state: { ...counted, text, problem, verdict: isError ? 'error' : 'success' }, events };
-}
-
-function errorStep(state: State, error: Json): Step<State> {
-  const data = readRecord(error, 'data');
-  const name = readString(error, 'name') ?? '';
-  const problem = cutWord(readString(data, 'message') ?? name);
-  const isModelRefused =
-    state.isModelRefused || data.statusCode === 404 || isModelUnknown(`${name} ${problem}`);
-  const reference = cutWord(readString(data, 'ref') ?? '');
-  return {
-    state: {
-      ...state,
-      problem: state.problem ?? problem,
-      verdict: 'error',
-      isModelRefused,
-      reference: state.reference ?? (reference === '' ? null : reference),
-    },
-    events: [{ kind: 'result', isError: true, text: problem }],
-  };
 }
 
 function isModelUnknown(words: string): boolean {

@@ -5,7 +5,6 @@ import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
 import { type Announcement, deliveryText } from '../model/announcement.ts';
 import { inboxMark, type Requester } from '../model/run.ts';
-import { isInsideRun } from '../requester.ts';
 import { enterListener, serversOf } from '../store/listeners.ts';
 import {
   acknowledge,
@@ -16,7 +15,7 @@ import {
   takeAnnouncements,
 } from '../store/outbox.ts';
 import { readRuns, withRuns } from '../store/runs-db.ts';
-import { checkpoint, type RunsWorld, type TurnName } from '../world.ts';
+import { checkpoint, isInsideRun, type RunsWorld, type TurnName } from '../world.ts';
 
 /** What is told to a requester, whichever way: one text, and what it was made of. */
 export type Delivery = { readonly text: string; readonly announcements: readonly Announcement[] };

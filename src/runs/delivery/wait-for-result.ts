@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sqlite } from '../../database/sqlite.ts';
 import type { HookRun, Waiter } from '../../hooks/invocation.ts';
 import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import type { ProcessIdentity } from '../../system/process-identity.ts';
 import { becomeLongLived, identityNow, isGone, isSameProcess } from '../../system/process-identity.ts';
-import type { ProcessIdentity } from '../model/turn.ts';
 import { lookAfterRuns } from '../reconcile.ts';
-import { isInsideRun } from '../requester.ts';
 import { countWake, enterListener, newsOf, serverOf, waiterOf } from '../store/listeners.ts';
 import { acknowledgeSession } from '../store/outbox.ts';
 import { dataVersion, openRunsDb } from '../store/runs-db.ts';
-import type { RunsWorld } from '../world.ts';
+import { isInsideRun, type RunsWorld } from '../world.ts';
 import { takeForHook, wakerOf, worldOf } from './deliver-to-hook.ts';
 
 /**

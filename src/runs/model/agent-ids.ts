@@ -95,6 +95,12 @@ export function listAgents(
 /** A model that somebody wants, and for which client; null: for whichever it is. */
 export type WantedModel = { readonly model: string | null; readonly client: ClientName | null };
 
+/** A client, as far as it names models. */
+type ModelClient = {
+  readonly name: ClientName;
+  readonly modelProblem?: (model: string) => string | undefined;
+};
+
 const NAME_LENGTH_MAX = 200;
 const MODEL_ECHO_LENGTH_MAX = 80;
 
@@ -105,14 +111,14 @@ const MODEL_ECHO_LENGTH_MAX = 80;
 export function chooseModel(
   requested: string | undefined,
   others: readonly WantedModel[],
-  client: ClientName,
+  client: ModelClient,
 ) {
   const asked = requested?.trim() || null;
   const warnings: string[] = [];
-  const wanted = [{ model: asked, client }, ...others];
+  const wanted = [{ model: asked, client: client.name }, ...others];
   for (const { model, client: meantFor } of wanted) {
     const name = model?.trim() ?? '';
-    if (name === '' || (meantFor !== null && meantFor !== client)) continue;
+    if (name === '' || (meantFor !== null && meantFor !== client.name)) continue;
     const problem = modelProblem(name, client);
     if (problem === undefined) return { requested: asked, resolved: name, warnings };
     const shown = cutText(oneLine(name), MODEL_ECHO_LENGTH_MAX);
@@ -121,9 +127,8 @@ export function chooseModel(
   return { requested: asked, resolved: null, warnings };
 }
 
-function modelProblem(name: string, client: ClientName): string | undefined {
+function modelProblem(name: string, client: ModelClient): string | undefined {
   if (name.length > NAME_LENGTH_MAX) return 'it is too long for a name';
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._:/@[\]+-]*$/u.test(name)) return 'a model has no such name';
-  if (client === 'opencode' && !/^[^/]+\/.+/.test(name)) return 'opencode names models as provider/model';
-  return undefined;
+  return client.modelProblem?.(name);
 }

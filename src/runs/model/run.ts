@@ -2,9 +2,10 @@ import type { ClientName } from '../../core/client-name.ts';
 import { canonicalProjectPath, type GitProbe, getProjectName, isRepository } from '../../core/project.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { fingerprint } from '../../core/text.ts';
+import type { Terminal } from '../../system/terminal.ts';
 import type { Permissions } from './permissions.ts';
 import type { ToolPolicy } from './tool-policy.ts';
-import { isTerminal, type ProcessIdentity, type Turn, turnMark } from './turn.ts';
+import { isTerminal, type Turn, turnMark } from './turn.ts';
 
 /** `agent:<agentId>:subagent:<uuid>` (R2). */
 type ChildSessionKey = `agent:${string}:subagent:${string}`;
@@ -31,9 +32,6 @@ export type Worktree = {
   /** The commit that it began with; trees of earlier releases do not say. */
   readonly base?: string;
 };
-
-/** Where a person may be told something. `owner`: as long as it lives, the terminal is the same. */
-export type Terminal = { readonly path: string; readonly owner: ProcessIdentity };
 
 export type Run = {
   readonly id: string;

@@ -1,3 +1,4 @@
+import type { Exit, ProcessIdentity } from '../../system/process-identity.ts';
 import type { Permissions } from './permissions.ts';
 
 /** What a turn took. `null`: the client does not say. Input includes what came from a cache, output what was thought. */
@@ -67,35 +68,10 @@ export function isTerminal(state: TurnState): state is Outcome {
   return NEXT[state].length === 0;
 }
 
-/** A process that is recognised again: a process id alone may be somebody else's by now. */
-export type ProcessIdentity = {
-  readonly pid: number;
-  /** When it started, in the system's own unit; empty where the system does not say. */
-  readonly start: string;
-  /** Of the system's start, and behind a slash of the namespace of process ids; empty where the system does not say. */
-  readonly boot: string;
-};
-
-/** A process in one text, for where it is written down. */
-export function identityText({ pid, boot, start }: ProcessIdentity): string {
-  return `${pid} ${boot} ${start}`;
-}
-
-/** The process in such a text; null for an id alone, since that is any later process's as well. */
-export function identityIn(text: string): ProcessIdentity | null {
-  const [, pid, boot = '', start = ''] = /^(\d+) (\S*) (.*)$/.exec(text) ?? [];
-  return pid === undefined ? null : { pid: Number(pid), boot, start };
-}
-
-/** The variable that every process of a turn has: the turn's mark. */
-export const RUN_VARIABLE = 'SELF_GENERATION_RUN';
-
 /** The mark of a run's turn. */
 export function turnMark({ runId, number }: Pick<Turn, 'runId' | 'number'>): string {
   return `${runId}/${number}`;
 }
-
-export type Exit = { readonly code: number | null; readonly signal: string | null };
 
 /** Times are milliseconds since 1970. */
 export type Turn = {

@@ -1,6 +1,6 @@
 import type { ClientName } from '../../core/client-name.ts';
 import type { Row, Sqlite } from '../../database/sqlite.ts';
-import type { ProcessIdentity } from '../model/turn.ts';
+import type { ProcessIdentity } from '../../system/process-identity.ts';
 import { ACTIVE_TURNS, PROCESS, read } from './rows.ts';
 
 /** Through which processes the sessions of clients hear of their runs, and what there is to hear. */

@@ -1,9 +1,10 @@
 import { definedOnly, parseJson } from '../../core/guards.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import type { Exit, ProcessIdentity } from '../../system/process-identity.ts';
 import { readPermissions } from '../model/permissions.ts';
 import type { Requester, Run } from '../model/run.ts';
-import type { Exit, ProcessIdentity, Stop, Turn, Usage } from '../model/turn.ts';
+import type { Stop, Turn, Usage } from '../model/turn.ts';
 
 /** Rows as values, and values as rows. The schema's checks hold, since nobody else writes this database. */
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { TurnSession } from '../../clients/client.ts';
+import { bringLogin, userOf } from '../../clients/agent-login.ts';
+import { type TurnSession, turnCommand } from '../../clients/client.ts';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
-import { runClient } from '../../clients/clients.ts';
+import { clientNamed } from '../../clients/clients.ts';
 import { FOR_COMMANDS } from '../../clients/environment.ts';
 import { addUsage } from '../../clients/reading.ts';
 import { turnPermissions } from '../model/permissions.ts';
@@ -11,7 +12,6 @@ import type { Turn } from '../model/turn.ts';
 import { NO_USAGE, type Usage } from '../model/turn.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
-import { bringLogin, userOf } from '../workspace/agent-login.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
 import { checkpoint } from '../world.ts';
@@ -32,19 +32,17 @@ export async function launchTurn(
   checkpoint('after-place', world.env);
   const session = sessionOf(turn, run);
   if (session === undefined) throw new Error('there is no session of the client to go on with');
-  const client = runClient(run.client);
+  const client = clientNamed(run.client);
   const user = userOf(run, world.env);
-  const routed = client.route(user, run.model.resolved);
-  if (routed.kind === 'refused') throw new Error(routed.reason);
-  const command = client.command({
+  const command = turnCommand(client, {
     prompt: turn.kind === 'task' ? await firstPrompt(run, settings, world) : turn.message,
     session,
     model: run.model.resolved,
-    route: routed.route,
+    route: client.route(user, run.model.resolved),
     thinking: run.thinking,
     policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    budgetUsd: client.capabilities.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
+    budgetUsd: client.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
     mcp: null, // Of our own tools there is none that a sub-agent may have.

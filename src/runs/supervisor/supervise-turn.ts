@@ -1,15 +1,16 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
-import { runClient } from '../../clients/clients.ts';
+import { clientNamed } from '../../clients/clients.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { GrowingFile, readTail } from '../../system/growing-file.ts';
+import type { Exit } from '../../system/process-identity.ts';
 import { logRunFailure } from '../failure-log.ts';
 import type { Run } from '../model/run.ts';
 import { type TurnFiles, turnFiles } from '../model/run.ts';
-import type { Ending, Exit, Stop, Turn } from '../model/turn.ts';
+import type { Ending, Stop, Turn } from '../model/turn.ts';
 import { NO_USAGE } from '../model/turn.ts';
 import { changeRun, getRun } from '../store/runs.ts';
 import { checkpoint } from '../world.ts';
@@ -205,7 +206,7 @@ class TurnSupervisor {
   #openOutput() {
     const { turn } = this.#row;
     const session = sessionOf(turn, this.#effects.run) ?? { kind: 'new' as const, id: '' };
-    const reader: TurnReader = runClient(this.#effects.run.client).reader({
+    const reader: TurnReader = clientNamed(this.#effects.run.client).reader({
       session,
       before: usageBefore(turn, this.#supervision),
       model: this.#effects.run.model.resolved,
@@ -216,7 +217,7 @@ class TurnSupervisor {
 
   async #sweep(client: LiveClient | null): Promise<void> {
     const { turn } = this.#row;
-    const { politeSignal } = runClient(this.#effects.run.client).capabilities;
+    const { politeSignal } = clientNamed(this.#effects.run.client);
     const { survivors } = await endClient(client, this.#files, politeSignal);
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;

@@ -6,9 +6,10 @@
 import type { Conclusion } from '../../clients/client.ts';
 import { unreachable } from '../../core/guards.ts';
 import { type ModelPrice, WARNING_SHARE } from '../../settings/run-settings.ts';
+import type { Exit } from '../../system/process-identity.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
-import type { Ending, Exit, Outcome, Stop, Turn, Usage } from '../model/turn.ts';
+import type { Ending, Outcome, Stop, Turn, Usage } from '../model/turn.ts';
 import { amountsOf, type BudgetUse, budgetUses, show, type Unit } from '../store/limits.ts';
 import type { Supervision } from './turn-row.ts';
 

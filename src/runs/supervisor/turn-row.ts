@@ -1,9 +1,9 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import type { RunSettings } from '../../settings/run-settings.ts';
-import { isGone, isJudged } from '../../system/process-identity.ts';
+import { isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
 import { orLogged } from '../failure-log.ts';
-import { isTerminal, type ProcessIdentity, type Turn } from '../model/turn.ts';
+import { isTerminal, type Turn } from '../model/turn.ts';
 import { addRunEvent } from '../store/rows.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../store/turns.ts';
 import type { RunsWorld } from '../world.ts';

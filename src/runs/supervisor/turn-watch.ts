@@ -3,8 +3,9 @@ import type { AgentEvent, TurnReader } from '../../clients/client.ts';
 import type { LiveClient } from '../../clients/client-process.ts';
 import { WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { GrowingFile } from '../../system/growing-file.ts';
+import type { Exit } from '../../system/process-identity.ts';
 import { isSameProcess } from '../../system/process-identity.ts';
-import type { Exit, Stop, Turn, Usage } from '../model/turn.ts';
+import type { Stop, Turn, Usage } from '../model/turn.ts';
 import type { TurnEffects } from './turn-effects.ts';
 import { judgeTime, passTime, type RunningTime, type TimeLimits } from './turn-ending.ts';
 

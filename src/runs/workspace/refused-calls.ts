@@ -1,4 +1,6 @@
-import type { AgentEvent } from '../../clients/client.ts';
+import type { AgentEvent, HookCall } from '../../clients/client.ts';
+import { clientNamed } from '../../clients/clients.ts';
+import { isRefused } from '../../clients/tools.ts';
 import { type Json, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
@@ -14,7 +16,7 @@ import {
 } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import { isToolAllowed, type ToolName } from '../model/tool-policy.ts';
-import { hookCalls, isRefused, OpenCalls } from './tool-failures.ts';
+import { OpenCalls } from './tool-failures.ts';
 
 /** What a run was not let do, for who asked for it: nobody can be asked, so a setting would have to allow it. */
 
@@ -28,7 +30,6 @@ const COMMAND_START = /^[\w./-]+(?: [a-z][\w:-]*)?(?= |$)/;
 /** What makes one of several commands, or of something else than its words. */
 const COMPOUND = /[;&|<>`$(){}\n]/;
 
-type Call = { readonly tool: string; readonly input: Json };
 /** What was wanted. `rule`: would have allowed it, or forbids it; `never`: the client lets no run do it. */
 type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'never' };
 
@@ -56,8 +57,7 @@ export class RefusedCalls {
   /** One line, or none when nothing was refused that a permission would have let through. */
   notes(permitted: readonly string[]): string[] {
     const { client, policy, permissions } = this.#run;
-    // Codex says nothing of what its sandbox refuses.
-    const isSilent = client === 'codex' && looksOnly(policy, permissions);
+    const isSilent = clientNamed(client).hidesRefusals === true && looksOnly(policy, permissions);
     const unsaid: readonly Refused[] = isSilent
       ? [{ words: 'changing files', rule: 'edit', kind: 'missing' }]
       : [];
@@ -65,7 +65,7 @@ export class RefusedCalls {
     return refused.length > 0 ? [note(refused, permitted, this.#run)] : [];
   }
 
-  #note(id: string, known: string, { tool, input }: Call): void {
+  #note(id: string, known: string, { tool, input }: HookCall): void {
     const forbids = forbidding(known, input, this.#run);
     const { words, rule } = wanted(known, tool, input);
     const isGrantable = isMissing(rule, this.#run);
@@ -76,7 +76,7 @@ export class RefusedCalls {
   #refuse(id: string): void {
     const call = this.#open.get(id);
     if (call === undefined || this.#refused.size >= REFUSED_MAX) return;
-    for (const { tool, input } of hookCalls(this.#run.client, call)) {
+    for (const { tool, input } of clientNamed(this.#run.client).hookCalls(call)) {
       const known = parseRule(tool)?.tool ?? tool;
       if (isToolAllowed(this.#run.policy, known)) this.#note(id, known, { tool, input });
     }
@@ -94,10 +94,10 @@ function wanted(known: string, tool: string, input: Json): Omit<Refused, 'kind'>
   return { words: shown, rule: ruleText({ tool: rule, calls: start === undefined ? null : `${start}:*` }) };
 }
 
-/** Whether the rule is one that can be granted, and has not been. All but one client let every run read where it works. */
+/** Whether the rule is one that can be granted, and has not been. */
 function isMissing(text: string, { client, permissions }: Run): boolean {
   const tool = parseRule(text)?.tool;
-  if (grantProblem(text) !== undefined || (tool === 'read' && client !== 'claude')) return false;
+  if (grantProblem(text) !== undefined || (tool === 'read' && !clientNamed(client).asksToRead)) return false;
   const isGranted = parseRules(permissions.allow).some((rule) => ruleText(rule) === text);
   return !isGranted && !mayUse(tool as ToolName, { ...permissions, deny: [] });
 }

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
-import type { AgentEvent } from '../../clients/client.ts';
-import { type GeminiExits, geminiExits } from '../../clients/gemini/exit-codes.ts';
-import type { ClientName } from '../../core/client-name.ts';
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import type { AgentEvent, ExitCodes, HookCall } from '../../clients/client.ts';
+import { clientNamed } from '../../clients/clients.ts';
+import { isRefused } from '../../clients/tools.ts';
+import type { Json } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, fingerprint } from '../../core/text.ts';
 import { getDb } from '../../database/db.ts';
@@ -16,72 +16,6 @@ import { isEnabled, loadConfig } from '../../settings/load-hook-settings.ts';
 import { orLogged } from '../failure-log.ts';
 import { type Run, runDirectory } from '../model/run.ts';
 import { projectOfDirectory } from './first-prompt.ts';
-
-/** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
-export type HookCall = { readonly tool: string; readonly input: Json };
-
-const FILES_MAX = 20;
-/** What Gemini CLI and OpenCode call the tools that something can be learned from. Other names stay as they are. */
-const NAMES: Readonly<Record<string, string>> = {
-  ...{ run_shell_command: 'Bash', bash: 'Bash', shell: 'Bash', exec_command: 'Bash' },
-  ...{ read_file: 'Read', read: 'Read', write_file: 'Write', write: 'Write' },
-  ...{ replace: 'Edit', edit: 'Edit', multiedit: 'Edit' },
-  ...{ search_file_content: 'Grep', grep_search: 'Grep', grep: 'Grep', glob: 'Glob' },
-};
-const FILE_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
-const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
-
-/** What the hooks would have been told of the call; of a patch, one call for each file that it changes. */
-export function hookCalls(client: ClientName, { tool, input }: HookCall): HookCall[] {
-  if (client === 'claude') return [{ tool, input }];
-  if (tool === 'apply_patch' || tool === 'patch') return patchedFiles(input);
-  const name = NAMES[tool] ?? tool;
-  if (name === 'Bash') {
-    const isInBackground = input.is_background === true ? { run_in_background: true } : {};
-    return [{ tool: name, input: { ...input, ...isInBackground, command: commandOf(input) } }];
-  }
-  if (!FILE_TOOLS.has(name)) return [{ tool: name, input }];
-  const file = FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
-  return [{ tool: name, input: file === undefined ? {} : { file_path: file } }];
-}
-
-/** How the clients word that a call was not let through. */
-const REFUSALS: readonly RegExp[] = [
-  /^Permission (?:to|for) .{0,4000} has been denied/s,
-  /^Claude requested permissions to /,
-  /^(?:<tool_use_error>)?File is in a directory that is denied by your permission settings/,
-  /^The user (?:doesn't want to |rejected permission to |has specified a rule which prevents )/,
-  /^Tool execution (?:denied by policy|blocked)/,
-  /^Tool "[^"]{1,200}" not found/,
-  /^Model tried to call unavailable tool /,
-];
-
-/** Whether a policy kept the call back: nothing of the project has failed then, and no hook would be told. */
-export function isRefused(text: string): boolean {
-  return REFUSALS.some((refusal) => refusal.test(text));
-}
-
-/** A command line, or its words. */
-function commandOf(input: Json): unknown {
-  const command = input.command ?? input.cmd;
-  return Array.isArray(command) ? command.filter((word) => typeof word === 'string').join(' ') : command;
-}
-
-/** From the client's own list of changes, or from the patch itself. */
-function patchedFiles(input: Json): HookCall[] {
-  const listed = Array.isArray(input.changes) ? input.changes.filter(isRecord) : [];
-  const named = isRecord(input.changes) ? Object.keys(readRecord(input, 'changes')) : [];
-  const text =
-    readString(input, 'patchText') ?? readString(input, 'patch') ?? readString(input, 'input') ?? '';
-  const inText = [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.{1,4096})$/gm)];
-  const files = [
-    ...listed.flatMap((change) => readString(change, 'path') ?? []),
-    ...named,
-    ...inText.flatMap(([, path]) => path ?? []),
-  ];
-  const inputs = [...new Set(files)].slice(0, FILES_MAX).map((path) => ({ file_path: path }));
-  return (inputs.length > 0 ? inputs : [{}]).map((one) => ({ tool: 'Edit', input: one }));
-}
 
 /** What a run's tools did, for the hooks' database and by their decisions: no hook of ours runs in a client we start. */
 
@@ -97,18 +31,16 @@ const OPEN_CALLS_MAX = 256;
 /** More of a command, a path or an error is never looked at; see hooks/tool-call.ts. */
 const TEXT_LENGTH_MAX = 16 * 1024;
 
-type OpenCall = { readonly tool: string; readonly input: Json };
-
 /** Calls that have not ended, without what is too long of them, by their ids. */
 export class OpenCalls {
-  readonly #calls = new Map<string, OpenCall>();
+  readonly #calls = new Map<string, HookCall>();
 
   add({ id, tool, input }: Extract<AgentEvent, { kind: 'tool-call' }>): void {
     this.#calls.set(id, { tool, input: withShortTexts(input) });
     if (this.#calls.size > OPEN_CALLS_MAX) this.#calls.delete(this.#calls.keys().next().value ?? '');
   }
 
-  get(id: string): OpenCall | undefined {
+  get(id: string): HookCall | undefined {
     return this.#calls.get(id);
   }
 
@@ -118,7 +50,7 @@ export class OpenCalls {
 }
 
 /** A call that has ended. It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
-type EndedCall = OpenCall & {
+type EndedCall = HookCall & {
   readonly id: string;
   readonly isError: boolean;
   readonly text: string;
@@ -177,13 +109,13 @@ export class FailureRecorder {
     this.#take(isHeldBack ? unknown : this.#pending.length, exits);
   }
 
-  #exits(): GeminiExits | undefined {
+  #exits(): ExitCodes | undefined {
     const { client, id } = this.#run;
-    if (client !== 'gemini' || this.#pending.length === 0) return undefined;
-    return geminiExits(runDirectory(this.#paths, id));
+    if (this.#pending.length === 0) return undefined;
+    return clientNamed(client).exitCodes?.(runDirectory(this.#paths, id));
   }
 
-  #take(count: number, exits: GeminiExits | undefined): void {
+  #take(count: number, exits: ExitCodes | undefined): void {
     const recordings = this.#decide(this.#pending.splice(0, count), exits);
     if (recordings.length === 0) return;
     try {
@@ -194,7 +126,7 @@ export class FailureRecorder {
     }
   }
 
-  #decide(calls: readonly EndedCall[], exits: GeminiExits | undefined): Recording[] {
+  #decide(calls: readonly EndedCall[], exits: ExitCodes | undefined): Recording[] {
     if (calls.length === 0) return [];
     this.#config ??= loadConfig(this.#paths);
     if (!isEnabled(this.#config)) return [];
@@ -223,25 +155,27 @@ export class FailureRecorder {
 }
 
 /** What the hooks of the requester's session would have been told, had the call been one of a sub-agent in it. */
-function hookEvents(ended: EndedCall, run: Run, exits: GeminiExits | undefined): HookEvent[] {
+function hookEvents(ended: EndedCall, run: Run, exits: ExitCodes | undefined): HookEvent[] {
   if (ended.tool === '' || (ended.isError && isRefused(ended.text))) return [];
   const agent = { agent_id: run.id, agent_type: run.agentId };
   const common = { session_id: run.requester.session ?? run.childKey, cwd: run.cwd, ...agent };
   // Some clients count the calls of each turn from one.
   const id = `${run.id}:${ended.id}:${fingerprint(JSON.stringify(ended.input))}`;
-  return hookCalls(run.client, ended).flatMap((call) => {
-    const [name, said] = endOf(ended, call, exits);
-    const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, ...said };
-    const input = name === 'PostToolBatch' ? { tool_calls: [told] } : told;
-    return parseHookEvent({ ...common, ...input }, name) ?? [];
-  });
+  return clientNamed(run.client)
+    .hookCalls(ended)
+    .flatMap((call) => {
+      const [name, said] = endOf(ended, call, exits);
+      const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, ...said };
+      const input = name === 'PostToolBatch' ? { tool_calls: [told] } : told;
+      return parseHookEvent({ ...common, ...input }, name) ?? [];
+    });
 }
 
 /** Which hook tells of such an end, and what it is told. */
 function endOf(
   { id, isError, text }: EndedCall,
   { tool }: HookCall,
-  exits: GeminiExits | undefined,
+  exits: ExitCodes | undefined,
 ): readonly [HookEvent['name'], Json] {
   // Rejected by the client, before it was done.
   if (isError && text.startsWith('<tool_use_error>')) return ['PostToolBatch', { tool_response: text }];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
-import type { ClientName } from '../../../src/core/client-name.ts';
 import { setArchived } from '../../../src/runs/store/archive.ts';
 import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
+import type { ClientName } from '../../support/clients.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 /** Run 1 with a session of this client, which writes down how it is called. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { ClientName } from '../../../src/core/client-name.ts';
 import { chooseModel, type WantedModel } from '../../../src/runs/model/agent-ids.ts';
+import { CLIENTS, type ClientName } from '../../support/clients.ts';
 
 const of = (model: string | null, client: ClientName | null = null): WantedModel => ({ model, client });
 
@@ -28,7 +28,10 @@ describe('chooseModel()', () => {
   ];
   for (const [what, requested, others, client, expected] of rows) {
     test(`takes ${what}`, () => {
-      expect(chooseModel(requested, others, client)).toMatchObject({ resolved: expected, warnings: [] });
+      expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({
+        resolved: expected,
+        warnings: [],
+      });
     });
   }
 
@@ -41,7 +44,7 @@ describe('chooseModel()', () => {
   ];
   for (const [what, model, client] of wrong) {
     test(`leaves out a model that ${what}, takes the next and warns once`, () => {
-      const choice = chooseModel(model, [of('provider/next')], client);
+      const choice = chooseModel(model, [of('provider/next')], CLIENTS[client]);
       expect(choice.resolved).toBe('provider/next');
       expect(choice.requested).toBe(model);
       expect(choice.warnings).toHaveLength(1);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import type { ProcessIdentity } from '../../../src/runs/model/turn.ts';
 import { withRuns } from '../../../src/runs/store/runs-db.ts';
 import { changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import type { ProcessIdentity } from '../../../src/system/process-identity.ts';
 import { currentBoot, identityOf, isAlive, isSameProcess } from '../../../src/system/process-identity.ts';
 import { onlyTurn, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 

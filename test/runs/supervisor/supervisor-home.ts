@@ -5,7 +5,6 @@ import { ASKS_NEVER } from '../../../src/runs/model/permissions.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
 import { turnFiles } from '../../../src/runs/model/run.ts';
 import type { Stop, Turn } from '../../../src/runs/model/turn.ts';
-import { RUN_VARIABLE } from '../../../src/runs/model/turn.ts';
 import { takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { type RunEvent, runEvents } from '../../../src/runs/store/rows.ts';
@@ -13,6 +12,7 @@ import { getRun, insertRun, type NewRun } from '../../../src/runs/store/runs.ts'
 import { withRuns } from '../../../src/runs/store/runs-db.ts';
 import { requestStop, turnsOf } from '../../../src/runs/store/turns.ts';
 import { CHECKPOINT_VARIABLE } from '../../../src/runs/world.ts';
+import { RUN_VARIABLE } from '../../../src/system/process-identity.ts';
 import { withMarker } from '../../../src/system/processes.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 

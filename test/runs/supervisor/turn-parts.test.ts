@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Conclusion } from '../../../src/clients/client.ts';
-import type { Exit, Outcome, Stop } from '../../../src/runs/model/turn.ts';
+import type { Outcome, Stop } from '../../../src/runs/model/turn.ts';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
 import {
   type BudgetShare,
@@ -9,6 +9,7 @@ import {
   judgeBudget,
   usdLeft,
 } from '../../../src/runs/supervisor/turn-ending.ts';
+import type { Exit } from '../../../src/system/process-identity.ts';
 
 const NO_LIMIT = { tokens: null, usd: null };
 const usage = (tokens: number, costUsd: number | null = null) => ({

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import type { AgentEvent } from '../../../src/clients/client.ts';
-import type { ClientName } from '../../../src/core/client-name.ts';
 import type { Json } from '../../../src/core/guards.ts';
 import {
   ASKS_FIRST,
@@ -10,6 +9,7 @@ import {
 } from '../../../src/runs/model/permissions.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
 import { RefusedCalls } from '../../../src/runs/workspace/refused-calls.ts';
+import type { ClientName } from '../../support/clients.ts';
 import { madeRun } from '../../support/made-run.ts';
 
 const RULE = 'The user has specified a rule which prevents you from using this specific tool call.';

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { runClient } from '../../../src/clients/clients.ts';
-import type { ClientName } from '../../../src/core/client-name.ts';
+import { clientNamed } from '../../../src/clients/clients.ts';
 import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
 import { learnProject } from '../../../src/lessons/learn-project.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
 import { turnFiles } from '../../../src/runs/model/run.ts';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
 import { FailureRecorder } from '../../../src/runs/workspace/tool-failures.ts';
+import type { ClientName } from '../../support/clients.ts';
 import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../../support/home.ts';
 import { madeRun } from '../../support/made-run.ts';
 import { SECRETS } from '../../support/made-up.ts';
@@ -24,7 +24,7 @@ function place(client: ClientName, changes: Partial<Run> = {}, config: Record<st
   mkdirSync(project);
   const requester = { key: 'agent:main:app-1', session: 'session-of-main', client: null, cwd: project };
   const run = madeRun({ client, cwd: project, agentId: 'fixer', requester, ...changes });
-  const reader = runClient(client).reader({ session: { kind: 'new', id: 's' }, before: NO_USAGE });
+  const reader = clientNamed(client).reader({ session: { kind: 'new', id: 's' }, before: NO_USAGE });
   const recorder = new FailureRecorder(run, home.paths);
   const say = (...lines: readonly unknown[]) =>
     tell(

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
-import { opencodeVariables } from '../environment.ts';
+import type { Permissions } from '../../runs/model/permissions.ts';
 import {
+  absoluteIn,
   type ClientUser,
   configIn,
   homeOf,
@@ -9,14 +12,8 @@ import {
   pathIn,
   type Route,
   RouteRefusal,
-  routed,
 } from '../route.ts';
-
-/**
- * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
- * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
- */
-export const opencodeRoute = routed(routeOf);
+import type { McpRegistration } from '../server-entry.ts';
 
 /** Of a configuration, what says where questions go. */
 const CARRIED: readonly string[] = ['provider', 'disabled_providers', 'enabled_providers'];
@@ -50,7 +47,11 @@ const FOUND_BY: Readonly<Record<string, string>> = {
   ...{ OPENCODE_API_KEY: 'opencode', OPENROUTER_API_KEY: 'openrouter', XAI_API_KEY: 'xai' },
 };
 
-function routeOf(user: ClientUser, asked: string | null): Route {
+/**
+ * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
+ * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
+ */
+export function opencodeRoute(user: ClientUser, asked: string | null): Route {
   const config = opencodeConfig(user);
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
@@ -65,7 +66,7 @@ function routeOf(user: ClientUser, asked: string | null): Route {
     env: model !== null && isDescribed(model, providers) ? { OPENCODE_DISABLE_MODELS_FETCH: '1' } : {},
     passedOn: [
       ...ids.flatMap((id) => variablesOf(id, readRecord(providers, id))),
-      ...opencodeVariables(JSON.stringify(settings)),
+      ...variablesIn(JSON.stringify(settings)),
     ],
   };
 }
@@ -76,7 +77,7 @@ function onlyProvider(id: string, providers: Json): Json {
 }
 
 /** The whole configuration, the later file being the stronger. */
-export function opencodeConfig(user: ClientUser): Json {
+function opencodeConfig(user: ClientUser): Json {
   const { env } = user;
   const home = homeOf(user);
   const main = `${pathIn('XDG_CONFIG_HOME', user) ?? `${home}/.config`}/opencode`;
@@ -152,3 +153,76 @@ function variablesOf(id: string, provider: Json): string[] {
   const known = VARIABLES[id] ?? [`${id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY`];
   return [...known, ...own.filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name))];
 }
+
+const TOOLS = ['edit', 'bash', 'webfetch', 'websearch'] as const;
+/** Allowed to every run, so that only what is kept back of them has to be told. */
+const READING = ['read', 'grep', 'glob', 'list'] as const;
+
+/**
+ * What OpenCode's configuration lets it do, measured with 1.18.33: without a word of it, everything. Its rules come to
+ * ours: what is allowed, and of what all is allowed, what is not. Those of the agent that the client takes by itself are
+ * the stronger ones.
+ */
+export function opencodePermissions(user: ClientUser): Permissions {
+  const config = opencodeConfig(user);
+  const agent = readRecord(readRecord(config, 'agent'), readString(config, 'default_agent') ?? 'build');
+  const said = [config, agent]
+    .flatMap((one) => [switchedOff(one), byTool(one.permission)])
+    .reduce(merged, {});
+  if (Object.values(said).every((value) => value === 'allow')) return { mode: 'all', allow: [], deny: [] };
+  const rulesFor = (tool: string) => rulesOf(tool, said[tool] ?? said['*'] ?? 'allow');
+  const rules = TOOLS.flatMap(rulesFor);
+  return {
+    mode: 'default',
+    allow: rules.flatMap(({ text, action }) => (action === 'allow' ? [text] : [])),
+    deny: [...rules, ...READING.flatMap(rulesFor)].flatMap(({ text, action, isBare }) =>
+      action === 'allow' || (isBare && action === 'ask') ? [] : [text],
+    ),
+  };
+}
+
+function byTool(permission: unknown): Json {
+  if (isRecord(permission)) return permission;
+  return permission === undefined ? {} : { '*': permission };
+}
+
+/** An older way to say it; one permission is for all tools that write. */
+function switchedOff({ tools }: Json): Json {
+  const names = Object.entries(isRecord(tools) ? tools : {}).flatMap(([name, isOn]) => (isOn ? [] : [name]));
+  return Object.fromEntries(
+    names.map((name) => [/^(?:write|patch|multiedit)$/.test(name) ? 'edit' : name, 'deny']),
+  );
+}
+
+/** The last rule that fits decides, so that none before one for every call means anything. */
+function rulesOf(tool: string, value: unknown) {
+  const all = isRecord(value) ? Object.entries(value) : [['*', value] as const];
+  const last = all.findLastIndex(([pattern]) => pattern === '*');
+  return all.slice(Math.max(0, last)).map(([pattern, action]) => {
+    const isBare = pattern === '*';
+    return { text: isBare ? tool : `${tool}(${pattern})`, action, isBare };
+  });
+}
+
+/** The variables that the client is to put into its configuration, whose text this is; none of our own. */
+function variablesIn(text: string): string[] {
+  const names = [...text.matchAll(/\{env:(\w+)\}/g)].map(([, name = '']) => name);
+  return [...new Set(names)].filter((name) => !name.startsWith('SELF_GENERATION_'));
+}
+
+export const opencodeServer: McpRegistration = {
+  place: ({ env, home }) => {
+    const directory = join(absoluteIn('XDG_CONFIG_HOME', env) ?? join(home, '.config'), 'opencode');
+    const withComments = join(directory, 'opencode.jsonc');
+    return { directory, path: existsSync(withComments) ? withComments : join(directory, 'opencode.json') };
+  },
+  format: 'json',
+  holder: 'mcp',
+  fresh: { $schema: 'https://opencode.ai/config.json' },
+  entry: ({ command, variables }) => ({
+    type: 'local',
+    command: [command, 'mcp'],
+    ...(variables && { environment: variables }),
+  }),
+  keys: { namedIn: variablesIn },
+};

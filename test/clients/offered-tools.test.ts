@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { deniedServerTools, type OwnTools, offeredTools } from '../../src/clients/client.ts';
+import { type OwnTools, offeredTools } from '../../src/clients/tools.ts';
 import { NO_POLICY, TOOL_NAMES, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 
 const TOOLS: OwnTools = {
@@ -89,15 +89,5 @@ describe('offeredTools()', () => {
         expect(all.every((tool) => tool in TOOLS)).toBe(true);
       }),
     );
-  });
-});
-
-describe('deniedServerTools()', () => {
-  test('gives those of our server that are named, and no others', () => {
-    const deny = ['exec', 'mcp', 'MCP__self-generation__Find ', 'mcp__other__x', 'mcp__self-generation__s*'];
-    expect(deniedServerTools({ deny, allow: null })).toEqual([
-      'mcp__self-generation__find',
-      'mcp__self-generation__s*',
-    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { callersModel } from '../../src/runs/callers-session.ts';
+import { callersModel } from '../../src/clients/clients.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 

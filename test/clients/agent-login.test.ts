@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { CLIENT_NAMES, type ClientName } from '../../../src/core/client-name.ts';
-import { agentDirFor, bringLogin, loginEnvironment } from '../../../src/runs/workspace/agent-login.ts';
-import { readRunSettings } from '../../../src/settings/run-settings.ts';
-import { type Home, temporaryHome } from '../../support/home.ts';
+import { agentDirFor, bringLogin, loginEnvironment } from '../../src/clients/agent-login.ts';
+import { readRunSettings } from '../../src/settings/run-settings.ts';
+import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
 
 /** A file with a login of each client, below a directory that is laid out as a home directory. */
 const LOGINS: Readonly<Record<ClientName, readonly [file: string, directory: string]>> = {

@@ -1,11 +1,9 @@
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { readRecord, readString } from '../../core/guards.ts';
-import { type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal, routed } from '../route.ts';
-
-/**
- * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
- * has a home of its own, each of `files` is also to be linked there, see `agent-login.ts`.
- */
-export const geminiRoute = routed(routeOf);
+import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
+import { absoluteIn, type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal } from '../route.ts';
+import { HANDED_ON, type McpRegistration } from '../server-entry.ts';
 
 export const GEMINI_LOGIN = {
   /** Names the home; without it, that is the user's. */
@@ -43,7 +41,11 @@ export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): str
   return user.agentDir ?? `${pathIn(GEMINI_LOGIN.variable, user) ?? homeOf(user)}/${GEMINI_LOGIN.directory}`;
 }
 
-function routeOf(user: ClientUser): Route {
+/**
+ * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
+ * has a home of its own, each of `files` is also to be linked there, see `agent-login.ts`.
+ */
+export function geminiRoute(user: ClientUser): Route {
   const directory = geminiDirectory(user);
   const settings = configIn(`${directory}/settings.json`, user);
   if (isTrusted(directory, user)) refuseProject(user);
@@ -83,7 +85,7 @@ function firstText(paths: readonly string[], { read }: ClientUser): string {
 }
 
 /** Whether the client has been told that it may believe the project; asked for nothing, it believes none. */
-export function isTrusted(directory: string, user: ClientUser): boolean {
+function isTrusted(directory: string, user: ClientUser): boolean {
   const { cwd } = user;
   if (cwd === null) return false;
   const rules = Object.entries(configIn(`${directory}/trustedFolders.json`, user));
@@ -125,12 +127,55 @@ function hasAccount(directory: string, { read }: ClientUser): boolean {
   }
 }
 
-function variablesIn(text: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(text.split('\n').flatMap(variableIn));
+function variablesIn(text: string): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(parseEnv(text)).filter(([name]) => IN_DOTENV.has(name)));
 }
 
-function variableIn(line: string): [string, string][] {
-  const [, name, value = ''] = /^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-  if (name === undefined || !IN_DOTENV.has(name)) return [];
-  return [[name, /^(['"`])(.*)\1$/.exec(value)?.[2] ?? value.replace(/\s#.*$/, '')]];
+const MODES: Readonly<Record<string, PermissionMode>> = {
+  ...{ plan: 'plan', default: 'default', auto_edit: 'edit', autoEdit: 'edit' },
+};
+
+const CHANGING = ['edit', 'exec', 'web_fetch', 'web_search'];
+
+/** What the settings of Gemini CLI let it do, measured with 0.61.0. Everything at once it does by its command line alone. */
+export function geminiPermissions(user: ClientUser): Permissions {
+  const directory = geminiDirectory(user);
+  const settings = configIn(`${directory}/settings.json`, user);
+  const folderTrust = readRecord(readRecord(settings, 'security'), 'folderTrust');
+  const mode = readString(readRecord(settings, 'general'), 'defaultApprovalMode');
+  const tools = readRecord(settings, 'tools');
+  const isAsked = folderTrust.enabled !== false && !isTrusted(directory, user); // It asks there whatever the mode is.
+  return {
+    mode: isAsked ? 'default' : (MODES[mode ?? ''] ?? 'default'),
+    allow: ['web_search', ...rulesOf(tools.allowed)], // The first is never asked about.
+    deny: [...rulesOf(tools.exclude), ...(Array.isArray(tools.core) ? missingOf(rulesOf(tools.core)) : [])],
+  };
 }
+
+/** What is not on the list of all the tools that there are; of commands, some on it are no more than those. */
+function missingOf(names: readonly string[]): string[] {
+  const tools = names.flatMap((name) => parseRule(name)?.tool ?? []);
+  return CHANGING.filter((tool) => !tools.includes(tool));
+}
+
+/** `run_shell_command(git)` speaks of what begins with that word. */
+function rulesOf(names: unknown): string[] {
+  const texts = Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+  return texts.map((text) => text.replace(/^(\w+)\((.+)\)$/s, '$1($2:*)'));
+}
+
+export const geminiServer: McpRegistration = {
+  place: ({ env, home }) => {
+    const directory = join(absoluteIn(GEMINI_LOGIN.variable, env) ?? home, GEMINI_LOGIN.directory);
+    return { directory, path: join(directory, 'settings.json') };
+  },
+  format: 'json',
+  holder: 'mcpServers',
+  // Filled in by the client from its own environment; empty when it has none. No key is written into the file.
+  entry: ({ command, variables, handedOn }) => {
+    const keys = handedOn.filter((name) => !HANDED_ON.includes(name) || /KEY|TOKEN/.test(name));
+    const filledIn = Object.fromEntries(keys.map((name) => [name, `\${${name}:-}`]));
+    return { command, args: ['mcp'], env: { ...filledIn, ...variables } };
+  },
+  holdsBack: true,
+};

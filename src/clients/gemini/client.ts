@@ -9,12 +9,23 @@ import {
 } from '../../runs/model/permissions.ts';
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
-import { GEMINI_LOGIN, geminiRoute } from './login.ts';
-import { geminiPermissions } from './permissions.ts';
-import { geminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
+import type { Client, OwnCommand, TurnRequest } from '../client.ts';
+import {
+  hookCalls,
+  MCP_SERVER_NAME,
+  type OwnTools,
+  offeredTools,
+  type ShownServer,
+  serverFor,
+} from '../tools.ts';
+import {
+  GEMINI_LOGIN,
+  geminiDirectory,
+  geminiPermissions,
+  geminiRoute,
+  geminiServer,
+} from './configuration.ts';
+import { GeminiReader, geminiExits, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
@@ -30,17 +41,40 @@ import { geminiReader, MESSAGE_COMMAND, withJoiners } from './stream.ts';
  * What remains: settings of an administrator; a list of the project's files in the first message. With a server of ours
  * the project has to be trusted once the settings have been read: then its `GEMINI.md` and `.gemini/.env` are read too.
  */
-export const geminiRun: RunClient = {
+export const gemini: Client = {
   name: 'gemini',
-  capabilities: { keepsBudget: false, politeSignal: 'SIGTERM', thinking: ['low', 'medium', 'high'] },
+  title: 'Gemini CLI',
+  npmPackage: '@google/gemini-cli',
+  keepsBudget: false,
+  politeSignal: 'SIGTERM',
+  thinking: ['low', 'medium', 'high'], // Some models cannot be kept from thinking at all.
   version: { read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['0.61.0'] },
   gaps: () => [], // All that is offered is on a list.
-  route: geminiRoute,
-  permissions: geminiPermissions,
   ruleGaps: pathRules,
   command,
   attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [GEMINI_LOGIN.variable]: kept } }),
-  reader: geminiReader,
+  reader: (start) => new GeminiReader(start),
+  hookCalls,
+  exitCodes: geminiExits,
+  route: geminiRoute,
+  permissions: geminiPermissions,
+  login: {
+    directories: ['.gemini', 'gemini', '.'],
+    files: {
+      'oauth_creds.json': 'is a login',
+      'gemini-credentials.json': 'is a login',
+      '.env': (text) => /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(text),
+    },
+    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
+    linked: {
+      directory: GEMINI_LOGIN.directory,
+      source: geminiDirectory,
+      files: GEMINI_LOGIN.files,
+      ofSession: ['tmp', 'history', 'projects.json'],
+    },
+  },
+  caller: { marks: { GEMINI_CLI: '1' }, mcpName: 'gemini-cli-mcp-client' },
+  server: geminiServer,
 };
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
@@ -56,7 +90,7 @@ const FLAGS: readonly string[] = [
   ...['--extensions', 'none'],
 ];
 
-const ENV: TurnCommand['env'] = {
+const ENV: Readonly<Record<string, string>> = {
   GEMINI_CLI_TRUST_WORKSPACE: 'false',
   GEMINI_CLI_NO_RELAUNCH: 'true', // A second process, and a first one that ignores signals.
   NO_BROWSER: 'true',
@@ -70,14 +104,12 @@ const ENV: TurnCommand['env'] = {
 const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
 const INSTRUCTIONS_FILE = '.gemini/system.md';
 
-function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, policy, route, directory } = request;
+function command(request: TurnRequest): OwnCommand {
+  const { prompt, session, policy, directory } = request;
   if (session.kind === 'once') return question(request, session.instructions);
-  const shown = serverTools(policy);
-  const server = shown.only?.length === 0 ? null : request.mcp;
+  const server = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
   return {
-    program: geminiRun.name,
     args: [
       ...FLAGS,
       // Without trust no server is started. It comes once the settings have been read, which leaves the project's out.
@@ -93,15 +125,14 @@ function command(request: TurnRequest): TurnCommand {
         tools: { ...SETTINGS.tools, core: tools },
         useWriteTodos: tools.includes('write_todos'),
         mcp: { allowed: server === null ? [] : [MCP_SERVER_NAME], serverCommand: '' },
-        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server, shown) },
+        mcpServers: server === null ? {} : { [MCP_SERVER_NAME]: serverSettings(server) },
         ...(request.thinking === null ? {} : { modelConfigs: thinkingSettings(request.thinking) }),
       }),
       [COMMAND_FILE]: 'prompt = "The message for you follows."\n',
       '.gemini/policies/run.toml': rules(tools, request.permissions, server !== null),
     },
     keeps: ['.gemini/tmp'], // Where the sessions are.
-    env: { ...commonEnv(directory), ...ENV, ...route.env, [GEMINI_LOGIN.variable]: directory },
-    passedOn: [...PASSED_ON, ...route.passedOn],
+    env: { ...ENV, [GEMINI_LOGIN.variable]: directory },
   };
 }
 
@@ -109,28 +140,23 @@ function command(request: TurnRequest): TurnCommand {
  * In the user's own home, because the working directory, which is ours, has settings that outweigh the user's. What remains
  * of those: `GEMINI.md` in `~/.gemini`, and the session that the client saves there.
  */
-function question(request: TurnRequest, instructions: string): TurnCommand {
-  const { prompt, route, directory } = request;
+function question(request: TurnRequest, instructions: string): OwnCommand {
   return {
-    program: geminiRun.name,
     args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
     // A slash in the very first place would be a command of the user's own.
-    stdin: `\n${withJoiners(prompt)}`,
+    stdin: `\n${withJoiners(request.prompt)}`,
     files: { '.gemini/settings.json': JSON.stringify(QUESTION_SETTINGS), [INSTRUCTIONS_FILE]: instructions },
     env: {
-      ...commonEnv(directory),
       ...ENV,
       GEMINI_CLI_TRUST_WORKSPACE: 'true', // `--skip-trust` comes too late for the settings to count.
       GEMINI_SYSTEM_MD: INSTRUCTIONS_FILE,
-      ...route.env,
     },
-    passedOn: [...PASSED_ON, GEMINI_LOGIN.variable, ...route.passedOn],
+    passedOn: [GEMINI_LOGIN.variable],
   };
 }
 
-function modelArgs({ model, route }: TurnRequest): string[] {
-  const chosen = model ?? route.model;
-  return chosen === null ? [] : [`--model=${chosen}`];
+function modelArgs({ model }: TurnRequest): string[] {
+  return model === null ? [] : [`--model=${model}`];
 }
 
 const SETTINGS = {
@@ -167,9 +193,9 @@ const QUESTION_SETTINGS = {
   general: { ...SETTINGS.general, maxAttempts: 3 },
 };
 
-function serverSettings(server: McpServer, { only, except }: ServerTools): Json {
+function serverSettings({ entry, only, except }: ShownServer): Json {
   return {
-    ...server,
+    ...entry,
     trust: true,
     ...(only === null ? {} : { includeTools: only }),
     ...(except.length === 0 ? {} : { excludeTools: except }),
@@ -235,20 +261,13 @@ function rule(lines: readonly string[], decision: 'allow' | 'deny', priority: nu
 
 /** By the names that the client has for all models of a generation: the earlier take a budget, the later a level. */
 function thinkingSettings(thinking: Thinking): Json {
-  const { budget, level } = EFFORTS[thinking];
   const override = (base: string, thinkingConfig: Json) => ({
     match: { model: base },
     modelConfig: { generateContentConfig: { thinkingConfig } },
   });
-  const earlier = override('chat-base-2.5', { thinkingBudget: budget });
-  return { customOverrides: [earlier, override('chat-base-3', { thinkingLevel: level })] };
+  const earlier = override('chat-base-2.5', { thinkingBudget: BUDGETS[thinking] });
+  return { customOverrides: [earlier, override('chat-base-3', { thinkingLevel: thinking.toUpperCase() })] };
 }
 
-const LOW = { budget: 1024, level: 'LOW' } as const;
-const HIGH = { budget: 24_576, level: 'HIGH' } as const;
-
-/** Some models cannot be kept from thinking at all, so `off` is little. */
-const EFFORTS: Readonly<Record<Thinking, { readonly budget: number; readonly level: string }>> = {
-  ...{ off: LOW, minimal: LOW, low: LOW, medium: { budget: 8192, level: 'MEDIUM' } },
-  ...{ high: HIGH, xhigh: HIGH, max: HIGH },
-};
+/** In tokens, for the levels that the client has. */
+const BUDGETS: Partial<Record<Thinking, number>> = { low: 1024, medium: 8192, high: 24_576 };

@@ -1,32 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { claudeRun } from '../../src/clients/claude/command.ts';
+import { claude } from '../../src/clients/claude/client.ts';
 import type { TurnRequest } from '../../src/clients/client.ts';
-import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
-import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
+import { ASKS_FIRST, type Permissions } from '../../src/runs/model/permissions.ts';
+import { NO_POLICY, NO_TOOLS, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { NO_ROUTE } from './route-of.ts';
-import { testReader } from './runs-properties.ts';
+import { commandOf, REQUEST, SERVER, SESSION } from './adapter.ts';
 import { cutTurn, linesOf, type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
-const SESSION = '11111111-1111-4111-8111-111111111111';
-const REQUEST: TurnRequest = {
-  prompt: '/help -x @secret.txt',
-  session: { kind: 'new', id: SESSION },
-  model: null,
-  route: NO_ROUTE,
-  thinking: null,
-  policy: NO_POLICY,
-  permissions: ASKS_NEVER,
-  budgetUsd: null,
-  cwd: '/home/dev/project',
-  directory: '/home/dev/turn',
-  mcp: null,
-  agentDir: null,
-};
 const NO_RULES = { allow: [], ask: [], deny: [] };
-const SERVER = { command: 'self-generation', args: ['mcp'], env: { TOKEN: 'secret' } };
 
-const command = (changes: Partial<TurnRequest>) => claudeRun.command({ ...REQUEST, ...changes });
+const command = (changes: Partial<TurnRequest>) => commandOf('claude', changes);
 const settingsOf = (changes: Partial<TurnRequest>) =>
   JSON.parse(command(changes).files['settings.json'] ?? '');
 
@@ -38,27 +21,9 @@ function flagValue(flag: string, changes: Partial<TurnRequest> = {}): string | u
 
 const offered = (policy: Partial<ToolPolicy>) =>
   flagValue('--tools', { policy: { ...NO_POLICY, ...policy } });
-const read = (name: string) => readTurn(claudeRun, recordedTurn(name));
-const RECORDINGS = [
-  ...['work', 'resumed', 'announce', 'denied', 'model-unknown', 'model-refused', 'refused-later'],
-  ...['refused', 'unknown-session', 'empty', 'killed', 'interrupted', 'unknown-flag', 'not-logged-in'],
-  ...['over-budget', 'retried'],
-].map((name) => `claude-${name}`);
+const read = (name: string) => readTurn(claude, recordedTurn(name));
 
 describe('command()', () => {
-  test('puts the prompt into stdin alone, where it cannot be a command of the client', () => {
-    const { stdin, args, env, files } = command({});
-    expect(stdin).toBe('\n/help -x @secret.txt');
-    expect(JSON.stringify([args, env, files])).not.toContain('secret.txt');
-  });
-
-  test('names the session to begin or to resume', () => {
-    const sessionArgs = (kind: 'new' | 'resume') =>
-      command({ session: { kind, id: SESSION } }).args.filter((arg) => /session|resume/.test(arg));
-    expect(sessionArgs('new')).toEqual([`--session-id=${SESSION}`]);
-    expect(sessionArgs('resume')).toEqual([`--resume=${SESSION}`]);
-  });
-
   test('passes on model, budget and effort where they are given', () => {
     const args = command({ model: 'opus', budgetUsd: 0.5, thinking: 'xhigh' }).args;
     expect(args).toContain('--model=opus');
@@ -144,12 +109,6 @@ describe('command()', () => {
     expect(JSON.stringify(command({ mcp: SERVER }).args)).not.toContain('secret');
   });
 
-  test("finds an agent's own login by the client's own variable, which is otherwise the user's", () => {
-    expect(command({}).env.CLAUDE_CONFIG_DIR).toBeUndefined();
-    expect(command({}).passedOn).toContain('CLAUDE_CONFIG_DIR');
-    expect(command({ agentDir: '/home/dev/agent' }).env.CLAUDE_CONFIG_DIR).toBe('/home/dev/agent');
-  });
-
   test('does not pass on what an outer client says of its own session', () => {
     const { passedOn } = command({});
     expect(passedOn.filter((name) => /^CLAUDE.*\*$/.test(name))).toEqual([]);
@@ -159,27 +118,6 @@ describe('command()', () => {
 
 describe('the policy', () => {
   const ALL = 'Bash,Edit,Glob,Grep,NotebookEdit,Read,TodoWrite,WebFetch,WebSearch,Write';
-  const rows: [string, Partial<ToolPolicy>, string][] = [
-    ['nothing is denied', {}, ALL],
-    ['what is no child’s is denied', { deny: SUBAGENT_DENY }, ALL],
-    ['a group is denied', { deny: ['group:fs', 'group:web'] }, 'Bash,TodoWrite'],
-    [
-      'a tool is denied by its name with the client',
-      { deny: ['WebFetch', 'bash'] },
-      ALL.replace('Bash,', '').replace('WebFetch,', ''),
-    ],
-    ['a pattern is denied', { deny: ['web_*'] }, ALL.replace('WebFetch,WebSearch,', '')],
-    ['a list is all there is', { allow: ['read', 'Edit'] }, 'Edit,Glob,Grep,NotebookEdit,Read'],
-    ['what is allowed is denied too', { allow: ['read', 'exec'], deny: ['exec'] }, 'Glob,Grep,Read'],
-    ['everything is denied', { deny: ['*'] }, ''],
-  ];
-  for (const [title, policy, tools] of rows) {
-    test(`offers what is let through when ${title}`, () => {
-      expect(offered(policy)).toBe(tools);
-      const { allow } = settingsOf({ policy: { ...NO_POLICY, ...policy } }).permissions;
-      expect(allow.join(',')).toBe(tools);
-    });
-  }
 
   test('never offers agents, commands in the background or alarms, whatever is allowed', () => {
     const policy = { allow: ['*'] };
@@ -199,46 +137,9 @@ describe('the policy', () => {
       CLAUDE_CODE_DISABLE_CRON: '1',
     });
   });
-
-  test('offers nothing at all for the step that only puts into words', () => {
-    expect(flagValue('--tools', { policy: NO_TOOLS, mcp: SERVER })).toBe('');
-    expect(command({ policy: NO_TOOLS, mcp: SERVER }).args).not.toContain('--allowedTools');
-  });
-
-  test('lets through what the policy does of our server', () => {
-    const rules = (policy: Partial<ToolPolicy>) =>
-      flagValue('--allowedTools', { mcp: SERVER, policy: { ...NO_POLICY, ...policy } })
-        ?.split(',')
-        .filter((rule) => rule.startsWith('mcp'));
-    expect(rules({})).toEqual(['mcp__self-generation']);
-    expect(rules({ allow: ['read'] })).toEqual([]);
-    expect(
-      command({ mcp: SERVER, policy: { ...NO_POLICY, deny: ['mcp'] } }).files['mcp.json'],
-    ).toBeUndefined();
-    expect(rules({ allow: ['mcp__self-generation__search'] })).toEqual(['mcp__self-generation__search']);
-    expect(rules({ deny: ['mcp__self-generation__s*'] })).toEqual([]);
-    const denied = flagValue('--disallowedTools', {
-      policy: { ...NO_POLICY, deny: ['mcp__self-generation__a'] },
-    });
-    expect(denied).toContain('mcp__self-generation__a');
-  });
-
-  test('holds: there is no gap', () => {
-    expect(claudeRun.gaps({ deny: ['*'], allow: [] })).toEqual([]);
-    expect(claudeRun.gaps({ deny: [...SUBAGENT_DENY, 'group:fs', 'unheard-of'], allow: null })).toEqual([]);
-  });
-});
-
-describe('version', () => {
-  test('is read from what the client prints, and only from that', () => {
-    expect(claudeRun.version.read('2.1.328 (Claude Code)\n')).toBe('2.1.328');
-    expect(claudeRun.version.read('opencode 1.18.33')).toBeUndefined();
-  });
 });
 
 describe('reader()', () => {
-  testReader(claudeRun, RECORDINGS, 'claude-work');
-
   test('tells of a whole turn in its order', () => {
     const { events, conclusion } = read('claude-work');
     const told = events.filter(({ kind }) => kind !== 'usage');
@@ -286,7 +187,7 @@ describe('reader()', () => {
     const before = { ...NO_USAGE, costUsd: 0.0001 };
     for (const name of ['claude-resumed', 'claude-announce']) {
       const turn = recordedTurn(name);
-      expect(readTurn(claudeRun, turn, before).conclusion.usage).toMatchObject({
+      expect(readTurn(claude, turn, before).conclusion.usage).toMatchObject({
         inputTokens: 100,
         costUsd: 0.00002,
       });
@@ -299,7 +200,7 @@ describe('reader()', () => {
       ({ model_usage_since_last_result: _, ...line }) => line,
     );
     const turn = saidTurn(older, { session: recordedTurn('claude-resumed').session });
-    const { usage } = readTurn(claudeRun, turn, { ...NO_USAGE, costUsd: 0.0001 }).conclusion;
+    const { usage } = readTurn(claude, turn, { ...NO_USAGE, costUsd: 0.0001 }).conclusion;
     expect(usage).toMatchObject({
       inputTokens: 100,
       outputTokens: 20,
@@ -322,7 +223,7 @@ describe('reader()', () => {
         ? { ...line, model_usage_since_last_result: { small: count(1, 2, 0.01), large: count(30, 40, 0.5) } }
         : line,
     );
-    const { usage } = readTurn(claudeRun, saidTurn(lines)).conclusion;
+    const { usage } = readTurn(claude, saidTurn(lines)).conclusion;
     expect(usage).toEqual({
       inputTokens: 2431,
       outputTokens: 42,
@@ -337,72 +238,9 @@ describe('reader()', () => {
   test('adds up the results of a turn that went on after one', () => {
     const lines = linesOf(recordedTurn('claude-resumed'));
     const more = lines.slice(1).map((line) => ({ ...line, uuid: `again-${line.uuid}` }));
-    const { conclusion } = readTurn(claudeRun, saidTurn([...lines, ...more]));
+    const { conclusion } = readTurn(claude, saidTurn([...lines, ...more]));
     expect(conclusion.usage).toMatchObject({ inputTokens: 200, outputTokens: 40, costUsd: 0.00004 });
   });
-
-  const rows: [string, object, string][] = [
-    ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-    ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
-    ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
-    ['retried', { outcome: 'success', text: 'after all' }, 'a service that had to be asked again'],
-    ['empty', { outcome: 'error', error: 'the answer is empty', text: null }, 'a model that says nothing'],
-    [
-      'refused',
-      { outcome: 'error', error: 'API Error: 400 the prompt is not for us', isModelRefused: false },
-      'a refused request',
-    ],
-    [
-      'not-logged-in',
-      { outcome: 'error', error: 'Not logged in · Please run /login', isModelRefused: false },
-      'a user without login',
-    ],
-    [
-      'over-budget',
-      { outcome: 'error', error: 'Reached maximum budget ($0.00001)', text: 'I read it first.' },
-      'a budget used up',
-    ],
-    [
-      'model-unknown',
-      {
-        outcome: 'error',
-        isModelRefused: true,
-        text: null,
-        error: expect.stringContaining('selected model (nosuch)'),
-      },
-      'a model that there is not',
-    ],
-    [
-      'refused-later',
-      { outcome: 'error', isModelRefused: false, text: 'I begin.' },
-      'a model refused when there was work already',
-    ],
-    [
-      'killed',
-      { outcome: 'error', text: 'I begin.', error: 'ended by SIGKILL, without a result' },
-      'a killed client',
-    ],
-    [
-      'interrupted',
-      { outcome: 'error', text: 'I begin.', error: 'ended with exit code 0, without a result' },
-      'an interrupted client that ends well',
-    ],
-    [
-      'unknown-session',
-      { outcome: 'error', error: expect.stringContaining('No conversation found with session ID') },
-      'a session that there is not',
-    ],
-    [
-      'unknown-flag',
-      { outcome: 'error', error: "error: unknown option '--frobnicate'", sessionId: null },
-      'a release that does not know a flag',
-    ],
-  ];
-  for (const [name, expected, title] of rows) {
-    test(`concludes ${title}`, () => {
-      expect(read(`claude-${name}`).conclusion).toMatchObject(expected);
-    });
-  }
 
   test('counts what was spent on a budget that is used up', () => {
     expect(read('claude-over-budget').conclusion.usage).toMatchObject({
@@ -414,9 +252,9 @@ describe('reader()', () => {
 
   test('tells of a call that was not permitted, and warns of a service asked again, and of another model', () => {
     const warnings = (turn: RecordedTurn) =>
-      readTurn(claudeRun, turn).events.flatMap((event) => (event.kind === 'warning' ? [event.text] : []));
+      readTurn(claude, turn).events.flatMap((event) => (event.kind === 'warning' ? [event.text] : []));
     const refused = (turn: RecordedTurn) =>
-      readTurn(claudeRun, turn).events.filter((event) => event.kind === 'refused');
+      readTurn(claude, turn).events.filter((event) => event.kind === 'refused');
     expect(warnings(recordedTurn('claude-retried'))).toEqual([expect.stringContaining('asked again')]);
     const system = { type: 'system', session_id: SESSION };
     const said = saidTurn([
@@ -427,34 +265,22 @@ describe('reader()', () => {
     expect(warnings(said)).toEqual(['the model a was replaced by b']);
   });
 
-  test('is not taken in by another session than the one that was asked for', () => {
-    const resumed = recordedTurn('claude-resumed');
-    const other = readTurn(claudeRun, { ...resumed, session: { kind: 'resume', id: 'another' } });
-    expect(other.conclusion).toMatchObject({
-      outcome: 'error',
-      error: expect.stringContaining('did not resume'),
-    });
-  });
-
   const RESULT = linesOf(recordedTurn('claude-resumed')).at(-1) ?? {};
-  const spoilt: [string, object, object][] = [
-    ['has another exit code', {}, { exit: { code: 1, signal: null } }],
-    ['was ended by a signal', {}, { exit: { code: null, signal: 'SIGTERM' } }],
-    ['is marked as an error', { is_error: true }, {}],
-    ['does not say whether it is one', { is_error: 'no' }, {}],
-    ['has another subtype', { subtype: 'error_x' }, {}],
-    ['came about without the model', { num_turns: 0 }, {}],
-    ['was cut off by the model', { stop_reason: 'max_tokens' }, {}],
-    ['is a refusal', { stop_reason: 'refusal' }, {}],
-    ['is blank', { result: ' \n' }, {}],
+  const spoilt: [string, object][] = [
+    ['is marked as an error', { is_error: true }],
+    ['does not say whether it is one', { is_error: 'no' }],
+    ['has another subtype', { subtype: 'error_x' }],
+    ['came about without the model', { num_turns: 0 }],
+    ['was cut off by the model', { stop_reason: 'max_tokens' }],
+    ['is a refusal', { stop_reason: 'refusal' }],
+    ['is blank', { result: ' \n' }],
   ];
-  for (const [title, change, rest] of spoilt) {
+  for (const [title, change] of spoilt) {
     test(`is no success when the result ${title}`, () => {
       const { session } = recordedTurn('claude-resumed');
-      const conclude = (line: object, more: object) =>
-        readTurn(claudeRun, saidTurn([line], { session, ...more })).conclusion;
-      expect(conclude(RESULT, {}).outcome).toBe('success');
-      const conclusion = conclude({ ...RESULT, ...change }, rest);
+      const conclude = (line: object) => readTurn(claude, saidTurn([line], { session })).conclusion;
+      expect(conclude(RESULT).outcome).toBe('success');
+      const conclusion = conclude({ ...RESULT, ...change });
       expect(conclusion.outcome).toBe('error');
       expect(conclusion.error).toBeTruthy();
     });
@@ -464,7 +290,7 @@ describe('reader()', () => {
     const lines = linesOf(recordedTurn('claude-killed')).map((line) =>
       line.type === 'assistant' ? { ...line, parent_tool_use_id: 'toolu_1' } : line,
     );
-    const { events, conclusion } = readTurn(claudeRun, saidTurn(lines));
+    const { events, conclusion } = readTurn(claude, saidTurn(lines));
     expect(conclusion.text).toBeNull();
     expect(events.some(({ kind }) => kind === 'text')).toBe(false);
   });
@@ -472,29 +298,21 @@ describe('reader()', () => {
   test('says nothing of lines and blocks of types that it does not know, and of thoughts', () => {
     const message = { id: 'm', content: [{ type: 'hologram' }, { type: 'thinking', thinking: 'hm' }] };
     const { events } = readTurn(
-      claudeRun,
+      claude,
       saidTurn([{ type: 'news' }, { type: 'assistant', message }, { type: 'system', subtype: 'new' }]),
     );
     expect(events.map(({ kind }) => kind)).toEqual(['usage']);
   });
 
-  test('never succeeds without the result, and never forgets the text, wherever the turn is cut off', () => {
+  test('never forgets the text, wherever the turn is cut off', () => {
     const work = recordedTurn('claude-work');
-    const count = linesOf(work).length;
-    for (let kept = 0; kept < count; kept++) {
-      const { conclusion } = readTurn(claudeRun, cutTurn(work, kept));
-      expect(conclusion.outcome).toBe('error');
-      expect(conclusion.text === null).toBe(kept < 3);
-    }
-    const unseen = { ...cutTurn(work, count - 1), exit: null };
-    const reader = claudeRun.reader({ session: work.session, before: NO_USAGE });
-    for (const line of unseen.stdout.split('\n')) reader.read(line);
-    expect(reader.conclude(null, '').outcome).toBe('unknown');
+    for (let kept = 0; kept < linesOf(work).length; kept++)
+      expect(readTurn(claude, cutTurn(work, kept)).conclusion.text === null).toBe(kept < 3);
   });
 
   test('keeps the last plain words of a client that fails without any other, without secrets', () => {
     const said = (lines: readonly string[], stderr = '') => {
-      const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+      const reader = claude.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
       for (const line of lines) reader.read(line);
       return reader.conclude({ code: 7, signal: null }, stderr).error;
     };
@@ -514,7 +332,7 @@ describe('reader()', () => {
       type: 'assistant',
       message: { id, content: [{ type: 'text', text }] },
     });
-    const reader = claudeRun.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
+    const reader = claude.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
     for (let index = 0; index < 20; index++)
       reader.read(JSON.stringify(message(index < 10 ? 'one' : `m${index}`)));
     expect(reader.conclude(null, '').text?.length).toBe(64 * 1024);

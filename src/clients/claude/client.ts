@@ -1,11 +1,10 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
-import type { RunClient, TurnCommand, TurnRequest, TurnSession } from '../client.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
-import { claudeRoute } from './login.ts';
-import { claudePermissions } from './permissions.ts';
-import { claudeReader } from './stream.ts';
+import type { Client, OwnCommand, TurnRequest, TurnSession } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../tools.ts';
+import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
+import { claudeServer } from './setup.ts';
+import { ClaudeReader } from './stream.ts';
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
@@ -23,27 +22,45 @@ import { claudeReader } from './stream.ts';
  * `model` and rules that forbid; plugins of language servers where there is a server of ours. Sessions are saved where the
  * user's are.
  */
-export const claudeRun: RunClient = {
+export const claude: Client = {
   name: 'claude',
-  capabilities: {
-    keepsBudget: true,
-    politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
-    thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-  },
+  title: 'Claude Code',
+  npmPackage: '@anthropic-ai/claude-code',
+  keepsBudget: true,
+  politeSignal: 'SIGINT', // Upon which it ends its commands, and says what the turn took.
+  thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   version: {
     read: (stdout) => /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/m.exec(stdout)?.[1],
     measured: ['2.1.328'],
   },
   gaps: () => [], // All that is offered is on a list.
+  ruleGaps: () => [], // They are its own.
+  asksToRead: true,
+  command,
+  attach: ({ id }) => ({ args: ['--resume', id] }),
+  reader: (start) => new ClaudeReader(start),
+  hookCalls: (call) => [call],
   route: claudeRoute,
   permissions: claudePermissions,
-  ruleGaps: () => [], // They are its own.
-  command,
-  attach: ({ id, agentDir }) => ({
-    args: ['--resume', id],
-    env: agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir },
-  }),
-  reader: claudeReader,
+  login: {
+    directories: ['.claude', 'claude', '.'],
+    variable: 'CLAUDE_CONFIG_DIR',
+    files: {
+      '.credentials.json': 'is a login',
+      '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
+      'settings.json': (text) => hasField(text, ['apiKeyHelper']),
+    },
+    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
+  },
+  caller: {
+    marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
+    // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
+    sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+    mcpName: 'claude-code',
+    model: sessionModel,
+    mode: sessionMode,
+  },
+  server: claudeServer,
 };
 
 /** All that a child may be offered. */
@@ -71,18 +88,17 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
   ...{ web_fetch: ['WebFetch'], web_search: ['WebSearch'] },
 };
 
-function command(request: TurnRequest): TurnCommand {
-  const { session, model, thinking, policy, budgetUsd, directory, agentDir } = request;
-  const server = serverTools(policy).only?.length === 0 ? null : request.mcp;
+function command(request: TurnRequest): OwnCommand {
+  const { session, model, thinking, policy, budgetUsd, directory } = request;
+  const server = serverFor(request);
   const tools = offeredTools(policy, TOOLS);
-  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server } } };
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server?.entry } } };
   const settings = {
     disableAllHooks: true,
     outputStyle: 'default',
     permissions: permissionSettings(request.permissions, tools),
   };
   return {
-    program: claudeRun.name,
     args: [
       '--print',
       ...['--output-format', 'stream-json', '--verbose'],
@@ -92,7 +108,7 @@ function command(request: TurnRequest): TurnCommand {
       '--strict-mcp-config', // Alone it means no server.
       ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
-      ...toolArgs(tools, server !== null, request),
+      ...toolArgs(tools, server, request),
       ...(model === null ? [] : [`--model=${model}`]),
       // The least that the client has is `low`; thinking itself is switched off by variables.
       ...(thinking === null || thinking === 'off'
@@ -106,13 +122,11 @@ function command(request: TurnRequest): TurnCommand {
       ...(server === null ? {} : { [SERVERS_FILE]: JSON.stringify(servers) }),
     },
     env: {
-      ...commonEnv(directory),
       ...ENV,
       ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
       ...(thinking === 'off' ? NO_THINKING : {}),
-      ...(agentDir === null ? {} : { CLAUDE_CONFIG_DIR: agentDir }),
     },
-    passedOn: [...PASSED_ON, 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH', ...request.route.passedOn],
+    passedOn: ['CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH'],
   };
 }
 
@@ -130,16 +144,17 @@ function sessionArgs(session: TurnSession): string[] {
 /** What is offered, and that our own tools may be used without a question. */
 function toolArgs(
   tools: readonly string[],
-  hasServer: boolean,
-  { policy, permissions }: TurnRequest,
+  server: ShownServer | null,
+  { permissions }: TurnRequest,
 ): string[] {
-  const server = `mcp__${MCP_SERVER_NAME}`;
-  const own = serverTools(policy).only?.map((name) => `${server}__${name}`) ?? [server];
+  const all = `mcp__${MCP_SERVER_NAME}`;
+  const own = (names: readonly string[]) => names.map((name) => `${all}__${name}`);
+  const allowed = server?.only ? own(server.only) : [all];
   return [
     ...['--tools', tools.join(',')],
     ...['--permission-mode', MODES[permissions.mode]],
-    ...(hasServer ? ['--allowedTools', own.join(',')] : []),
-    ...['--disallowedTools', [...DENIED, ...deniedServerTools(policy)].join(',')],
+    ...(server === null ? [] : ['--allowedTools', allowed.join(',')]),
+    ...['--disallowedTools', [...DENIED, ...own(server?.except ?? [])].join(',')],
   ];
 }
 
@@ -177,7 +192,7 @@ function ownRules(text: string): string[] {
 /** Newer models heed only the first, older releases know only the second. */
 const NO_THINKING = { CLAUDE_CODE_DISABLE_THINKING: '1', MAX_THINKING_TOKENS: '0' };
 
-const ENV: TurnCommand['env'] = {
+const ENV: Readonly<Record<string, string>> = {
   ...{ CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' },
   // Without it the client reads every file that a prompt names after an @, whether the policy allows reading or not.
   CLAUDE_CODE_DISABLE_ATTACHMENTS: '1',

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { ClientName } from '../../../src/core/client-name.ts';
-import type { Json } from '../../../src/core/guards.ts';
-import { type HookCall, hookCalls, isRefused } from '../../../src/runs/workspace/tool-failures.ts';
+import type { HookCall } from '../../src/clients/client.ts';
+import { hookCalls, isRefused } from '../../src/clients/tools.ts';
+import type { Json } from '../../src/core/guards.ts';
+import { CLIENTS, type ClientName } from '../support/clients.ts';
 
 const PATCH = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-x\n+y\n*** Add File: b.md\n+z\n*** End Patch';
 
@@ -39,13 +40,13 @@ describe('hookCalls()', () => {
   ];
   for (const [client, tool, input, calls] of rows) {
     test(`names ${tool} of ${client} as the hooks do: ${JSON.stringify(input).slice(0, 60)}`, () => {
-      expect(hookCalls(client, { tool, input })).toEqual(calls);
+      expect(CLIENTS[client].hookCalls({ tool, input })).toEqual(calls);
     });
   }
 
   test('names no more than twenty files of a patch', () => {
     const changes = Array.from({ length: 50 }, (_, index) => ({ path: `/f${index}` }));
-    expect(hookCalls('codex', { tool: 'apply_patch', input: { changes } })).toHaveLength(20);
+    expect(hookCalls({ tool: 'apply_patch', input: { changes } })).toHaveLength(20);
   });
 });
 

@@ -8,12 +8,10 @@ import {
   pathRules,
 } from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
-import type { RunClient, TurnCommand, TurnRequest } from '../client.ts';
-import { deniedServerTools, MCP_SERVER_NAME, type OwnTools, offeredTools, serverTools } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
-import { OPENCODE_PLACES, opencodeRoute } from './login.ts';
-import { opencodePermissions } from './permissions.ts';
-import { opencodeReader } from './stream.ts';
+import type { Client, OwnCommand, TurnRequest } from '../client.ts';
+import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../tools.ts';
+import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
+import { OpencodeReader } from './stream.ts';
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.
@@ -30,24 +28,31 @@ import { opencodeReader } from './stream.ts';
  * Each run has a database of its own for its sessions: of several clients that find none, or an older one, all but the
  * first fail. A login of `opencode console` is in the user's database, and so not for a child.
  */
-export const opencodeRun: RunClient = {
+export const opencode: Client = {
   name: 'opencode',
-  capabilities: {
-    keepsBudget: false,
-    politeSignal: 'SIGTERM',
-    thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-  },
+  title: 'OpenCode',
+  npmPackage: 'opencode-ai',
+  keepsBudget: false,
+  politeSignal: 'SIGTERM',
+  thinking: ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   version: { read: (stdout) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['1.18.33'] },
   gaps: () => [],
+  ruleGaps: pathRules,
+  modelProblem: (model) => (/^[^/]+\/.+/.test(model) ? undefined : 'opencode names models as provider/model'),
+  command,
+  attach: ({ id, kept }) => ({ args: ['--session', id], env: { OPENCODE_DB: databaseIn(kept) } }),
+  reader: (start) => new OpencodeReader(start),
+  hookCalls,
   route: opencodeRoute,
   permissions: opencodePermissions,
-  ruleGaps: pathRules,
-  command,
-  attach: ({ id, kept, agentDir }) => ({
-    args: ['--session', id],
-    env: { OPENCODE_DB: databaseIn(kept), ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }) },
-  }),
-  reader: opencodeReader,
+  login: {
+    directories: ['.local/share', '.'],
+    variable: 'XDG_DATA_HOME', // The client's own directory is one in it.
+    files: { 'opencode/auth.json': 'is a login' },
+    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
+  },
+  caller: { marks: { OPENCODE: '1' }, mcpName: 'opencode' },
+  server: opencodeServer,
 };
 
 /** All that a child may be offered, by the names of the client's permissions. */
@@ -65,11 +70,9 @@ const SESSIONS_DIRECTORY = 'opencode-sessions';
 const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
 
-function command(request: TurnRequest): TurnCommand {
-  const { session, route, thinking, directory, agentDir } = request;
-  const model = request.model ?? route.model;
+function command(request: TurnRequest): OwnCommand {
+  const { session, model, thinking, directory } = request;
   return {
-    program: opencodeRun.name,
     args: [
       'run',
       ...['--format', 'json', '--thinking'],
@@ -86,18 +89,14 @@ function command(request: TurnRequest): TurnCommand {
     files: files(request),
     keeps: session.kind === 'once' ? [] : [SESSIONS_DIRECTORY],
     env: {
-      ...commonEnv(directory),
-      ...route.env,
       ...ENV,
       XDG_CONFIG_HOME: `${directory}/${CONFIGURATION_DIRECTORY}`,
       BASH_ENV: `${directory}/${SHELL_FILE}`,
       OPENCODE_TEST_HOME: directory, // `~/.opencode` is a configuration directory too.
       OPENCODE_DB: session.kind === 'once' ? ':memory:' : databaseIn(directory),
       OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration(request)),
-      // The client's own directory is one in it.
-      ...(agentDir === null ? {} : { XDG_DATA_HOME: agentDir }),
     },
-    passedOn: [...PASSED_ON, ...OPENCODE_PLACES, ...route.passedOn],
+    passedOn: OPENCODE_PLACES,
   };
 }
 
@@ -106,8 +105,9 @@ function databaseIn(directory: string): string {
 }
 
 /** What is stronger than every other configuration. */
-function configuration({ policy, permissions, mcp, route, session }: TurnRequest): object {
-  const permission = toolRules(policy, permissions, mcp !== null);
+function configuration(request: TurnRequest): object {
+  const { route, session } = request;
+  const permission = toolRules(request);
   const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
   return {
     ...route.settings,
@@ -122,18 +122,19 @@ function configuration({ policy, permissions, mcp, route, session }: TurnRequest
 }
 
 /** The last rule that fits decides. */
-function toolRules(policy: ToolPolicy, permissions: Permissions, hasServer: boolean): Readonly<Json> {
+function toolRules(request: TurnRequest): Readonly<Json> {
+  const { policy, permissions } = request;
+  const server = serverFor(request);
   const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
   const denied = [...Object.keys(TOOLS), 'edit', ...DENIED].filter((name) => !allowed.includes(name));
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
-  const allowedOwn = hasServer ? (serverTools(policy).only ?? ['*']) : [];
-  const deniedOwn = deniedServerTools(policy).map((name) => name.slice(`mcp__${MCP_SERVER_NAME}__`.length));
+  const allowedOwn = server === null ? [] : (server.only ?? ['*']);
   return {
     '*': 'deny',
     external_directory: mayUse('exec', permissions) ? 'allow' : OUTSIDE,
     ...all([...allowed, ...allowedOwn.map(own)], 'allow'),
     ...Object.fromEntries(allowed.flatMap((name) => keptBack(name, permissions))),
-    ...all([...denied, ...deniedOwn.map(own)], 'deny'),
+    ...all([...denied, ...(server?.except ?? []).map(own)], 'deny'),
   };
 }
 
@@ -198,11 +199,15 @@ function canEdit(policy: ToolPolicy): boolean {
  * server stands in a file, not in the environment that the child's commands see. Those commands get back the
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
-function files({ policy, mcp }: TurnRequest): TurnCommand['files'] {
-  const hasServer = mcp !== null && serverTools(policy).only?.length !== 0;
-  const command = hasServer ? [mcp.command, ...mcp.args] : [];
-  const server = { type: 'local', command, environment: mcp?.env, enabled: true };
-  const servers = hasServer ? { [MCP_SERVER_NAME]: server } : {};
+function files(request: TurnRequest): Readonly<Record<string, string>> {
+  const server = serverFor(request)?.entry;
+  const entry = server && {
+    type: 'local',
+    command: [server.command, ...server.args],
+    environment: server.env,
+    enabled: true,
+  };
+  const servers = entry === undefined ? {} : { [MCP_SERVER_NAME]: entry };
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
@@ -221,7 +226,7 @@ const GIT_CONFIGURATION = `[core]
 \tpath = ~/.config/git/config
 `;
 
-const ENV: TurnCommand['env'] = {
+const ENV: Readonly<Record<string, string>> = {
   ...{ OPENCODE_DISABLE_PROJECT_CONFIG: '1', OPENCODE_DISABLE_CLAUDE_CODE: '1' },
   ...{ OPENCODE_DISABLE_EXTERNAL_SKILLS: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
   ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1' },

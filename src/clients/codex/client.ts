@@ -1,13 +1,25 @@
 import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../runs/model/permissions.ts';
-import type { Thinking } from '../../runs/model/run.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
-import { RUN_VARIABLE } from '../../runs/model/turn.ts';
-import type { McpServer, RunClient, TurnCommand, TurnRequest } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ServerTools, serverTools } from '../client.ts';
-import { commonEnv, PASSED_ON } from '../environment.ts';
-import { CODEX_PLACES, codexRoute, routeArgs, toml } from './login.ts';
-import { codexPermissions } from './permissions.ts';
-import { codexReader } from './stream.ts';
+import { RUN_VARIABLE } from '../../system/process-identity.ts';
+import type { Client, OwnCommand, TurnRequest } from '../client.ts';
+import {
+  hookCalls,
+  MCP_SERVER_NAME,
+  type OwnTools,
+  offeredTools,
+  type ShownServer,
+  serverFor,
+} from '../tools.ts';
+import {
+  CODEX_PLACES,
+  codexPermissions,
+  codexRoute,
+  codexServer,
+  routeArgs,
+  sessionMode,
+  toml,
+} from './configuration.ts';
+import { CodexReader } from './stream.ts';
 
 /**
  * Codex as a sub-agent, measured with 0.169.0.
@@ -24,24 +36,35 @@ import { codexReader } from './stream.ts';
  * `web_fetch`. What the sandbox refuses a command, nobody else is told. Where the system lets the client have
  * no sandbox, no command runs.
  */
-export const codexRun: RunClient = {
+export const codex: Client = {
   name: 'codex',
-  capabilities: {
-    keepsBudget: false,
-    politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
-    thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
-  },
+  title: 'Codex',
+  npmPackage: '@openai/codex',
+  keepsBudget: false,
+  politeSignal: 'SIGINT', // The only one upon which it ends the commands that it has started.
+  thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   version: { read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1], measured: ['0.169.0'] },
   gaps,
+  ruleGaps,
+  hidesRefusals: true,
+  command,
+  attach: ({ id }) => ({ args: ['resume', id] }),
+  reader: (start) => new CodexReader(start),
+  hookCalls,
   route: codexRoute,
   permissions: codexPermissions,
-  ruleGaps,
-  command,
-  attach: ({ id, agentDir }) => ({
-    args: ['resume', id],
-    env: agentDir === null ? {} : { CODEX_HOME: agentDir },
-  }),
-  reader: codexReader,
+  login: {
+    directories: ['.codex', 'codex', '.'],
+    variable: 'CODEX_HOME',
+    files: { 'auth.json': 'is a login' },
+    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
+  },
+  caller: {
+    marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
+    mcpName: 'codex-mcp-client',
+    mode: sessionMode,
+  },
+  server: codexServer,
 };
 
 /** What the policy may take away one by one. */
@@ -85,24 +108,21 @@ function isAboutCommands(text: string): boolean {
   return rule?.tool === 'exec' && rule.calls !== null;
 }
 
-function command(request: TurnRequest): TurnCommand {
-  const { prompt, session, route, thinking, policy, directory, agentDir } = request;
-  const model = request.model ?? route.model;
+function command(request: TurnRequest): OwnCommand {
+  const { prompt, session, model, route, thinking, policy } = request;
   const writes = mayWrite(policy) && isWritable(request.permissions);
-  const shown = serverTools(policy);
-  const server = shown.only?.length === 0 ? null : request.mcp;
+  const server = serverFor(request);
   // What a child must not see of its client's login.
-  const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.env })];
+  const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.entry.env })];
   const settings = [
     ...SETTINGS,
     ...toolSettings(policy, request.permissions, server !== null),
-    ...(server === null ? [] : serverSettings(server, shown)),
+    ...(server === null ? [] : serverSettings(server)),
     `shell_environment_policy.exclude=${toml(keys)}`,
     ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
-    ...(thinking === null ? [] : [`model_reasoning_effort=${toml(effort(thinking))}`]),
+    ...(thinking === null ? [] : [`model_reasoning_effort=${toml(thinking)}`]),
   ];
   return {
-    program: codexRun.name,
     args: [
       'exec',
       ...['--sandbox', writes ? 'workspace-write' : 'read-only'],
@@ -119,14 +139,8 @@ function command(request: TurnRequest): TurnCommand {
       '-',
     ],
     stdin: prompt,
-    files: {},
-    env: {
-      ...commonEnv(directory),
-      ...route.env,
-      ...server?.env,
-      ...(agentDir === null ? {} : { CODEX_HOME: agentDir }),
-    },
-    passedOn: [...PASSED_ON, ...CODEX_PLACES, ...route.passedOn],
+    env: { ...server?.entry.env },
+    passedOn: CODEX_PLACES,
   };
 }
 
@@ -154,15 +168,16 @@ function toolSettings(policy: ToolPolicy, permissions: Permissions, hasServer: b
 }
 
 /** The values of the environment go by it: arguments can be seen by everybody on the machine. */
-function serverSettings({ command: program, args, env }: McpServer, shown: ServerTools): string[] {
+function serverSettings({ entry, only, except }: ShownServer): string[] {
+  const { command: program, args, env } = entry;
   const settings = {
     command: program,
     args,
     env_vars: [...Object.keys(env), RUN_VARIABLE],
     default_tools_approval_mode: 'approve', // Nobody can be asked.
     required: true, // Otherwise a child whose server does not start would work without it, and say nothing.
-    disabled_tools: shown.except,
-    ...(shown.only === null ? {} : { enabled_tools: shown.only }),
+    disabled_tools: except,
+    ...(only === null ? {} : { enabled_tools: only }),
   };
   return Object.entries(settings).map(
     ([key, value]) => `mcp_servers.${MCP_SERVER_NAME}.${key}=${toml(value)}`,
@@ -180,11 +195,6 @@ function mayWrite(policy: ToolPolicy): boolean {
   const may = (tool: string) => isToolAllowed(policy, tool);
   const isDenied = WRITING.some((tool) => !isToolAllowed({ ...policy, allow: null }, tool));
   return !isDenied && (may('apply_patch') || (may('write') && may('edit')));
-}
-
-/** The models know no less than `low`. */
-function effort(thinking: Thinking): Thinking {
-  return thinking === 'off' || thinking === 'minimal' ? 'low' : thinking;
 }
 
 function isOff(feature: string): string {

@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
-import { codexVariables } from '../environment.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
 import {
+  absoluteIn,
   type ClientUser,
   configIn,
   homeOf,
@@ -9,15 +12,9 @@ import {
   pathIn,
   type Route,
   RouteRefusal,
-  routed,
 } from '../route.ts';
-
-/**
- * What Codex' `config.toml` says of the provider, measured with 0.169.0. It goes in as settings on the command line, which
- * everybody on the machine can read, so keys are taken out of it and given by variables. A project's file says nothing of
- * a provider: the client passes over that part of it, trusted or not.
- */
-export const codexRoute = routed(routeOf);
+import type { McpRegistration } from '../server-entry.ts';
+import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../session-record.ts';
 
 /** Where questions go, and with which login; how they are answered is not the point. */
 const CARRIED: readonly string[] = [
@@ -38,19 +35,24 @@ const KEY = 'SELF_GENERATION_PROVIDER_KEY';
 const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
 /** The directory that the client takes for its own. */
-export function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
 }
 
 /** The whole configuration. */
-export function codexConfig(user: ClientUser): Json {
+function codexConfig(user: ClientUser): Json {
   const [system, own] = [SYSTEM_FILE, `${codexDirectory(user)}/config.toml`].map((path) =>
     configIn(path, user, Bun.TOML.parse),
   );
   return merged(system ?? {}, own ?? {});
 }
 
-function routeOf(user: ClientUser): Route {
+/**
+ * What Codex' `config.toml` says of the provider, measured with 0.169.0. It goes in as settings on the command line, which
+ * everybody on the machine can read, so keys are taken out of it and given by variables. A project's file says nothing of
+ * a provider: the client passes over that part of it, trusted or not.
+ */
+export function codexRoute(user: ClientUser): Route {
   const path = `${codexDirectory(user)}/config.toml`;
   const config = codexConfig(user);
   // The client itself does not start with it.
@@ -128,11 +130,18 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
+/** The variables from which a provider takes its keys, by the names that the user has chosen. */
+function keyVariables(provider: Json): string[] {
+  return [provider.env_key, ...Object.values(readRecord(provider, 'env_http_headers'))].filter(
+    (name): name is string => typeof name === 'string' && /^\w+$/.test(name),
+  );
+}
+
 function loginsOf(id: string, provider: Json | undefined): string[] {
   const { requires_openai_auth: needsOwn, aws } = provider ?? {};
   const isOwn = id === OWN_PROVIDER || needsOwn === true;
   return [
-    ...codexVariables(provider ?? {}),
+    ...keyVariables(provider ?? {}),
     ...(isOwn ? OWN_LOGINS : []),
     ...(id === BEDROCK || aws !== undefined ? ['AWS_*'] : []),
   ];
@@ -150,3 +159,78 @@ export function toml(value: unknown): string {
   const entries = Object.entries(value).map(([key, one]) => `${toml(key)}=${toml(one)}`);
   return `{${entries.join(',')}}`;
 }
+
+const MODES: Readonly<Record<string, PermissionMode>> = {
+  ...{ 'read-only': 'default', 'workspace-write': 'edit', 'danger-full-access': 'all' },
+};
+
+/** The mode that a sandbox comes to, and when the client asks: `untrusted` asks about whatever is more than looking. */
+function modeOf(sandbox: string | undefined, approval: unknown): PermissionMode | undefined {
+  const mode = sandbox === undefined ? undefined : MODES[sandbox];
+  return approval === 'untrusted' && mode !== undefined ? 'default' : mode;
+}
+
+/** What Codex' `config.toml` lets it do, measured with 0.169.0: a project that is trusted may be written in. */
+export function codexPermissions(user: ClientUser): Permissions {
+  const config = codexConfig(user);
+  const project = readRecord(readRecord(config, 'projects'), user.cwd ?? '');
+  const standard = project.trust_level === 'trusted' ? 'workspace-write' : 'read-only';
+  const hasNetwork = readRecord(config, 'sandbox_workspace_write').network_access === true;
+  return {
+    mode: modeOf(readString(config, 'sandbox_mode') ?? standard, config.approval_policy) ?? 'default',
+    allow: [
+      ...(config.web_search === 'disabled' ? [] : ['web_search']), // Which the client never asks about.
+      ...(hasNetwork ? [NETWORK] : []),
+    ],
+    deny: [],
+  };
+}
+
+/** Directories of days in which a rollout is looked for, the newest first. */
+const DAYS_MAX = 30;
+
+/** The mode in which this client's session was last seen, by its rollout; undefined: nobody says. */
+export function sessionMode(_session: string | null, env: Environment): PermissionMode | undefined {
+  return lastSaid(rolloutPath(env), '"sandbox_policy":', MODE_BYTES_MAX, (line) => {
+    if (line.type !== 'turn_context') return undefined;
+    const turn = readRecord(line, 'payload');
+    const sandbox = readRecord(turn, 'sandbox_policy');
+    return modeOf(readString(sandbox, 'type') ?? readString(sandbox, 'mode'), turn.approval_policy);
+  });
+}
+
+/** `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl` below the client's own directory. */
+function rolloutPath(env: Environment): string | undefined {
+  const thread = env.CODEX_THREAD_ID ?? '';
+  if (!SESSION_ID.test(thread)) return undefined;
+  try {
+    const root = `${codexDirectory({ env, agentDir: null })}/sessions`;
+    const days = below(root).flatMap(below).flatMap(below).slice(0, DAYS_MAX);
+    return days.flatMap(below).find((path) => path.endsWith(`-${thread}.jsonl`));
+  } catch {
+    return undefined; // The client keeps none, or elsewhere.
+  }
+}
+
+export const codexServer: McpRegistration = {
+  place: ({ env, home }) => {
+    const directory = absoluteIn('CODEX_HOME', env) ?? join(home, '.codex');
+    return { directory, path: join(directory, 'config.toml') };
+  },
+  format: 'toml',
+  holder: 'mcp_servers',
+  entry: ({ command, variables, handedOn }) => ({
+    command,
+    args: ['mcp'],
+    env_vars: handedOn,
+    ...(variables && { env: variables }),
+  }),
+  holdsBack: true,
+  keys: {
+    files: [SYSTEM_FILE],
+    namedIn: (text) =>
+      Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))
+        .filter(isRecord)
+        .flatMap(keyVariables),
+  },
+};

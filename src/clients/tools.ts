@@ -1,0 +1,119 @@
+import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
+import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
+import type { HookCall, McpServer, TurnRequest } from './client.ts';
+
+/** The tools of clients: which of them a child is offered, which of our server, and what hooks are told of their calls. */
+
+/** Our own server in the configuration of a child; its tools are `mcp__self-generation__…` in a policy. */
+export const MCP_SERVER_NAME = 'self-generation';
+const PREFIX = `mcp__${MCP_SERVER_NAME}__`;
+/** A tool that nobody has named: what means this one means all. */
+const ANY_TOOL = `${PREFIX}\0`;
+
+/** A client's own tools by their names there, each with that of a policy. */
+export type OwnTools = Readonly<Record<string, ToolName>>;
+
+/**
+ * Which of the client's tools the policy lets through. A tool goes by both its names: who denies `Grep`, as the
+ * client calls it, has not denied all that reads, and must not be left with it.
+ */
+export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
+  const isOffered = (name: string) => {
+    const names = new Set([tools[name] ?? name, name.toLowerCase()]);
+    const isDenied = [...names].some((one) => !isToolAllowed({ ...policy, allow: null }, one));
+    return !isDenied && [...names].some((one) => isToolAllowed(policy, one));
+  };
+  return Object.keys(tools).filter(isOffered);
+}
+
+/** Our own server for a child, and which of its tools the child is let to see, by their names there. */
+export type ShownServer = {
+  readonly entry: McpServer;
+  /** Null: all that are not denied. */
+  readonly only: readonly string[] | null;
+  readonly except: readonly string[];
+};
+
+/** Null where the child has no server. One that is denied some tools by a pattern, which no client can be told, has none. */
+export function serverFor({ policy, mcp }: Pick<TurnRequest, 'policy' | 'mcp'>): ShownServer | null {
+  const { deny, allow } = policy;
+  const isDenied = expandNames(deny).some(mayMeanOurs) || !isToolAllowed({ deny, allow: null }, ANY_TOOL);
+  if (mcp === null || isDenied) return null;
+  const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
+  const only = isOpen ? null : named(allow);
+  return only?.length === 0 ? null : { entry: mcp, only, except: named(deny) };
+}
+
+function named(names: readonly string[]): string[] {
+  const ours = expandNames(names).filter((name) => name.startsWith(PREFIX) && !name.includes('*'));
+  return ours.map((name) => name.slice(PREFIX.length));
+}
+
+function mayMeanOurs(pattern: string): boolean {
+  const at = pattern.indexOf('*');
+  if (at < 0) return false;
+  const start = pattern.slice(0, at);
+  return PREFIX.startsWith(start) || start.startsWith(PREFIX);
+}
+
+const FILES_MAX = 20;
+/** What clients other than Claude Code call the tools that something can be learned from. Other names stay as they are. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ run_shell_command: 'Bash', bash: 'Bash', shell: 'Bash', exec_command: 'Bash' },
+  ...{ read_file: 'Read', read: 'Read', write_file: 'Write', write: 'Write' },
+  ...{ replace: 'Edit', edit: 'Edit', multiedit: 'Edit' },
+  ...{ search_file_content: 'Grep', grep_search: 'Grep', grep: 'Grep', glob: 'Glob' },
+};
+const FILE_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
+const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
+
+/** What the hooks would have been told of the call; of a patch, one call for each file that it changes. */
+export function hookCalls({ tool, input }: HookCall): HookCall[] {
+  if (tool === 'apply_patch' || tool === 'patch') return patchedFiles(input);
+  const name = NAMES[tool] ?? tool;
+  if (name === 'Bash') {
+    const isInBackground = input.is_background === true ? { run_in_background: true } : {};
+    return [{ tool: name, input: { ...input, ...isInBackground, command: commandOf(input) } }];
+  }
+  if (!FILE_TOOLS.has(name)) return [{ tool: name, input }];
+  const file = FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
+  return [{ tool: name, input: file === undefined ? {} : { file_path: file } }];
+}
+
+/** How the clients word that a call was not let through. */
+const REFUSALS: readonly RegExp[] = [
+  /^Permission (?:to|for) .{0,4000} has been denied/s,
+  /^Claude requested permissions to /,
+  /^(?:<tool_use_error>)?File is in a directory that is denied by your permission settings/,
+  /^The user (?:doesn't want to |rejected permission to |has specified a rule which prevents )/,
+  /^Tool execution (?:denied by policy|blocked)/,
+  /^Tool "[^"]{1,200}" not found/,
+  /^Model tried to call unavailable tool /,
+];
+
+/** Whether a policy kept the call back: nothing of the project has failed then, and no hook would be told. */
+export function isRefused(text: string): boolean {
+  return REFUSALS.some((refusal) => refusal.test(text));
+}
+
+/** A command line, or its words. */
+function commandOf(input: Json): unknown {
+  const command = input.command ?? input.cmd;
+  return Array.isArray(command) ? command.filter((word) => typeof word === 'string').join(' ') : command;
+}
+
+/** From the client's own list of changes, or from the patch itself. */
+function patchedFiles(input: Json): HookCall[] {
+  const listed = Array.isArray(input.changes) ? input.changes.filter(isRecord) : [];
+  const named = isRecord(input.changes) ? Object.keys(readRecord(input, 'changes')) : [];
+  const text =
+    readString(input, 'patchText') ?? readString(input, 'patch') ?? readString(input, 'input') ?? '';
+  const inText = [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.{1,4096})$/gm)];
+  const files = [
+    ...listed.flatMap((change) => readString(change, 'path') ?? []),
+    ...named,
+    ...inText.flatMap(([, path]) => path ?? []),
+  ];
+  const inputs = [...new Set(files)].slice(0, FILES_MAX).map((path) => ({ file_path: path }));
+  return (inputs.length > 0 ? inputs : [{}]).map((one) => ({ tool: 'Edit', input: one }));
+}
