@@ -21,8 +21,7 @@ import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './c
 import { readText } from './file-plan.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
-import { type McpOwner, mcpFile } from './mcp-clients.ts';
-import { titlesOf } from './mcp-registration.ts';
+import { type McpOwner, mcpFile, titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
   inspectHooks,

@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs';
-import { COMMAND_CLIENTS, isCommand } from '../clients/claude/setup.ts';
+import { isAbsolute, join } from 'node:path';
+import {
+  COMMAND_CLIENTS,
+  COMMANDS,
+  type CommandClient,
+  commandText,
+  isCommand,
+} from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
+import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { reasonOf } from '../core/guards.ts';
+import { isRecord, type Json, reasonOf } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import {
   type EditedFile,
@@ -12,12 +21,17 @@ import {
   type PlannedRestore,
   planRestore,
   type Refusal,
+  readText,
   type SetupStep,
   sha256,
+  type TextEdit,
+  type TextRemoval,
   type Work,
 } from './file-plan.ts';
-import type { Manifest, McpRecord } from './manifest.ts';
-import { clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
+import type { Manifest, McpRecord, Place } from './manifest.ts';
+import { ownerOf } from './settings-file.ts';
+import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';
@@ -127,4 +141,140 @@ export function changedCommands(files: readonly FileChange[], manifest: Manifest
   return files
     .filter(({ path, before, after }) => paths.includes(path) && before !== undefined && before === after)
     .map(({ path }) => ({ what: 'mcp', path, change: 'kept', note: 'you have changed it' }));
+}
+
+/** Our MCP server, and the commands /subagents and /stop, in the files of clients. */
+
+/** The server's name in every client; its tools are `mcp__self-generation__sessions_spawn` and so on. */
+const SERVER_NAME = 'self-generation';
+
+/** Who is told of our server: a client in its settings, or Claude Code's user by the commands /subagents and /stop. */
+type McpClient = ClientName | CommandClient;
+
+/** A file of a client, as far as our server goes. */
+type McpFile = {
+  readonly path: string;
+  /** The client's own directory, by which it is seen that there is one. */
+  readonly directory: string;
+  /** `isKnown`: an earlier install wrote that very text. */
+  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
+  /** `original`: what stood there before install, where that is known. */
+  readonly remove: (text: string, original?: string) => TextRemoval;
+  /** What stands there under our name. */
+  readonly read: (text: string) => unknown;
+  /** Whether an entry starts our program, or is our command. */
+  readonly isOurs: (entry: unknown) => boolean;
+  /** Variables that a provider of the user's takes a key from, and that the client does not hand on to such an entry. */
+  readonly heldBack: (entry: Json) => readonly string[];
+};
+
+export type McpOwner = {
+  readonly place: Place;
+  readonly env: Environment;
+  readonly platform: string;
+  /** Where an earlier install put the program. */
+  readonly binaryBefore: string | undefined;
+};
+
+/** The file of this client, for this user. `known`: where an earlier install found it. */
+export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
+  const user = userOf(owner);
+  if (isCommand(client)) {
+    const { claudeDirectory: directory } = user;
+    const name = COMMANDS[client];
+    const path = known ?? join(directory, 'commands', `${name}.md`);
+    return { path, directory, heldBack: () => [], read: (text) => text, ...commandEdits(commandText(name)) };
+  }
+  const { place, format, holder, fresh = {}, entry: entryFor, holdsBack } = clientNamed(client).server;
+  const { directory, path } = place(user);
+  const configured = holdsBack ? configuredVariables(user) : [];
+  const moved = owner.env.SELF_GENERATION_HOME;
+  const wanted = entryFor({
+    command: owner.place.paths.binary,
+    variables: moved !== undefined && isAbsolute(moved) ? { SELF_GENERATION_HOME: moved } : undefined,
+    handedOn: [...HANDED_ON, ...configured],
+  });
+  const isOurs = recogniser(owner);
+  const entry = { holder, name: SERVER_NAME, wanted, isOurs };
+  return {
+    path: known ?? path,
+    directory,
+    isOurs,
+    heldBack: (standing) => configured.filter((name) => !handsOn(standing, name)),
+    ...(format === 'toml'
+      ? {
+          set: (text) => setTomlEntry(text, entry),
+          remove: (text) => removeTomlEntry(text, entry),
+          read: (text) => readTomlEntry(text, entry),
+        }
+      : {
+          set: (text) => setJsonEntry(text, entry, fresh),
+          remove: (text, original) => removeJsonEntry(text, entry, original),
+          read: (text) => readJsonEntry(text, entry),
+        }),
+  };
+}
+
+function userOf({ place, env }: McpOwner): ServerUser {
+  return { env, home: place.userHome ?? place.paths.home, claudeDirectory: place.claudeDirectory };
+}
+
+/** The clients that this user seems to have. */
+function clientsThere(owner: McpOwner): ClientName[] {
+  return CLIENT_NAMES.filter((client) => {
+    const { path, directory } = clientNamed(client).server.place(userOf(owner));
+    return existsSync(path) || existsSync(directory);
+  });
+}
+
+/** What is named in the user's own configuration of every client: each of them may be started by every other. */
+function configuredVariables(user: ServerUser): readonly string[] {
+  const named = CLIENT_NAMES.flatMap((client) => {
+    const { keys, place } = clientNamed(client).server;
+    const files = keys === undefined ? [] : [...(keys.files ?? []), place(user).path];
+    return files.flatMap((path) => namedIn(path, keys?.namedIn ?? (() => [])));
+  });
+  return [...new Set(named)].filter((name) => !HANDED_ON.includes(name));
+}
+
+/** None where the file is missing or cannot be understood: then the client itself does not go by it. */
+function namedIn(path: string, names: (text: string) => readonly string[]): readonly string[] {
+  try {
+    return names(readText(path) ?? '');
+  } catch {
+    return [];
+  }
+}
+
+function handsOn({ env_vars: named, env }: Json, name: string): boolean {
+  return (
+    (Array.isArray(named) && named.some((one) => nameOf(one) === name)) || (isRecord(env) && name in env)
+  );
+}
+
+/** By what it starts: whatever else the user has added. */
+function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknown) => boolean {
+  const { binaries } = ownerOf(place, platform, binaryBefore);
+  return (entry) => {
+    if (!isRecord(entry)) return false;
+    const words = Array.isArray(entry.command)
+      ? entry.command
+      : [entry.command, ...(Array.isArray(entry.args) ? entry.args : [])];
+    const [program, first] = words;
+    return typeof program === 'string' && binaries.includes(program) && first === 'mcp';
+  };
+}
+
+/** How a command's file comes to be and goes; somebody else's is left alone, and one that the user has changed is the user's. */
+function commandEdits(wanted: string) {
+  return {
+    isOurs: (text: unknown) => text === wanted,
+    set(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {
+      if (text === wanted) return { kind: 'unchanged' };
+      if (text === undefined || isKnown(text)) return { kind: 'edited', text: wanted };
+      return { kind: 'refused', reason: 'a command of yours has that name; rename it and run again' };
+    },
+    remove: (text: string): TextRemoval =>
+      text === wanted ? { kind: 'emptied', text: '' } : { kind: 'unchanged' },
+  };
 }
