@@ -16,7 +16,7 @@ import { hookModeIn, knownManifest } from './manifest.ts';
 
 /** The result type of doctor's checks, and the checks of our own directory and of the environment. */
 
-/** `warning`: the hooks work, but not as the user may expect. `failed`: they do not work, or lose what they are given. */
+/** What a check has found. */
 export type Finding = {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
@@ -37,24 +37,13 @@ export type CheckWorld = {
 };
 
 /** Everything is as it should be. */
-export function ok(detail: string): Finding {
-  return { status: 'ok', detail };
-}
-
+export const ok = (detail: string): Finding => ({ status: 'ok', detail });
 /** The hooks work, but not as the user may expect. */
-export function warning(detail: string, remedy: string): Finding {
-  return { status: 'warning', detail, remedy };
-}
-
+export const warning = (detail: string, remedy: string): Finding => ({ status: 'warning', detail, remedy });
 /** The hooks do not work, or lose what they are given. */
-export function failed(detail: string, remedy: string): Finding {
-  return { status: 'failed', detail, remedy };
-}
-
+export const failed = (detail: string, remedy: string): Finding => ({ status: 'failed', detail, remedy });
 /** It could not, or need not, be checked. */
-export function skipped(detail: string): Finding {
-  return { status: 'skipped', detail };
-}
+export const skipped = (detail: string): Finding => ({ status: 'skipped', detail });
 
 const INTERNAL = 'SELF_GENERATION_INTERNAL';
 
@@ -144,11 +133,10 @@ export function checkDatabase({ paths }: CheckWorld): Finding {
   switch (state.kind) {
     case 'absent':
       return ok('none yet; the first recorded event makes it');
-    case 'unreadable':
-      return failed(
-        `${database}: ${state.reason}`,
-        state.isForeign ? moveAway(database, 'hook') : LOOK_AGAIN,
-      );
+    case 'unreadable': {
+      const remedy = state.isForeign ? moveAway(database, 'hook') : LOOK_AGAIN;
+      return failed(`${database}: ${state.reason}`, remedy);
+    }
     case 'damaged':
       return failed(`${database} is damaged: ${state.findings.join('; ')}`, moveAway(database, 'hook'));
     case 'sound': {

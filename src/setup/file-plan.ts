@@ -276,7 +276,7 @@ function changeOf({ before, after, restores }: FileChange): SetupStep['change'] 
   return before === undefined ? 'created' : 'updated';
 }
 
-export type FileEdit = {
+type FileEdit = {
   readonly path: string;
   readonly what: SetupStep['what'];
   readonly note?: string;

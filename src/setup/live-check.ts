@@ -28,7 +28,7 @@ type EventSighting = {
 };
 
 /** `context`: whether the sub-agent's first request told of the error that the session had made before. */
-export type LiveReport =
+type LiveReport =
   | {
       readonly kind: 'completed';
       readonly clientVersion: string | undefined;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 
 /** One piece of an answer. `sub-agent` is the client's tool that starts one: `Agent`, in old clients `Task`. */
-export type Block =
+type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tool'; readonly name: string; readonly input: Json }
   | { readonly kind: 'sub-agent'; readonly input: Json };
@@ -27,7 +27,7 @@ export type ModelRequest =
   | { readonly kind: 'auxiliary'; readonly body: Json }
   | { readonly kind: 'other'; readonly method: string; readonly path: string; readonly status: number };
 
-export type ScriptedModelOptions = {
+type ScriptedModelOptions = {
   readonly script: Script;
   /** The answer to a request that belongs to no conversation; without it that is "ok". */
   readonly auxiliary?: (body: Json) => ModelTurn;

@@ -3,7 +3,7 @@ import { type Row, recordIn, textIn } from '../database/sqlite.ts';
 import { readDetails, SUGGESTION_TYPES } from './suggestion.ts';
 
 /** The project that a report is about, or all of them. */
-export type FeedbackScope =
+type FeedbackScope =
   | { readonly kind: 'project'; readonly name: string; readonly path: string }
   | { readonly kind: 'all' };
 

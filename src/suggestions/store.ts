@@ -65,7 +65,7 @@ export function registerCached(since: string, db: Db): void {
   }
 }
 
-export type SuggestionFilter = {
+type SuggestionFilter = {
   /** The project's name and spellings of its path; suggestions that belong to none are always among the answers. */
   readonly project?: { readonly name: string; readonly spellings: readonly string[] };
   readonly statuses?: readonly SuggestionStatus[];
