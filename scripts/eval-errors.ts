@@ -18,12 +18,13 @@ import { getDb } from '../src/database/db.ts';
 import type { ToolError } from '../src/hooks/decision.ts';
 import { decidePostToolUseFailure } from '../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../src/hooks/event.ts';
+import { sessionMessagesIn } from '../src/hooks/session-analyzer.ts';
 import { toolError } from '../src/hooks/tool-call.ts';
 import { recordPersonsFix, recordSeen } from '../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../src/lessons/store/error-search.ts';
 import { readConfig } from '../src/settings/hook-settings.ts';
 
-const PAIRS = `${import.meta.dir}/../test/fixtures/error-pairs.json`;
+const FIXTURES = `${import.meta.dir}/../test/fixtures`;
 const TIME = '2026-05-01T10:00:00.000Z';
 /** What failed: the pairs do not say it. */
 const COMMAND = 'npm test';
@@ -39,17 +40,26 @@ export type ErrorPair = {
   readonly split: 'calibration' | 'test';
 };
 
-/** Gives the id of the stored error whose fix is shown for the printed one. */
-export type Search = (printed: string, db: Db) => number | null;
+/** The stored error whose fix is shown for the printed one; `isSimilar`: as that of a similar error, of another name. */
+export type Shown = { readonly id: number; readonly isSimilar: boolean };
+export type Search = (printed: string, db: Db) => Shown | null;
 
-/** The pairs of the labelled set. */
-export function readPairs(): ErrorPair[] {
-  return JSON.parse(readFileSync(PAIRS, 'utf8')) as ErrorPair[];
+/** The pairs of a labelled set: of the one in sight of the makers, or of the one written without it, in which names count. */
+export function readPairs(set: 'error-pairs' | 'error-pairs-blind' = 'error-pairs'): ErrorPair[] {
+  const pairs = JSON.parse(readFileSync(`${FIXTURES}/${set}.json`, 'utf8')) as ErrorPair[];
+  return pairs.map((pair) => ({ ...pair, split: pair.split ?? (isEven(pair) ? 'test' : 'calibration') }));
+}
+
+/** Whose mistakes nobody looks at. */
+function isEven({ id }: ErrorPair): boolean {
+  return Number(id.slice(1)) % 2 === 0;
 }
 
 /** The search itself, also of errors that the hook does not look up: of logins, interruptions, the client's own rules. */
-export const searchInStore: Search = (printed, db) =>
-  searchErrorKB(errorOf(printed).error, PROJECT.path, db, cleanText(printed))?.id ?? null;
+export const searchInStore: Search = (printed, db) => {
+  const known = searchErrorKB(errorOf(printed).error, PROJECT.path, db, cleanText(printed));
+  return known && { id: known.id, isSimilar: known.differing !== undefined };
+};
 
 /** Whether the hook looks an error up at all. */
 export function isLookedUp(printed: string): boolean {
@@ -69,8 +79,10 @@ export const searchAsHook: Search = (printed, db) => {
   });
   if (event?.name !== 'PostToolUseFailure') throw new Error(`Cannot read the event: it is ${event?.name}`);
   const context = { config: readConfig({}), now: new Date(TIME), project: PROJECT, knowledge: () => db };
-  const { recording } = decidePostToolUseFailure(event, context);
-  return recording?.kind === 'tool-errors' ? recording.shownKbId : null;
+  const { recording, reply } = decidePostToolUseFailure(event, context);
+  const id = recording?.kind === 'tool-errors' ? recording.shownKbId : null;
+  const { similarError } = sessionMessagesIn(context.config.language);
+  return id === null ? null : { id, isSimilar: reply?.context.startsWith(similarError) === true };
 };
 
 /** The rules of the earlier implementation: the same normalised text, else the same first 30 characters. */
@@ -90,15 +102,16 @@ export const searchAsPredecessor: Search = (printed, db) => {
       Math.floor(error.length * 0.7),
       Math.ceil(error.length / 0.7),
     );
-  return row === undefined ? null : Number(row.id);
+  return row === undefined ? null : { id: Number(row.id), isSimilar: false };
 };
 
 /** Gives any fix for any error. */
 export const searchAnything: Search = (_printed, db) => {
   const row = db.sqlite.get('SELECT id FROM error_kb WHERE resolution IS NOT NULL LIMIT 1');
-  return row === undefined ? null : Number(row.id);
+  return row === undefined ? null : { id: Number(row.id), isSimilar: false };
 };
 
+/** Whether a fix was shown; where the labels say that only the name is another, whether it was shown as that of this very error. */
 export type Outcome = { readonly pair: ErrorPair; readonly isFound: boolean };
 
 export type Figures = {
@@ -119,7 +132,9 @@ export function searchPairs(search: Search, pairs: readonly ErrorPair[]): Outcom
     pairs.map((pair) => {
       db.sqlite.exec('BEGIN');
       learn(pair, db);
-      const isFound = search(pair.query, db) !== null;
+      const shown = search(pair.query, db);
+      const isFound =
+        shown !== null && !(shown.isSimilar && !pair.sameFix && pair.kind === 'other-identifier');
       db.sqlite.exec('ROLLBACK');
       return { pair, isFound };
     }),
@@ -188,12 +203,13 @@ export type AmongAll = {
   readonly labelled: number;
   /** Another error: it may have the same fix or not, nobody has labelled it. */
   readonly other: number;
+  /** Any error, as one that is only similar. */
+  readonly similar: number;
   readonly nothing: number;
 };
 
 /** The harder measurement: the stored errors of all pairs in one database. */
-export function evaluateAmongAll(): AmongAll[] {
-  const pairs = readPairs();
+export function evaluateAmongAll(pairs: readonly ErrorPair[] = readPairs()): AmongAll[] {
   return withDatabase((db) => {
     for (const pair of pairs) learn(pair, db);
     return Object.entries(SEARCHES).flatMap(([search, run]) => {
@@ -203,18 +219,22 @@ export function evaluateAmongAll(): AmongAll[] {
           const part = shown.filter(
             ({ pair }) => pair.sameFix === sameFix && (split === 'all' || pair.split === split),
           );
-          const count = (what: string) => part.filter((one) => one.what === what).length;
-          const counts = { labelled: count('labelled'), other: count('other'), nothing: count('nothing') };
-          return { search, split, sameFix, pairs: part.length, ...counts };
+          const count = (what: What) => part.filter((one) => one.what === what).length;
+          const [labelled, other] = [count('labelled'), count('other')];
+          const [similar, nothing] = [count('similar'), count('nothing')];
+          return { search, split, sameFix, pairs: part.length, labelled, other, similar, nothing };
         }),
       );
     });
   });
 }
 
-function whatIsShown(pair: ErrorPair, id: number | null, db: Db): 'labelled' | 'other' | 'nothing' {
-  if (id === null) return 'nothing';
-  const row = db.sqlite.get('SELECT error_normalized FROM error_kb WHERE id = ?', id);
+type What = 'labelled' | 'other' | 'similar' | 'nothing';
+
+function whatIsShown(pair: ErrorPair, shown: Shown | null, db: Db): What {
+  if (shown === null) return 'nothing';
+  if (shown.isSimilar) return 'similar';
+  const row = db.sqlite.get('SELECT error_normalized FROM error_kb WHERE id = ?', shown.id);
   return row?.error_normalized === errorOf(pair.stored).error ? 'labelled' : 'other';
 }
 
@@ -273,12 +293,46 @@ function printFigures(): void {
 }
 
 function printAmongAll(): void {
-  const head = ['search', 'split', 'same fix', 'pairs', 'labelled error', 'another', 'nothing'];
+  const head = ['search', 'split', 'same fix', 'pairs', 'labelled error', 'another', 'similar', 'nothing'];
   const table = new Table({ head, ...PLAIN });
-  for (const { search, split, sameFix, pairs, labelled, other, nothing } of evaluateAmongAll()) {
-    table.push([search, split, sameFix ? 'yes' : 'no', pairs, labelled, other, nothing]);
+  for (const { search, split, sameFix, pairs, labelled, other, similar, nothing } of evaluateAmongAll()) {
+    table.push([search, split, sameFix ? 'yes' : 'no', pairs, labelled, other, similar, nothing]);
   }
   console.log(`All stored errors in one database: what is shown\n${table}`);
+}
+
+/** Where every other answer than the labelled error is wrong: no two errors of that set have the same fix. */
+export function blindFigures(): Map<string, Figures> {
+  const rows = evaluateAmongAll(readPairs('error-pairs-blind'));
+  const figures = rows.flatMap((same) => {
+    const unlike = rows.find((row) => !row.sameFix && row.search === same.search && row.split === same.split);
+    if (!same.sameFix || unlike === undefined) return [];
+    const wrong = same.other + unlike.labelled + unlike.other;
+    const { labelled: right, pairs } = same;
+    const precision = right + wrong === 0 ? 1 : right / (right + wrong);
+    const all = {
+      pairs: pairs + unlike.pairs,
+      right,
+      wrong,
+      missed: pairs - right,
+      precision,
+      recall: right / pairs,
+    };
+    return [[`${same.search} ${same.split}`, all] as const];
+  });
+  return new Map(figures);
+}
+
+function printBlind(): void {
+  const table = new Table({
+    head: ['search', 'pairs', 'right', 'wrong', 'missed', 'precision', 'recall'],
+    ...PLAIN,
+  });
+  for (const [search, { pairs, right, wrong, missed, precision, recall }] of blindFigures())
+    table.push([search, pairs, right, wrong, missed, percent(precision), percent(recall)]);
+  console.log(
+    `The set in which names count, all stored errors in one database ("test" is held out)\n${table}`,
+  );
 }
 
 function printMistakes(): void {
@@ -292,5 +346,6 @@ if (import.meta.main) {
   const { values } = parseArgs({ options: { mistakes: { type: 'boolean', default: false } } });
   printFigures();
   printAmongAll();
+  printBlind();
   if (values.mistakes) printMistakes();
 }

@@ -185,7 +185,8 @@ function search(words: readonly string[], flags: ListFlags, context: CliContext)
 function knownError(text: string, { project, filter }: Asked, db: Db): number | undefined {
   if (project === null || filter.state === 'open') return undefined;
   const { key } = readFailure({ tool: 'Bash', line: null, text: redactSecrets(cleanText(text)) });
-  return searchErrorKB(key, project, db, text)?.id;
+  const known = searchErrorKB(key, project, db, text);
+  return known?.differing === undefined ? known?.id : undefined;
 }
 
 /** A file of the project as errors name it: relative. */

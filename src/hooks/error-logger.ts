@@ -15,6 +15,7 @@ import { sessionMessagesIn } from './session-analyzer.ts';
 import { toolError } from './tool-call.ts';
 
 const FIX_LENGTH_MAX = 300;
+const NAME_LENGTH_MAX = 60;
 /** A client's own rules, logins and interruptions have no lessons. */
 const MAY_BE_KNOWN: ReadonlySet<string | null> = new Set([null, 'finding', 'unclear']);
 /** So much of an error's end is looked at to recognise it. */
@@ -66,7 +67,7 @@ function isLintRule(resolution: string): boolean {
   return isRecord(remedy) && remedy.kind === 'lint';
 }
 
-/** The lesson for this very error; once in a session. */
+/** The lesson for this very error, else for the same of another name, which it then says; once in a session. */
 function knownFix(error: ToolError, event: Failure, context: HookContext): Hint | undefined {
   const db = context.knowledge();
   const known = db && searchErrorKB(error.error, context.project.path, db, searchedText(error, event.error));
@@ -76,11 +77,20 @@ function knownFix(error: ToolError, event: Failure, context: HookContext): Hint 
   const words = messagesIn(language);
   const fix = inertText(resolutionText(known.resolution, words), FIX_LENGTH_MAX);
   const said = known.said ?? known.errorNormalized;
-  if (isInstructionShaped(fix) || isInstructionShaped(said)) return undefined;
+  const names = known.differing && [known.differing.known, known.differing.asked];
+  if ([fix, said, ...(names ?? [])].some(isInstructionShaped)) return undefined;
   const record = [
     messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
     messages.knownErrorFix(fix + words.from(known.origin)),
   ];
-  const lines = [messages.knownError, framed(record.join('\n'), words.recordNote), messages.knownErrorAdvice];
+  if (names !== undefined) {
+    const [solved = '', asked = ''] = names.map((name) => inertText(name, NAME_LENGTH_MAX));
+    record.unshift(messages.similarErrorNames(solved, asked));
+  }
+  const [heading, advice] =
+    names === undefined
+      ? [messages.knownError, messages.knownErrorAdvice]
+      : [messages.similarError, messages.similarErrorAdvice];
+  const lines = [heading, framed(record.join('\n'), words.recordNote), advice];
   return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') } };
 }

@@ -16,8 +16,12 @@ type SessionMessages = typeof KOREAN;
 
 const KOREAN = {
   knownError: '[Self-Generation 에러 KB] 이전에 동일 에러를 해결한 이력이 있습니다:',
+  similarError: '[Self-Generation 에러 KB] 이 에러는 아니지만 비슷한 에러를 해결한 이력이 있습니다:',
+  similarErrorNames: (known: string, asked: string) =>
+    `- 차이: 해결된 에러는 ${known}, 지금 에러는 ${asked}에 관한 것`,
   knownErrorText: (error: string) => `- 에러: ${error}`,
   knownErrorFix: (fix: string) => `- 해결 방법: ${fix}`,
+  similarErrorAdvice: '이 에러에도 맞는지 먼저 확인하세요.',
   knownErrorAdvice: '이 정보를 참고하여 해결을 시도하세요.',
   analysisHeading: '[Self-Generation] AI 패턴 분석 결과:',
   analysisAdvice: '사용자에게 이 개선 제안을 알려주세요.',
@@ -34,8 +38,11 @@ const KOREAN = {
 
 const ENGLISH: SessionMessages = {
   knownError: '[Self-Generation error KB] This error has been solved before:',
+  similarError: '[Self-Generation error KB] A similar error, but not this one, has been solved before:',
+  similarErrorNames: (known, asked) => `- Difference: it was about ${known}, this error is about ${asked}`,
   knownErrorText: (error) => `- Error: ${error}`,
   knownErrorFix: (fix) => `- Fix: ${fix}`,
+  similarErrorAdvice: 'Check first whether the fix also applies here.',
   knownErrorAdvice: 'This may help to solve it again.',
   analysisHeading: '[Self-Generation] Results of the pattern analysis:',
   analysisAdvice: 'Please tell the user about these suggestions.',

@@ -1,9 +1,11 @@
-/** What identifies an error exactly: its code, and the program that is missing. */
+import { OF_THE_SYSTEM } from './error-names.ts';
 import { CAUSES } from './error-wordings.ts';
+
+/** What identifies an error exactly: its code, and the program that is missing. */
 
 /** `TS2304`, `E0382`, `LNK1104`, `P1001`, `ERR_REQUIRE_ESM`, `curl: (7)`, `code: '28P01'`. */
 const CODE =
-  /\b(?!SHA|UTF|ISO|RFC|ED|CVE)[A-Z]{1,6}-?(?:\d{4,5}|0\d{3})\b|\bERR_[A-Z_]+|curl: \(\d+\)|\bcode: '[0-9A-Z]{5}'/g;
+  /\b(?!SHA|UTF|ISO|RFC|ED|CVE)[A-Z]{1,6}-?(?:\d{4,5}|0\d{3})\b|\bERR_[A-Z_]+|curl: \(\d+\)|\bcode: '[0-9A-Z]{5}'|status=\d+\/[A-Z]+|ERROR \d{4} \(/g;
 const MAY_HAVE_CODE = /\d\d|\d:\d|ERR_|curl/;
 /** `5:1  error  'x' is not defined  no-undef`. */
 const RULE = /^\d+:\d+ +(?:error|warning) .* {2}([\w@/-]+)$/m;
@@ -71,6 +73,8 @@ const AROUND_PROGRAM: readonly (readonly [before: string, after: string])[] = [
   ['', ': Command not found'],
   ['', ': 명령어를 찾을 수 없'],
   ['', ': 명령을 찾을 수 없'],
+  ['', ': Kommando nicht gefunden'],
+  ['', ': コマンドが見つかりません'],
   [': ', ': not found'],
   ['', ' not found in PATH'],
   ['', ': not found in PATH'],
@@ -81,6 +85,8 @@ const AROUND_PROGRAM: readonly (readonly [before: string, after: string])[] = [
   ["'", "' is not recognized"],
   ["term '", "' is not"],
   ["'", "'은(는) 내부"],
+  ['Befehl "', '" ist entweder'],
+  ["'", "' は、内部コマンド"],
   ['exec: "', '": exec'],
   ['make: ', ': No such file'],
   ['env: ', ': No such file'],
@@ -134,6 +140,44 @@ function isOfName(code: number): boolean {
     code === 0x2e ||
     code === 0x5f
   );
+}
+
+/** By what a program, or a language, is known in what is printed. */
+const PROGRAMS: readonly RegExp[] = [
+  OF_THE_SYSTEM,
+  /\bTS\d{4}\b|\btsc\b/,
+  /error\[E\d{4}\]|\bcargo\b|rustc|\.rs:\d|panicked at/i,
+  /\.go:\d|\bgo: |goroutine|go\.(?:mod|sum)\b|dial (?:tcp|unix)/,
+  /\.java:\d|\bjava[x.]|Exception in thread|JAVA_HOME|maven-compiler|(?:source|target) release/i,
+  /gradle|configuration ':|task ':|^\* What went/i,
+  /maven|\bmvn|^Failed to execute goal|^BUILD FAILURE/im,
+  /Traceback|File "|\.py\b|\b[A-Z]\w+Error: \[Errno|\[Errno \d|\bpip\b|pytest|^(?:Module|Import|Indentation|Key|Unicode\w+|OS|Recursion|Index|Attribute)\w*Error\b|^(?!java|org\.|com\.|io\.)(?:[a-z_]+\.)+\w+(?:Error|Exception)\b/m,
+  /node:|\.[cm]?js\b|\b(?:code|syscall): '|\bE[A-Z]{5,}\b|^(?:Range|Reference|Syntax)Error\b|^(?:Uncaught )?TypeError: [A-Z]/m,
+  /^code E|\bnpm\b|registry\.npmjs|\bjest\b|vitest|testTimeout|^error \S+@\d|[Ss]napshot/m,
+  /postgres|psql|psycopg|pg-protocol|PSQL|relation|릴레이션|:?5432\b|^오류: /m,
+  /mysql|mariadb|ERROR \d{4} \(/i,
+  /redis|NOAUTH|WRONGPASS|MISCONF|:6379\b/i,
+  /sqlite|no such (?:table|column)/i,
+  /docker|buildkit|response from daemon|failed to solve|pull rate limit/i,
+  /kube|connection to the server \S+ was/i,
+  /\bgit\b|git@|^fatal: |^hint: |^remote: |unstaged|\brebase\b/m,
+  /curl: \(/,
+  /\bssh\b|\bscp\b/,
+  /nginx|connecting to upstream/,
+  /\bapt\b|dpkg|^[EWN]: /m,
+  /terraform/i,
+  /\baws\b|\barn:/i,
+  /gcloud/,
+  /^make: |Makefile/m,
+  /cmake/i,
+  /\bld\b|collect2|\.[ch](?:pp)?:\d/,
+];
+
+/** The programs that a text is of, by their place in the table: often several, one within the other. */
+export function programsIn(text: string): Set<number> {
+  const programs = new Set<number>();
+  for (const [index, sign] of PROGRAMS.entries()) if (sign.test(text)) programs.add(index);
+  return programs;
 }
 
 /** The causes that a text names, by their line. `telling` are those that are the same fix on their own. */

@@ -7,31 +7,35 @@ const LINE_LENGTH_MAX = 400;
 /** First words of lines that are about something else: stacks, what ran, how often it failed. Looked up as ` word `. */
 const OTHER_FIRST_WORDS =
   ' at goroutine Traceback Emitted throw raise return Node.js ... ❯ --> LINE 줄 위치 $ + # -- --- info INFO INFO: [notice]' +
-  ' Checking Updating Compiling Downloading Building make[1]: make[2]: collect2: cc1: 컴파일이 FAILURE: FAIL FAILED' +
+  ' Checking Updating Compiling Downloading Building collect2: cc1: 컴파일이 FAILURE: FAIL FAILED' +
   ' FAILED: Tests Tests: Snapshots: Time: note: help: ';
 /** Longer beginnings of such lines. */
 const OTHER_BEGINNINGS = (
   'File "|from /|from <|created by |stack backtrace|Stack trace|Require stack|During handling of|' +
-  'The above exception|make: *** [|make: Entering|make: Leaving|ninja: build stopped|Picked up |' +
+  'The above exception|make: *** [|make: Entering|make: Leaving|make: Verzeichnis|make: 디렉터리|ninja: build stopped|Picked up |' +
   'Unable to find image|Command failed|Process finished|error Command failed|' +
   'error: failed to push some refs|error: could not compile|error: aborting due|error: linking with|' +
   'clang: error: linker command|error: test failed|error: failed to run custom build command|' +
   "process didn't exit successfully|ERROR: failed to solve: process|warning: build failed|" +
   'compilation terminated|BUILD FAIL|What went wrong|Execution failed for task|Test suite|Test Suites|' +
-  'Test Files|For more information|Ran all|Found 1 error'
+  'Test Files|For more information|Ran all|Found 1 error|While resolving|Found: |Try:|Run with --|Get more help|To see the full stack|Re-run Maven|' +
+  '[Help 1]|A complete log'
 ).split('|');
 /** The same behind `npm ERR!` and `gyp ERR!`. */
 const OTHER_OF_NPM = ' errno path cwd command syscall Lifecycle A build System node not ';
 
 const TAG = 'tool_use_error>';
 const OF_NPM = /^(?:npm|gyp) (?:ERR!|error) (?:stack )?/;
+/** How deep make calls itself says nothing. */
+const OF_MAKE = /^g?make(?:\[\d+\])?: /;
 /** Who says it, and when: log times, levels, process numbers, bullets, pytest's margin. */
 const PREFIX =
-  /^(?:E {2,}|[>*●×✖›⠿] |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z| ?[+-]\d{4})?\]? *|\[\d[\d:.]*\] *|\d\d:\d\d:\d\d[\d.,]* +|\[[A-Za-z]{4,5}\]:? *|\(node:\d+\) |remote: )+/;
+  /^(?:E {2,}|FAILED \S+ - |#\d+ [\d.]+ +|[>*●×✖›⠿] |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z| ?[+-]\d{4})?\]? *|\[\d[\d:.]*\] *|\d\d:\d\d:\d\d[\d.,]* +|\[[A-Za-z]{4,5}\]:? *|\(node:\d+\) |remote: )+/;
 /** `12 | let x`, `> 12 | let x`, ` | ^^^`, `#8 [4/6] COPY`, `3 errors`. */
-const CODE_OR_COUNT = /^(?:>? ?\d* ?\||#?\d+ (?:\[|errors?\b|warnings?\b|problems?\b|failing\b|passing\b))/;
+const CODE_OR_COUNT =
+  /^(?:=+ .* =+$|>? ?\d* ?\||#?\d+ (?:\[|errors?\b|warnings?\b|problems?\b|failing\b|passing\b))/;
 const TELLING =
-  /error|exception|fatal|fail|cannot|can't|could ?n[o']t|unable|denied|not |invalid|missing|unexpected|undefined|refused|panic|no such|already|오류|실패|없|못/i;
+  /^peer |error|exception|fatal|fail|cannot|can't|could ?n[o']t|unable|denied|not |invalid|missing|unexpected|undefined|refused|panic|no such|already|오류|실패|없|못/i;
 
 /**
  * The telling lines of an output, at most eight; the lines as they are when none is left. Plain loops, and expressions
@@ -78,7 +82,7 @@ function behindScript(lines: readonly string[]): number {
 
 function keepIfTelling(text: string, kept: string[]): void {
   const isOfNpm = text.startsWith('npm ') || text.startsWith('gyp ');
-  const said = isOfNpm ? text.replace(OF_NPM, '') : text;
+  const said = isOfNpm ? text.replace(OF_NPM, '') : text.replace(OF_MAKE, 'make: ');
   const message = mayHavePrefix(said) ? said.replace(PREFIX, '') : said;
   if (!hasWord(message) || isOther(message)) return;
   if (isOfNpm && isOtherOfNpm(message)) return;
@@ -86,7 +90,12 @@ function keepIfTelling(text: string, kept: string[]): void {
 }
 
 function mayHavePrefix(text: string): boolean {
-  return !isLetter(text.charCodeAt(0)) || text.startsWith('E ') || text.startsWith('remote: ');
+  return (
+    !isLetter(text.charCodeAt(0)) ||
+    text.startsWith('E ') ||
+    text.startsWith('FAILED ') ||
+    text.startsWith('remote: ')
+  );
 }
 
 function isOther(text: string): boolean {
@@ -152,12 +161,15 @@ const NAME_WEIGHT = 0.3;
 const EXCEPTION_WEIGHT = 0.6;
 const LONE_EXCEPTION_WEIGHT = 2;
 const HINT_FACTOR = 0.3;
+/** What to do, and what is no failure: it stands beside many errors. */
+const HINT =
+  /^(?:hint|힌트|warning|note|please|try |to |you |if |see |see:|run |or |instead|more details|more info|update the|it is likely|make sure|alternatively|the operation was rejected|404 (?:note|tarball))/i;
 const STEM_LENGTH = 6;
 const HANGUL_FIRST = 0xac00;
 const HANGUL_STEM_LENGTH = 2;
 
-/** Adds the words of a line to the weights and its identifiers to the names; gives the words to search for. */
-export function weighWords(line: string, weights: Map<string, number>, names: string[]): string[] {
+/** Adds the words of a line to the weights; gives the words to search for. */
+export function weighWords(line: string, weights: Map<string, number>): string[] {
   const message = withoutNames(line);
   const words = message.match(WORD) ?? [];
   const factor = isHint(line) ? HINT_FACTOR : 1;
@@ -171,8 +183,7 @@ export function weighWords(line: string, weights: Map<string, number>, names: st
     const weight = (isName ? Math.min(most, NAME_WEIGHT) : most) * factor;
     weights.set(key, Math.max(weights.get(key) ?? 0, weight));
     if (weight >= 1) telling.push(word);
-    else if (isIdentifier) names.push(word);
-    else if (!isName) faint.push(word);
+    else if (!isName && !isIdentifier) faint.push(word);
   }
   return telling.length > 0 ? telling : faint;
 }
@@ -186,8 +197,9 @@ function withoutNames(line: string): string {
   return said.includes('/') || said.includes('\\') ? said.replace(PLACE, ' ') : said;
 }
 
-function isHint(line: string): boolean {
-  return line.startsWith('hint') || line.startsWith('힌트') || line.startsWith('warning');
+/** Whether a line only says what to do. */
+export function isHint(line: string): boolean {
+  return HINT.test(line);
 }
 
 /** `psql: …`, but not `KeyError: …`. */

@@ -6,9 +6,18 @@ import {
   equalCodes,
   mayName,
   missingProgram,
+  programsIn,
   wordingsOf,
 } from './error-causes.ts';
-import { tellingLines, weighWords } from './error-lines.ts';
+import { isHint, tellingLines, weighWords } from './error-lines.ts';
+import {
+  differingIn,
+  type NamedLine,
+  type NamesThatDiffer,
+  OF_THE_SYSTEM,
+  shareName,
+  wordsAndNames,
+} from './error-names.ts';
 
 /**
  * How alike two errors are: no model, no daemon, the same answer every time. Compared are the words of the lines that
@@ -21,13 +30,13 @@ const SIMILARITY_MIN = 0.68;
 
 /** What an error is compared by. */
 export type ErrorTraits = {
+  /** As it was printed: it says which programs speak. */
+  readonly text: string;
   readonly lines: readonly string[];
   /** The words of the telling lines, as they are compared, with their weights. */
   readonly weights: ReadonlyMap<string, number>;
   /** The telling words of each line, in lower case, to search for. */
   readonly words: readonly (readonly string[])[];
-  /** Identifiers outside quotes, in lower case. */
-  readonly names: readonly string[];
 };
 
 /** Less than this in common is little, however little else there is. */
@@ -35,6 +44,7 @@ const SHARED_MIN = 2.3;
 /** How alike what both name makes two errors without a word in common: a code alone is not enough. */
 const SAME_PROGRAM = 0.9;
 const SAME_CAUSE = 0.7;
+const SAME_WORDS = 0.85;
 const SAME_CODE = 0.5;
 /** What the longer remainder counts against the shorter one. */
 const LONGER_FACTOR = 0.06;
@@ -44,9 +54,8 @@ export function errorTraits(text: string): ErrorTraits {
   const lines = tellingLines(text);
   const weights = new Map<string, number>();
   const words: string[][] = [];
-  const names: string[] = [];
-  for (const line of lines) words.push(weighWords(line, weights, names));
-  return { lines, weights, words, names };
+  for (const line of lines) words.push(weighWords(line, weights));
+  return { text, lines, weights, words };
 }
 
 /**
@@ -57,8 +66,29 @@ export function errorSimilarity(left: ErrorTraits, right: ErrorTraits): number {
   const byWords = wordSimilarity(left.weights, right.weights);
   // Most errors are far apart, and looking for all causes is what costs.
   if (byWords < SIMILARITY_MIN && !mayShareMark(left, right.lines.join('\n'))) return 0;
-  const similarity = similarityOfMarks(marksOf(left), marksOf(right), byWords);
+  const similarity = similarityOfMarks(left, right, byWords);
   return similarity < SIMILARITY_MIN ? 0 : similarity;
+}
+
+/**
+ * The first names in which two alike errors differ, another module, port or relation: then the fix of one is not known
+ * to be that of the other, however alike. Undefined where they name the same, or one names nothing.
+ */
+export function differingNames(left: ErrorTraits, right: ErrorTraits): NamesThatDiffer | undefined {
+  return OF_THE_SYSTEM.test(left.lines.join('\n')) ? undefined : differingIn(linesOf(left), linesOf(right));
+}
+
+/** The names of an error, to search for. */
+export function namesOf(traits: ErrorTraits): string[] {
+  return linesOf(traits).flatMap(({ names }) => names);
+}
+
+const namedLines = new WeakMap<ErrorTraits, readonly NamedLine[]>();
+
+function linesOf(traits: ErrorTraits): readonly NamedLine[] {
+  const known = namedLines.get(traits) ?? traits.lines.filter((line) => !isHint(line)).map(wordsAndNames);
+  namedLines.set(traits, known);
+  return known;
 }
 
 /** Whether codes, programs or causes say that these are different errors, however alike the words. */
@@ -70,6 +100,8 @@ type Marks = {
   readonly causes: Causes;
   readonly codes: ReadonlySet<string>;
   readonly program: string | undefined;
+  /** By their place in their table. */
+  readonly programs: ReadonlySet<number>;
 };
 
 const marksOfTraits = new WeakMap<ErrorTraits, Marks>();
@@ -78,7 +110,12 @@ function marksOf(traits: ErrorTraits): Marks {
   const known = marksOfTraits.get(traits);
   if (known) return known;
   const text = traits.lines.join('\n');
-  const marks = { causes: causesIn(text), codes: codesIn(text), program: missingProgram(text) };
+  const marks = {
+    causes: causesIn(text),
+    codes: codesIn(text),
+    program: missingProgram(text),
+    programs: programsIn(traits.text),
+  };
   marksOfTraits.set(traits, marks);
   return marks;
 }
@@ -90,13 +127,19 @@ export function mayShareMark(traits: ErrorTraits, text: string): boolean {
   return mayName(text, causes.telling) || (codes.size > 0 && shares(codes, codesIn(text)));
 }
 
-function similarityOfMarks(left: Marks, right: Marks, byWords: number): number {
+function similarityOfMarks(asked: ErrorTraits, known: ErrorTraits, byWords: number): number {
+  const [left, right] = [marksOf(asked), marksOf(known)];
   if (contradict(left, right)) return 0;
   if (left.program !== undefined && left.program === right.program)
     return SAME_PROGRAM + (1 - SAME_PROGRAM) * byWords;
-  const mine = left.causes.telling;
-  const others = right.causes.telling;
-  if (shares(mine, others) && (isWithin(mine, others) || isWithin(others, mine)))
+  const [mine, others] = [left.causes.telling, right.causes.telling];
+  const isOfOne = shares(left.programs, right.programs);
+  const isOfOthers = !isOfOne && left.programs.size > 0 && right.programs.size > 0;
+  // What helped one program against a cause helps no other; only nearly the same words do.
+  if (isOfOthers && byWords < SAME_WORDS) return 0;
+  const isOfNone = left.programs.size + right.programs.size === 0;
+  const isAboutOne = isOfOne || isOfNone || (!isOfOthers && shareName(linesOf(asked), linesOf(known)));
+  if (isAboutOne && shares(mine, others) && (isWithin(mine, others) || isWithin(others, mine)))
     return SAME_CAUSE + (1 - SAME_CAUSE) * byWords;
   return shares(left.codes, right.codes) ? SAME_CODE + (1 - SAME_CODE) * byWords : byWords;
 }
@@ -163,6 +206,9 @@ function remainder(words: ReadonlyMap<string, number>, others: ReadonlyMap<strin
   return { sum, most };
 }
 
+/** What stands beside the name of a missing program, in the languages of shells. */
+const FOUND = ['found', 'such', 'recognized', '찾을', '내부', 'gefunden', 'コマンドが見つかりません'];
+
 /**
  * Phrases of the same error in other words, those in one list together: codes and missing programs, or else the other
  * wordings of its causes.
@@ -170,7 +216,7 @@ function remainder(words: ReadonlyMap<string, number>, others: ReadonlyMap<strin
 export function markPhrases(traits: ErrorTraits): string[][] {
   const { causes, codes, program } = marksOf(traits);
   const phrases: string[][] = [];
-  if (program !== undefined) phrases.push([program, 'found'], [program, 'such']);
+  if (program !== undefined) for (const word of FOUND) phrases.push([program, word]);
   else {
     for (const code of codes) for (const equal of equalCodes(code)) phrases.push([equal]);
     for (const cause of causes.telling) phrases.push(...wordingsOf(cause));

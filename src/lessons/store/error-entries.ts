@@ -238,13 +238,18 @@ type Seen = {
   readonly errorRaw: string;
 };
 
-/** Counts that an error happened: from its first time on it has a row, with or without a fix. */
+/**
+ * Counts that an error happened: from its first time on it has a row, with or without a fix. One that is solved keeps the
+ * text for which it was: another with the same key may be of another file, and the fix is not known to be its own.
+ */
 export function recordSeen(key: string, { ts, projectPath, said, errorRaw }: Seen, db: Db): void {
   if (!isInformative(key)) return;
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count) VALUES (?, ?, ?, ?, ?, 1)
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET
-       seen_count = seen_count + 1, ts = MAX(ts, excluded.ts), said = excluded.said, error_raw = excluded.error_raw`,
+       seen_count = seen_count + 1, ts = MAX(ts, excluded.ts),
+       said = CASE WHEN resolution IS NULL OR error_raw IS NULL THEN excluded.said ELSE said END,
+       error_raw = CASE WHEN resolution IS NULL THEN excluded.error_raw ELSE COALESCE(error_raw, excluded.error_raw) END`,
     ts,
     key,
     said,

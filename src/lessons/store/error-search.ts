@@ -1,13 +1,16 @@
 import type { Db } from '../../database/connection.ts';
 import type { Row } from '../../database/sqlite.ts';
+import type { NamesThatDiffer } from '../errors/error-names.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import {
   areDifferent,
+  differingNames,
   type ErrorTraits,
   errorSimilarity,
   errorTraits,
   markPhrases,
   mayShareMark,
+  namesOf,
 } from '../errors/similarity.ts';
 import { type ErrorFilter, filterCondition } from './error-entries.ts';
 import { findResolution, type KnownError, knownError } from './find-resolution.ts';
@@ -85,33 +88,43 @@ const CANDIDATES_MAX = 50;
 const COMPARED_MAX = 8;
 /** So alike that the others need not be compared. */
 const SIMILARITY_ENOUGH = 0.95;
+/** Anything of the same name is nearer. */
+const OTHER_NAME = 0.5;
 /** As much as letters of shared words. */
 const MARK_SHARED = 50;
 const WORDS_SEARCHED = 3;
 const WORDS_TOGETHER = 6;
 const LINES_SEARCHED = 3;
-const MARKS_SEARCHED = 12;
+const NAMES_SEARCHED = 2;
+const MARKS_SEARCHED = 24;
 
 type Candidate = { readonly id: number; readonly text: string; readonly useCount: number };
 
-/** The row of the solved error within the scope that is most like this one; undefined when none is near enough. */
-function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): number | undefined {
-  let best: { similarity: number; known: Candidate } | undefined;
-  for (const known of nearest(asked, candidates(asked, scope, db))) {
+/** A solved error like this one; `differing`: it is only alike, of something of another name. */
+type SimilarError = { readonly id: number; readonly differing: NamesThatDiffer | undefined };
+
+/** The solved error within the scope that is most like this one, first of those of the same names; undefined when none is near enough. */
+function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): SimilarError | undefined {
+  let best: (SimilarError & { similarity: number; useCount: number }) | undefined;
+  for (const { id, text, useCount } of nearest(asked, candidates(asked, scope, db))) {
     if (best !== undefined && best.similarity >= SIMILARITY_ENOUGH) break;
-    const similarity = errorSimilarity(asked, errorTraits(known.text));
+    const known = errorTraits(text);
+    const likeness = errorSimilarity(asked, known);
+    if (likeness === 0) continue;
+    const differing = differingNames(asked, known);
+    const similarity = differing === undefined ? likeness : likeness * OTHER_NAME;
     const isBetter =
       best === undefined ||
       similarity > best.similarity ||
-      (similarity === best.similarity && known.useCount > best.known.useCount);
-    if (similarity > 0 && isBetter) best = { similarity, known };
+      (similarity === best.similarity && useCount > best.useCount);
+    if (isBetter) best = { id, differing, similarity, useCount };
   }
-  return best?.known.id;
+  return best;
 }
 
 /** The errors with a mark of this one, then those that share most of its words: a close comparison costs. */
 function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
-  const words = [...asked.words, asked.names];
+  const words = [...asked.words, namesOf(asked).map((name) => name.toLowerCase())];
   const found: { known: Candidate; shared: number }[] = [];
   for (const row of rows) {
     const known = { id: Number(row.id), text: String(row.text), useCount: Number(row.use_count ?? 0) };
@@ -126,7 +139,7 @@ function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
 
 /**
  * Errors with two of the longest words, with the longest words of one of several lines, or with the same code or cause
- * in other words. Where there are too many, first those with all words of a line and the names.
+ * in other words. Where there are too many, also those of the same names, and those with all words of a line.
  */
 function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
   const all: string[] = [];
@@ -138,12 +151,14 @@ function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
   const expressions = pairsOf(longestOf(all, WORDS_SEARCHED));
   if (several.length > 1)
     for (const words of several) expressions.push(together(longestOf(words, WORDS_SEARCHED)));
-  for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED)) expressions.push(together(phrases));
+  for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED))
+    expressions.push(`${together(phrases)}*`); // Korean and Japanese words go on behind what is searched for.
   const rows = search(expressions, scope, db);
   if (rows.length < CANDIDATES_MAX) return rows;
-  const names = asked.names.slice(0, WORDS_SEARCHED);
-  const whole = several.map((words) => together([...words.slice(0, WORDS_TOGETHER), ...names]));
-  return [...search(whole, scope, db), ...rows];
+  const named = namesOf(asked).slice(0, NAMES_SEARCHED).map(asPhrase);
+  const whole = several.map((words) => together(words.slice(0, WORDS_TOGETHER)));
+  const nearer = [...search(named, scope, db), ...search(whole, scope, db), ...rows];
+  return [...new Map(nearer.map((row) => [row.id, row])).values()];
 }
 
 /** Long words are rare words. */
@@ -192,11 +207,12 @@ function asPhrase(text: string): string {
 const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
 const SAME_MAX = 8;
 /** So much of an error's text a row has. */
-const TEXT_STORED = 500;
+const TEXT_STORED = 2000;
 
 /**
  * The resolution that is known of this error (REQ-RA-002): of the one with the same normalised text, else of the most
- * similar one; what the project's own repository knows, else what a person shares of another. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
+ * similar one, first of those of the same names; what the project's own repository knows, else what a person shares of
+ * another. `text` is the error as it was printed, redacted: it has the names and numbers that the normalised text masks,
  * and what lies behind its end. Null when nothing is near enough or the error says too little.
  */
 export function searchErrorKB(
@@ -208,18 +224,21 @@ export function searchErrorKB(
   if (normalizedError === '' || !isInformative(normalizedError)) return null;
   if (!db.shape.has('error_kb_text', 'raw')) return findResolution(normalizedError, projectPath, db) ?? null;
   for (const scope of tellableScopes(projectPath, db)) {
-    const known = sameError(normalizedError, text, scope, db) ?? alikeError(normalizedError, text, scope, db);
+    const same = sameError(normalizedError, text, scope, db);
+    if (same !== undefined && same.differing === undefined) return same;
+    const alike = alikeError(normalizedError, text, scope, db);
+    const known = alike?.differing === undefined ? (alike ?? same) : (same ?? alike);
     if (known !== undefined) return known;
   }
   return null;
 }
 
 function alikeError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
-  const id = mostSimilarError(errorTraits(text), scope, db);
-  if (id === undefined) return undefined;
-  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
+  const similar = mostSimilarError(errorTraits(text), scope, db);
+  if (similar === undefined) return undefined;
+  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, similar.id);
   return row && isOfProgram(normalizedError, String(row.error_normalized))
-    ? knownError(row, scope)
+    ? { ...knownError(row, scope), differing: similar.differing }
     : undefined;
 }
 
@@ -234,7 +253,7 @@ function isOfProgram(key: string, other: string): boolean {
 
 /**
  * As findResolution(), but not what only looks the same because what differs is masked: `status code <N>`, `<STR> is
- * not recognized`.
+ * not recognized`; where that is a name, it is similar. Of a long error only what is stored can be compared.
  */
 function sameError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
   const rows = db.sqlite.all(
@@ -244,14 +263,16 @@ function sameError(normalizedError: string, text: string, scope: Scope, db: Db):
     scope.value,
     SAME_MAX,
   );
+  let similar: KnownError | undefined;
   for (const row of rows) {
-    if (row.error_raw === null || isSameText(text, String(row.error_raw))) return knownError(row, scope);
+    const known = knownError(row, scope);
+    if (row.error_raw === null || text.startsWith(String(row.error_raw))) return known;
+    const stored = errorTraits(String(row.error_raw));
+    const asked = errorTraits(text.slice(0, TEXT_STORED));
+    if (areDifferent(asked, stored)) continue;
+    const differing = differingNames(asked, stored);
+    if (differing === undefined) return known;
+    similar ??= { ...known, differing };
   }
-  return undefined;
-}
-
-/** Of a long error only the beginning is stored: only that can be compared. */
-function isSameText(text: string, stored: string): boolean {
-  if (text.startsWith(stored)) return true;
-  return !areDifferent(errorTraits(text.slice(0, Math.max(stored.length, TEXT_STORED))), errorTraits(stored));
+  return similar;
 }

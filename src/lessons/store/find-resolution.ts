@@ -1,5 +1,6 @@
 import type { Db } from '../../database/connection.ts';
 import type { Row } from '../../database/sqlite.ts';
+import type { NamesThatDiffer } from '../errors/error-names.ts';
 import { originOf, type Scope, tellableScopes } from './told-lessons.ts';
 
 export type KnownError = {
@@ -11,6 +12,8 @@ export type KnownError = {
   readonly useCount: number;
   /** The project that taught it, where a person shares it; null for the own project's. */
   readonly origin: string | null;
+  /** The names in which it differs from the error that was asked about: then it is only alike. */
+  readonly differing?: NamesThatDiffer | undefined;
 };
 
 /**

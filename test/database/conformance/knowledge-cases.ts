@@ -98,9 +98,15 @@ const SEARCHES: readonly SearchRow[] = [
   ['한국어', '설정 파일을 찾을 수 없습니다', '설정 파일을 찾을 수 없습니다', true],
   [
     'the same cause in other words',
-    'connect ECONNREFUSED <N>.0.0.1:<N>',
-    'curl: (<N>) Connection refused',
+    'fatal: Could not resolve host',
+    'fatal: remote: Name or service not known',
     true,
+  ],
+  [
+    'the same cause of another program',
+    'fatal: Could not resolve host',
+    'psql: error: Name or service not known',
+    false,
   ],
   [
     'the same cause in another language',

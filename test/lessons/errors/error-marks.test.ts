@@ -4,6 +4,7 @@ import {
   codesIn,
   equalCodes,
   missingProgram,
+  programsIn,
 } from '../../../src/lessons/errors/error-causes.ts';
 
 const codes: [text: string, codes: string[]][] = [
@@ -69,4 +70,17 @@ const programs: [text: string, program: string | undefined][] = [
 for (const [text, program] of programs) {
   test(`missingProgram() is ${program} in ${text}`, () =>
     expect(missingProgram(text)).toBe(program as string));
+}
+
+const speakers: [left: string, right: string, isOne: boolean][] = [
+  ['psql: error: connection refused', 'FATAL: could not connect, port 5432', true],
+  ['psql: error: connection refused', 'The connection to the server localhost:8080 was refused', false],
+  ['fatal: SSL certificate problem', 'curl: (60) SSL certificate problem', false],
+  ['/bin/sh: exec format error', 'exec /app: exec format error', true],
+];
+for (const [left, right, isOne] of speakers) {
+  test(`programsIn() has ${isOne ? 'a' : 'no'} program in common for ${left} and ${right}`, () => {
+    const others = programsIn(right);
+    expect([...programsIn(left)].some((program) => others.has(program))).toBe(isOne);
+  });
 }

@@ -2,9 +2,11 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   areDifferent,
+  differingNames,
   errorSimilarity,
   errorTraits,
   markPhrases,
+  namesOf,
 } from '../../../src/lessons/errors/similarity.ts';
 import { cpuTimeMs } from '../../support/cpu-time.ts';
 
@@ -37,7 +39,11 @@ const alike: Row[] = [
     'error TS2531: Object is possibly null.',
     "a.ts:1:2 - error TS18047: 'x' is possibly 'null'.",
   ],
-  ['a cause says it', 'connect ECONNREFUSED 127.0.0.1:3000', 'curl: (7) Connection refused'],
+  [
+    'a cause of the same program says it',
+    'npm ERR! network connect ECONNREFUSED ::1:4873',
+    'npm error network Connection refused',
+  ],
   [
     'a cause says it in another language',
     'bash: line 1: jq: command not found',
@@ -67,6 +73,11 @@ const unlike: Row[] = [
     'the errno is another',
     "EACCES: permission denied, open 'a'",
     "ENOENT: no such file or directory, open 'a'",
+  ],
+  [
+    'only the cause is the same, and the program another',
+    'connect ECONNREFUSED 127.0.0.1:3000',
+    'curl: (7) Connection refused',
   ],
   ['the server is another', 'connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED ::1:6379'],
   [
@@ -135,7 +146,7 @@ test('errorTraits() gives words with weights, telling words and names when the e
     policy: 1,
   });
   expect(traits.words).toEqual([['rejected', 'policy']]);
-  expect(traits.names).toEqual(['price_list']);
+  expect(namesOf(traits)).toEqual(['price_list', 'shop']);
 });
 
 test('errorTraits() ends soon when the error is a mebibyte', () => {
@@ -146,18 +157,76 @@ test('errorTraits() ends soon when the error is a mebibyte', () => {
 
 const phrases: [text: string, phrases: string[][]][] = [
   ['a.ts(1,2): error TS2304: Cannot find it', [['TS2304'], ['TS2552']]],
-  [
-    'zsh: command not found: jq',
-    [
-      ['jq', 'found'],
-      ['jq', 'such'],
-    ],
-  ],
   ['nothing that is known', []],
 ];
 for (const [text, expected] of phrases) {
   test(`markPhrases() gives ${JSON.stringify(expected)} for ${text}`, () => {
     expect(markPhrases(errorTraits(text))).toEqual(expected);
+  });
+}
+
+test('markPhrases() gives a missing program with what shells of several languages say beside it', () => {
+  const found = markPhrases(errorTraits('zsh: command not found: jq'));
+  for (const word of ['found', 'such', '찾을', 'gefunden']) expect(found).toContainEqual(['jq', word]);
+});
+
+type Named = [why: string, asked: string, known: string, differing: [asked: string, known: string] | null];
+const named: Named[] = [
+  [
+    'the module is another',
+    "Cannot find module 'express'",
+    "Cannot find module 'lodash'",
+    ['express', 'lodash'],
+  ],
+  ['the module is the same', "Cannot find module 'lodash'", "a.js: Cannot find package 'lodash'", null],
+  [
+    'the port is another',
+    'listen EADDRINUSE: address already in use :::3000',
+    'listen EADDRINUSE: address already in use 0.0.0.0:9229',
+    [':3000', ':9229'],
+  ],
+  [
+    'the address of this machine is written otherwise',
+    'connect ECONNREFUSED ::1:6379',
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    null,
+  ],
+  [
+    'the column is another, of one relation',
+    'ERROR: column "sent_at" of relation "jobs" does not exist',
+    'ERROR: column "paid_at" of relation "jobs" does not exist',
+    ['sent_at', 'paid_at'],
+  ],
+  [
+    'the file is the same at another place',
+    "open '/srv/a/server.key': Permission denied",
+    "open '/home/dev/server.key': Permission denied",
+    null,
+  ],
+  [
+    'the first sentence names the same, and a detail behind it something else',
+    'duplicate key value violates unique constraint "users_email_key"\nDETAIL: Key (email)=(b@example.com) exists.',
+    'duplicate key value violates unique constraint "users_email_key"\nDETAIL: Key (email)=(a@example.com) exists.',
+    null,
+  ],
+  ['one names nothing', "Cannot find module 'express'", 'Cannot find module', null],
+  [
+    'the system says it of another file',
+    "ENOSPC: no space left on device, write '/srv/a.log'",
+    "ENOSPC: no space left on device, write '/srv/b.log'",
+    null,
+  ],
+  [
+    'the name is the same in another language and order',
+    "make: *** 'build'에서 필요로 하는 'proto.go' 타겟을 만들 규칙이 없습니다.",
+    "make: *** No rule to make target 'proto.go', needed by 'build'.",
+    null,
+  ],
+];
+for (const [why, asked, known, differing] of named) {
+  test(`differingNames() finds ${differing?.join(' and ') ?? 'nothing'} when ${why}`, () => {
+    const expected = differing === null ? undefined : { asked: differing[0], known: differing[1] };
+    expect(differingNames(errorTraits(asked), errorTraits(known))).toEqual(expected);
   });
 }
 
