@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
 import { HOOKS, hooksIn } from '../src/hooks/hook-names.ts';
-import { CONFIG_FIELDS } from '../src/settings/hook-setting-fields.ts';
+import { CONFIG_FIELDS } from '../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';
 import { agentStart } from './support/payloads.ts';
@@ -63,14 +63,19 @@ async function hasHelp(home: Home, words: readonly string[]): Promise<boolean> {
 }
 
 /** Keys and second cells of the table under this heading. */
-function table(markdown: string, firstCell: string): [string, string][] {
+function table(markdown: string, firstCell: string): [first: string, second: string][] {
+  return rowsOf(markdown, firstCell).map(([first = '', second = '']) => [first, second]);
+}
+
+/** The cells of each row, without the backticks around one. */
+function rowsOf(markdown: string, firstCell: string): string[][] {
   const [, rows = ''] = markdown.split(new RegExp(`^\\| ${firstCell} \\|.*\\n\\|[-|]+\\|\\n`, 'm'));
   return rows
     .slice(0, rows.search(/^(?!\|)/m))
     .trim()
     .split('\n')
     .map((row) => row.split('|').map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')))
-    .map(([, first = '', second = '']) => [first, second]);
+    .map(([, ...cells]) => cells);
 }
 
 describe('the shell blocks', () => {
@@ -172,6 +177,12 @@ describe('the tables', () => {
 
   test('of settings are those of the program, with their defaults', () => {
     expect(table(README, 'setting')).toEqual(settings);
+  });
+
+  test('of settings say of each what config says, and may go on', () => {
+    const meanings = rowsOf(README, 'setting').map(([, , meaning = '']) => meaning.replaceAll('`', ''));
+    for (const [index, { key, description }] of CONFIG_FIELDS.entries())
+      expect(meanings[index]?.startsWith(description) ? key : meanings[index]).toBe(key);
   });
 
   test('of settings in Korean are the first of them', () => {

@@ -12,19 +12,19 @@ import {
 import { ANSWER_LENGTH_MAX } from '../analysis/answer.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { unreachable } from '../core/guards.ts';
+import { reasonOf, unreachable } from '../core/guards.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import {
   type CliContext,
   type CliState,
-  EXIT_FAILED,
-  EXIT_LIMIT,
+  choice,
+  EXIT,
   fail,
+  findRecordedScope,
   newCommand,
   withState,
 } from './context.ts';
-import { shownJson, shownLine } from './output.ts';
-import { findRecordedScope } from './project.ts';
+import { printJson, shownLine } from './output.ts';
 
 type Flags = {
   readonly days?: number;
@@ -65,7 +65,7 @@ export function analyzeCommand(context: CliContext): Command {
     .description('ask a model for lessons, rules, skills and hooks that the log suggests')
     .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
     .option('--project <P>', 'a project by its path or name, or "all"; otherwise the one you are in')
-    .addOption(new Option('--cli <NAME>', 'the program that asks the model').choices(CLIENT_NAMES))
+    .addOption(choice('--cli <NAME>', 'the program that asks the model', CLIENT_NAMES))
     .option('--model <NAME>', 'the model')
     .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
     .addOption(
@@ -84,101 +84,86 @@ export function analyzeCommand(context: CliContext): Command {
 async function run(flags: Flags, { paths, config }: CliState, context: CliContext): Promise<void> {
   const scope = findRecordedScope(flags.project, paths, context);
   if (scope === undefined) return;
-  const givenAnswer = readAnswer(flags.answer, context);
-  if (givenAnswer === 'unreadable') return;
+  const givenAnswer = flags.answer === undefined ? undefined : readAnswer(flags.answer, context);
+  if (flags.answer !== undefined && givenAnswer === undefined) return;
   const interrupt = new AbortController();
-  const stop = () => interrupt.abort();
+  const { env, now } = context;
   const options: AnalyzeOptions = {
-    env: context.env,
-    paths,
-    config,
-    scope,
+    ...{ env, paths, config, scope, now },
     days: flags.days ?? config.analysisDays,
     cli: flags.cli ?? config.analysisCli,
     model: flags.model,
     budgetUsd: flags.budget,
     trigger: flags.sessionEnd ? 'session-end' : 'command',
-    ...(givenAnswer === undefined ? {} : { givenAnswer: givenAnswer.text }),
-    now: context.now,
+    ...(givenAnswer === undefined ? {} : { givenAnswer }),
     signal: interrupt.signal,
     onProgress: (what) => (flags.json ? undefined : context.progress(what)),
   };
-  if (flags.dryRun) {
-    printDryRun(options, flags, context);
-    return;
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  if (flags.dryRun) return printDryRun(options, flags, context);
+  const stop = () => interrupt.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.once(signal, stop);
   try {
     const outcome = await analyze(options);
     context.progress('');
     report(outcome, options, flags, context);
   } finally {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.removeListener(signal, stop);
+    for (const signal of signals) process.removeListener(signal, stop);
   }
 }
 
-/** The answer in a file; undefined when none was named. */
-function readAnswer(
-  path: string | undefined,
-  context: CliContext,
-): { readonly text: string } | 'unreadable' | undefined {
-  if (path === undefined) return undefined;
+/** The answer in a file; undefined after saying why it cannot be read. */
+function readAnswer(path: string, context: CliContext): string | undefined {
   try {
-    return { text: readFileSync(resolve(context.cwd, path), 'utf8').slice(0, ANSWER_LENGTH_MAX + 1) };
+    return readFileSync(resolve(context.cwd, path), 'utf8').slice(0, ANSWER_LENGTH_MAX + 1);
   } catch (error) {
-    fail(context, EXIT_FAILED, `read the answer "${path}": ${(error as Error).message}`);
-    return 'unreadable';
+    fail(context, EXIT.failed, `read the answer "${path}": ${reasonOf(error)}`);
+    return undefined;
   }
 }
 
-function printDryRun(options: AnalyzeOptions, flags: Flags, context: CliContext): void {
-  const { text, promptCount, isEnough } = whatWouldBeSent(options);
+function printDryRun(options: AnalyzeOptions, { json }: Flags, context: CliContext): void {
+  const { cli, paths } = options;
+  const { text, promptCount, isEnough } = isAnythingRecorded(paths)
+    ? writeDatabase(paths, (db) => {
+        const { prompt, ...counts } = prepareAnalysis(options, db);
+        return { text: prompt.text, ...counts };
+      })
+    : { text: '', promptCount: 0, isEnough: false };
   const bytes = Buffer.byteLength(text);
-  if (flags.json) {
-    context.stdout(shownJson({ cli: options.cli, bytes, promptCount, prompt: text }));
+  if (json) {
+    printJson({ cli, bytes, promptCount, prompt: text }, context);
     return;
   }
   context.stdout(text);
   if (!isEnough) context.stderr(`${tooLittle(promptCount, options)}\n`);
-  else context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${options.cli}.\n`);
-}
-
-function whatWouldBeSent(options: AnalyzeOptions) {
-  if (!isAnythingRecorded(options.paths)) return { text: '', promptCount: 0, isEnough: false };
-  const { prompt, promptCount, isEnough } = writeDatabase(options.paths, (db) =>
-    prepareAnalysis(options, db),
-  );
-  return { text: prompt.text, promptCount, isEnough };
+  else context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${cli}.\n`);
 }
 
 function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
-  if (config.collectPromptText)
-    return `Too little to analyse: no failing call and ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed.`;
-  const missing = `an analysis needs ${PROMPTS_MIN} of them, and there are ${promptCount}`;
-  return `Too little to analyse: what you type is not collected (collectPromptText is false); ${missing}.`;
+  const reason = config.collectPromptText
+    ? `no failing call and ${promptCount} prompts recorded, ${PROMPTS_MIN} are needed`
+    : `what you type is not collected (collectPromptText is false); an analysis needs ${PROMPTS_MIN} of them, and there are ${promptCount}`;
+  return `Too little to analyse: ${reason}.`;
 }
 
-function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, flags: Flags, context: CliContext): void {
-  if (flags.json) context.stdout(shownJson(outcome));
-  switch (outcome.kind) {
-    case 'done':
-      if (!flags.json) printDone(outcome, options.scope, context);
-      return;
-    case 'insufficient':
-      if (!flags.json) context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
-      return;
-    case 'refused':
-      if (flags.json) context.setExitCode(EXIT_LIMIT);
-      else fail(context, EXIT_LIMIT, `analyse now: ${refusal(outcome)}`);
-      return;
-    case 'failed':
-      if (flags.json) context.setExitCode(EXIT_FAILED);
-      else
-        fail(
-          context,
-          EXIT_FAILED,
-          `analyse: ${shownLine(outcome.reason)}. "self-generation status" keeps the record`,
-        );
+function report(
+  outcome: AnalyzeOutcome,
+  options: AnalyzeOptions,
+  { json }: Flags,
+  context: CliContext,
+): void {
+  const { kind } = outcome;
+  if (json) {
+    printJson(outcome, context);
+    if (kind === 'refused' || kind === 'failed')
+      context.setExitCode(kind === 'failed' ? EXIT.failed : EXIT.limit);
+  } else if (kind === 'done') printDone(outcome, options.scope, context);
+  else if (kind === 'insufficient') context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
+  else if (kind === 'refused') fail(context, EXIT.limit, `analyse now: ${refusal(outcome)}`);
+  else {
+    const reason = `${shownLine(outcome.reason)}. "self-generation status" keeps the record`;
+    fail(context, EXIT.failed, `analyse: ${reason}`);
   }
 }
 
@@ -190,11 +175,9 @@ function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string 
     case 'too-soon':
       return 'this project was analysed a short while ago (analysisMinIntervalMinutes)';
     case 'budget': {
-      const assumed =
-        assumedUsd > 0
-          ? ` (${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted)`
-          : '';
-      return `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumed}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
+      const granted = `${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted`;
+      const spent = `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumedUsd > 0 ? ` (${granted})` : ''}`;
+      return `${spent}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
     }
     case 'runs':
       return `${runsMax} analyses were started in 24 hours, and no more are allowed; wait`;
@@ -210,19 +193,30 @@ function printDone(
 ): void {
   const { bold, dim, yellow } = pc.createColors(context.colour);
   const print = (text = '') => context.stdout(`${text}\n`);
+  const printList = (title: string, lines: readonly string[]) => {
+    if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);
+  };
+  const { clusters, workflows, errorPatterns } = answer;
   print(bold(`Analysis of ${scope.kind === 'project' ? scope.name : 'all projects'}`));
   if (isCached) print(dim('Nothing has changed since it was asked last; nothing was sent.'));
-  if (answer.clusters.length > 0) print('\nRecurring prompts');
-  for (const { count, intent, summary } of answer.clusters)
-    print(`  ${count} × ${shownLine(intent)}: ${shownLine(summary)}`);
-  if (answer.workflows.length > 0) print('\nRecurring sequences of tools');
-  for (const { count, pattern, purpose } of answer.workflows)
-    print(`  ${count} × ${shownLine(pattern)} ${dim(shownLine(purpose))}`);
-  if (answer.errorPatterns.length > 0) print('\nRecurring errors');
-  for (const { count, pattern } of answer.errorPatterns) print(`  ${count} × ${shownLine(pattern)}`);
-  if (told.length > 0)
-    print('\nCommands that agents are told from now on ("self-generation errors" lists them)');
-  for (const commands of told) print(`  ${shownLine(commands)}`);
+  printList(
+    'Recurring prompts',
+    clusters.map(({ count, intent, summary }) => `${count} × ${shownLine(intent)}: ${shownLine(summary)}`),
+  );
+  printList(
+    'Recurring sequences of tools',
+    workflows.map(
+      ({ count, pattern, purpose }) => `${count} × ${shownLine(pattern)} ${dim(shownLine(purpose))}`,
+    ),
+  );
+  printList(
+    'Recurring errors',
+    errorPatterns.map(({ count, pattern }) => `${count} × ${shownLine(pattern)}`),
+  );
+  printList(
+    'Commands that agents are told from now on ("self-generation errors" lists them)',
+    told.map(shownLine),
+  );
   print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
   for (const { id, type, status, summary, text } of suggestions) {
     const shown = type === 'lesson' ? `${summary}: ${text}` : summary;

@@ -1,8 +1,15 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
+import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
-import type { Config } from '../settings/hook-settings.ts';
-import { loadConfig } from '../settings/load-hook-settings.ts';
+import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
+import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
+import { type Config, loadConfig } from '../settings/hook-settings.ts';
+import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
+import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 
 /** The world as a command sees it: everything that it reads or changes beside files comes in here. */
 export type CliContext = {
@@ -18,7 +25,7 @@ export type CliContext = {
   readonly showsProgress: boolean;
   /** The size of the terminal that standard output is, by now; undefined for a pipe or a file. */
   readonly screen: () => { readonly columns: number; readonly rows: number } | undefined;
-  /** Has Ctrl-C do this instead of ending the program, until what is returned is called. */
+  /** Calls `act` on Ctrl-C instead of ending the program, until the returned function is called. */
   readonly onInterrupt: (act: () => void) => () => void;
   /** The running program: `process.execPath`. */
   readonly executablePath: string;
@@ -28,7 +35,7 @@ export type CliContext = {
   readonly colour: boolean;
   /** Whether somebody sits at a terminal who can be asked. */
   readonly isInteractive: boolean;
-  /** A person typed it as a prompt of a client, and alone sees the answer: what the client's marks say of an agent does not count. */
+  /** A person typed it as a prompt of a client and is the only reader: the client's marks do not mean an agent. */
   readonly isPrompt?: true;
   /** Asks a question that is answered with yes or no. */
   readonly confirm: (question: string) => Promise<boolean>;
@@ -41,23 +48,25 @@ export type CliContext = {
 
 /** The name of the program, as it is called. */
 export const PROGRAM = 'self-generation';
-export const EXIT_FAILED = 1;
-export const EXIT_USAGE = 2;
-export const EXIT_NOT_FOUND = 3;
-export const EXIT_LIMIT = 5;
-/** Of a run that was waited for: its time was over, it was stopped, or it goes on. */
-export const EXIT_TIMED_OUT = 6;
-export const EXIT_STOPPED = 7;
-export const EXIT_GOES_ON = 8;
-/** As a shell says it of what Ctrl-C has ended. */
-export const EXIT_INTERRUPTED = 130;
+/** Exit codes. The last four are of a run that was waited for: `interrupted` is what a shell says of Ctrl-C. */
+export const EXIT = {
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  forbidden: 4,
+  limit: 5,
+  timedOut: 6,
+  stopped: 7,
+  goesOn: 8,
+  interrupted: 130,
+} as const;
 
-/** A failure has to say what failed, why, and what to do. */
+/** The reason and the advice of a command that needs a home directory. */
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';
 
 /**
  * A command that talks through the context and never ends the process. A wrong call sets exit code 2 and then throws
- * commander's CommanderError, as asking for `--help` does without an exit code: whoever parses catches it. `path` is
+ * commander's CommanderError, as asking for `--help` does without an exit code: the caller of parse() catches it. `path` is
  * how the command is called, for example `config get`.
  */
 export function newCommand(path: string, context: CliContext): Command {
@@ -67,7 +76,7 @@ export function newCommand(path: string, context: CliContext): Command {
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError(`See "${isRoot ? PROGRAM : `${PROGRAM} ${path}`} --help".`)
     .exitOverride((error) => {
-      if (error.exitCode !== 0) context.setExitCode(EXIT_USAGE);
+      if (error.exitCode !== 0) context.setExitCode(EXIT.usage);
       throw error;
     });
 }
@@ -111,6 +120,11 @@ export function subcommand<Flags, Given extends unknown[]>(
   );
 }
 
+/** An option that takes one of these words. */
+export function choice(flags: string, description: string, words: readonly string[]): Option {
+  return new Option(flags, description).choices([...words]);
+}
+
 /** Reads the number behind `--limit`. */
 export function limitUpTo(most: number): (text: string) => number {
   return (text) => {
@@ -120,21 +134,21 @@ export function limitUpTo(most: number): (text: string) => number {
   };
 }
 
-/** Where everything of the user is, and the settings. */
+/** The user's state directory and settings. */
 export type CliState = { readonly paths: StatePaths; readonly config: Config };
 
-/** Runs a command that needs a home directory; without one it fails and says so. `action`: what it wanted to do. */
+/** Runs a command that needs a home directory; reports an error when there is none. `action`: what failed then. */
 export async function withState(
   context: CliContext,
   action: string,
   act: (state: CliState) => void | Promise<void>,
 ): Promise<void> {
   const paths = statePaths(context.env, context.platform);
-  if (paths === undefined) fail(context, EXIT_FAILED, `${action}: ${NO_HOME}`);
+  if (paths === undefined) fail(context, EXIT.failed, `${action}: ${NO_HOME}`);
   else await act({ paths, config: loadConfig(paths) });
 }
 
-/** Why this is refused to an agent: it must not decide what agents are told, or what they may do. `words`: of the call. */
+/** Why a call is refused to an agent, which must not decide what agents are told or may do. `words`: the call's. */
 export function objectionToAgent(words: string, context: CliContext): string | undefined {
   const mark = context.agentMark();
   if (mark === undefined) return undefined;
@@ -144,8 +158,23 @@ export function objectionToAgent(words: string, context: CliContext): string | u
 /** Whether `action` is refused to an agent; says so when it is. */
 export function isKeptFromAgent(action: string, words: string, context: CliContext): boolean {
   const agent = objectionToAgent(words, context);
-  if (agent !== undefined) fail(context, EXIT_FAILED, `${action}: ${agent}`);
+  if (agent !== undefined) fail(context, EXIT.failed, `${action}: ${agent}`);
   return agent !== undefined;
+}
+
+/** Whether the user wants it, by --yes or when asked; says so when not. `todo`: what --yes is for, as in "apply this". */
+export async function isAgreed(
+  question: string,
+  todo: string,
+  { yes, json }: { readonly yes?: true; readonly json?: true },
+  context: CliContext,
+): Promise<boolean> {
+  if (yes) return true;
+  if (!json && context.isInteractive && (await context.confirm(question))) return true;
+  context.setExitCode(EXIT.failed);
+  if (!json && context.isInteractive) context.stdout('Nothing was changed.\n');
+  else if (!json) context.stderr(`Nothing was changed: nobody can be asked here. Pass --yes to ${todo}.\n`);
+  return false;
 }
 
 /** `error: Cannot <what>.` on standard error, and the exit code. */
@@ -169,4 +198,84 @@ export function confirmOnTerminal(question: string): Promise<boolean> {
       lines.close();
     });
   });
+}
+
+/** A project as the hooks identify it. */
+export type CliProject = ReturnType<typeof projectOfDirectory>;
+
+const PROJECTS_NAMED_MAX = 8;
+
+/**
+ * The project that the user is in: where something is recorded of no directory here, of the one above it, up to the
+ * repository's own. The client is mostly started at its root, and commands are typed anywhere.
+ */
+export function projectHere(paths: StatePaths, { cwd }: Pick<CliContext, 'cwd'>): CliProject {
+  const inside = withinRepository(cwd).map(projectOfDirectory);
+  const recorded = readDatabase(paths, (db) =>
+    inside.find(({ spellings }) => spellings.some((path) => isRecorded(path, db))),
+  );
+  return recorded ?? projectOfDirectory(cwd);
+}
+
+/** The directory and those above it, up to the root of the repository; only itself outside of one. */
+function withinRepository(directory: string): string[] {
+  const chain: string[] = [];
+  for (let at = directory; ; at = dirname(at)) {
+    chain.push(at);
+    if (isRepository(at, { pathExists, readTextFile })) return chain;
+    if (dirname(at) === at) return [directory];
+  }
+}
+
+/**
+ * What `--project` means: nothing is where the user is, `all` is everything, a path is that directory, and a name is a
+ * project of which something is recorded. Undefined after saying why it is none of these.
+ */
+export function findScope(
+  wanted: string | undefined,
+  paths: StatePaths,
+  context: CliContext,
+): AnalysisScope | undefined {
+  const scopeOf = ({ name, path }: { readonly name: string; readonly path: string }) =>
+    ({ kind: 'project', name, path }) as const;
+  if (wanted === undefined) return scopeOf(projectHere(paths, context));
+  if (wanted === 'all') return { kind: 'all' };
+  const path = resolve(context.cwd, wanted);
+  if (/[\\/]/.test(wanted) || existsSync(path)) return scopeOf(projectOfDirectory(path));
+  const known = readDatabase(paths, listProjects) ?? [];
+  const [only, ...others] = known.filter(({ name }) => name === wanted);
+  if (only !== undefined && others.length === 0) return scopeOf(only);
+  if (only === undefined) failToFind(wanted, NOTHING_RECORDED, known, context);
+  else failToFind(wanted, 'more than one has this name', [only, ...others], context);
+  return undefined;
+}
+
+/** As findScope(), for those who read the log: of a path that was named, something has to be recorded. */
+export function findRecordedScope(
+  wanted: string | undefined,
+  paths: StatePaths,
+  context: CliContext,
+): AnalysisScope | undefined {
+  const scope = findScope(wanted, paths, context);
+  if (wanted === undefined || scope?.kind !== 'project') return scope;
+  const spellings = projectPathSpellings(scope.path, resolve(context.cwd, wanted));
+  const isKnown =
+    isAnythingRecorded(paths) &&
+    writeDatabase(paths, (db) => spellings.some((spelling) => isRecorded(spelling, db)));
+  if (isKnown) return scope;
+  failToFind(wanted, NOTHING_RECORDED, readDatabase(paths, listProjects) ?? [], context);
+  return undefined;
+}
+
+const NOTHING_RECORDED = 'nothing is recorded of it';
+
+function failToFind(
+  wanted: string,
+  reason: string,
+  candidates: readonly KnownProject[],
+  context: CliContext,
+): void {
+  const named = candidates.slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
+  const hint = named.length > 0 ? `. Give a path: ${named.join(', ')}` : '';
+  fail(context, EXIT.notFound, `find the project "${wanted}": ${reason}${hint}`);
 }

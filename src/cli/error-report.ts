@@ -9,7 +9,7 @@ import { shortened, shownLine } from './output.ts';
 
 const ERROR_LENGTH_MAX = 120;
 
-/** Errors one below the other. Not as a table: each has two long texts, and a table of them is wider than a screen. */
+/** Prints errors one below the other. Not as a table: each has two long texts, which are wider than a screen. */
 export function printErrors(
   errors: readonly ErrorEntry[],
   { withProject }: { withProject: boolean },
@@ -39,7 +39,7 @@ export function printErrors(
   context.stdout(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** What is said where there is nothing to do. */
+/** The text in place of a fix, by the state of the error. */
 const NO_FIX: Readonly<Record<string, string>> = {
   solved: 'works by now; nothing to tell',
   contradicted: 'what was told turned out wrong, and is told no more',
@@ -51,26 +51,21 @@ function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
 }
 
-const AGES = [
-  { unit: 'd', ms: 86_400_000 },
-  { unit: 'h', ms: 3_600_000 },
-  { unit: 'min', ms: 60_000 },
-] as const;
-
 function age(ts: string, now: Date): string {
-  const passedMs = now.getTime() - Date.parse(ts);
-  if (Number.isNaN(passedMs)) return 'at an unknown time';
-  const age = AGES.find(({ ms }) => passedMs >= ms);
-  return age === undefined ? 'just now' : `${Math.floor(passedMs / age.ms)} ${age.unit} ago`;
+  const minutes = Math.floor((now.getTime() - Date.parse(ts)) / 60_000);
+  if (Number.isNaN(minutes)) return 'at an unknown time';
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  return minutes < 1440 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1440)} d ago`;
 }
 
-/** What agents are told of an error, and why not of all of it. */
+/** What agents are told of an error. `reason`: why not all of it; null when they are told all. */
 export type Told = {
   readonly told: 'error and fix' | 'error' | 'nothing';
   readonly reason: string | null;
 };
 
-/** What agents are told of an error when it matters to them. */
+/** Decides what agents are told of an error. */
 export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' | 'fix'>): Told {
   if (!isInformative(error))
     return { told: 'nothing', reason: 'the error says too little to be recognised again' };
@@ -82,7 +77,7 @@ export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' |
   return { told: 'error and fix', reason: null };
 }
 
-/** Everything that is known of one error. */
+/** Prints everything that is known of one error. */
 export function printStory(story: ErrorStory, context: CliContext): void {
   const { bold, dim } = pc.createColors(context.colour);
   const { told, reason } = toldOf(story);

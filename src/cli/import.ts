@@ -6,18 +6,9 @@ import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { locate } from '../setup/manifest.ts';
-import type { TranscriptProgress, TranscriptReport } from '../transcripts/import.ts';
-import { type ImportReport, importAll } from '../transcripts/import.ts';
-import {
-  type CliContext,
-  type CliState,
-  EXIT_FAILED,
-  EXIT_USAGE,
-  fail,
-  newCommand,
-  withState,
-} from './context.ts';
-import { shownJson, shownLine } from './output.ts';
+import { type ImportReport, importAll, type TranscriptProgress } from '../transcripts/import.ts';
+import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
+import { printJson, shownLine } from './output.ts';
 
 type Flags = {
   readonly from?: readonly string[];
@@ -61,46 +52,40 @@ function readDays(text: string): number {
 }
 
 function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {
-  const roots = findRoots(flags, context);
-  if (roots === undefined) return;
-  const project =
-    flags.project === undefined ? undefined : projectOfDirectory(resolve(context.cwd, flags.project));
+  const { env, now } = context;
+  const isRehearsal = flags.dryRun === true;
   try {
+    const roots = findRoots(flags, context);
+    if (roots === undefined) return;
+    const directory = flags.project && resolve(context.cwd, flags.project);
     const report = importAll({
-      roots,
-      projectPath: project?.path,
-      sinceMs: flags.days === undefined ? undefined : context.now().getTime() - flags.days * MS_PER_DAY,
-      config,
-      env: context.env,
+      ...{ roots, paths, config, env, now, isRehearsal },
+      projectPath: directory && projectOfDirectory(directory).path,
+      sinceMs: flags.days === undefined ? undefined : now().getTime() - flags.days * MS_PER_DAY,
       projectAt: projectOfDirectory,
-      paths,
-      now: context.now,
       onProgress: progressLine(context),
-      isRehearsal: flags.dryRun === true,
     });
     context.progress('');
-    if (flags.json) context.stdout(shownJson({ dryRun: flags.dryRun === true, ...report }));
+    if (flags.json) printJson({ dryRun: isRehearsal, ...report }, context);
     else print(report, flags, context);
   } catch (error) {
     context.progress('');
-    const reason = shownLine(reasonOf(error));
     const advice = 'What has been taken in so far stays; run it again to go on';
-    fail(context, EXIT_FAILED, `import: ${reason}. ${advice}`);
+    fail(context, EXIT.failed, `import: ${shownLine(reasonOf(error))}. ${advice}`);
   }
 }
 
-/** Undefined after saying what is missing, or wrong. */
+/** Returns undefined after reporting what is missing or wrong. */
 function findRoots({ from }: Flags, context: CliContext): readonly string[] | undefined {
   if (from !== undefined) return checkedRoots(from, context);
   const place = locate(context.env, context.platform);
-  if (place.kind === 'failed') {
-    fail(context, EXIT_FAILED, `import: ${place.reason}. ${place.advice.replace(/\.$/, '')}`);
-    return undefined;
-  }
-  const root = `${place.claudeDirectory}/projects`;
+  const root = place.kind === 'failed' ? '' : `${place.claudeDirectory}/projects`;
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return [root];
-  const advice = 'Say where they are with --from';
-  fail(context, EXIT_FAILED, `import: there are no transcripts, because there is no "${root}". ${advice}`);
+  const reason =
+    place.kind === 'failed'
+      ? `${place.reason}. ${place.advice.replace(/\.$/, '')}`
+      : `there are no transcripts, because there is no "${root}". Say where they are with --from`;
+  fail(context, EXIT.failed, `import: ${reason}`);
   return undefined;
 }
 
@@ -115,23 +100,21 @@ function checkedRoots(from: readonly string[], context: CliContext): string[] | 
   return roots;
 }
 
-type Objection = { readonly reason: string; readonly exitCode: number };
-
-function objectionTo(root: string): Objection | undefined {
+function objectionTo(root: string) {
   try {
     if (statSync(root).isDirectory() || !isDatabase(root)) return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'there is no such file or directory' : message;
-    return { reason, exitCode: EXIT_FAILED };
+    return { reason, exitCode: EXIT.failed };
   }
   const advice = 'Name a transcript (.jsonl), or a directory of them';
-  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT_USAGE };
+  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT.usage };
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
-/** By its first bytes. */
+/** Whether the file begins as an SQLite database does. */
 function isDatabase(path: string): boolean {
   const file = openSync(path, 'r');
   try {
@@ -156,51 +139,39 @@ function progressLine(context: CliContext): (progress: TranscriptProgress) => vo
   };
 }
 
-function print(report: ImportReport, { dryRun }: Flags, context: CliContext): void {
+function print({ transcripts, fixes, removed }: ImportReport, { dryRun }: Flags, context: CliContext): void {
   const { bold, dim } = pc.createColors(context.colour);
   const line = (text: string) => context.stdout(`${text}\n`);
+  const { filesFound, filesUnchanged, sessions, bytes, added, known, unreadable } = transcripts;
   if (dryRun) line(bold('Nothing was changed. An import would do this:'));
-  const { transcripts } = report;
-  line(transcriptLine(transcripts));
-  if (transcripts.sessions > 0) {
-    line(`Events: ${eventCounts(transcripts)}`);
-    line(`Lessons: ${report.fixes} more`);
-    if (transcripts.known > 0) line(`Known already: ${counted(transcripts.known, 'event')}`);
+  const found = counted(filesFound, 'transcript');
+  const unchanged = filesUnchanged > 0 ? `, ${filesUnchanged} unchanged` : '';
+  if (filesFound === filesUnchanged) line(`Nothing new in ${found}.`);
+  else line(`Read ${mebibytes(bytes)} of ${counted(sessions, 'session')} in ${found}${unchanged}.`);
+  if (sessions > 0) {
+    const events = Object.entries(added).map(([type, count]) => `${count} ${type}`);
+    line(`Events: ${events.join(', ') || 'none'}`);
+    line(`Lessons: ${fixes} more`);
+    if (known > 0) line(`Known already: ${counted(known, 'event')}`);
   }
-  const passedOver = passedOverTexts(transcripts);
-  if (passedOver.length > 0) line(dim(`Left out: ${passedOver.join(', ')}`));
-  if (report.removed > 0)
-    line(dim(`Removed as too old after learning from it: ${counted(report.removed, 'row')}`));
-  for (const { path, reason } of transcripts.unreadable)
+  const leftOut = LEFT_OUT.filter(([name]) => transcripts.passedOver[name] > 0);
+  const counts = leftOut.map(([name, text]) => `${transcripts.passedOver[name]} × ${text}`);
+  if (counts.length > 0) line(dim(`Left out: ${counts.join(', ')}`));
+  if (removed > 0) line(dim(`Removed as too old after learning from it: ${counted(removed, 'row')}`));
+  for (const { path, reason } of unreadable)
     context.stderr(`warning: ${shownLine(`Cannot read "${path}": ${reason}`)}\n`);
 }
 
-function transcriptLine({ filesFound, filesUnchanged, sessions, bytes }: TranscriptReport): string {
-  const read = filesFound - filesUnchanged;
-  const found = counted(filesFound, 'transcript');
-  if (read === 0) return `Nothing new in ${found}.`;
-  const unchanged = filesUnchanged > 0 ? `, ${filesUnchanged} unchanged` : '';
-  return `Read ${mebibytes(bytes)} of ${counted(sessions, 'session')} in ${found}${unchanged}.`;
-}
-
-function eventCounts({ added }: TranscriptReport): string {
-  const counts = Object.entries(added).map(([type, count]) => `${count} ${type}`);
-  return counts.join(', ') || 'none';
-}
-
-function passedOverTexts({ passedOver }: TranscriptReport): string[] {
-  const texts: [number, string][] = [
-    [passedOver.brokenLines, 'broken line'],
-    [passedOver.longLines, 'line above 32 MiB'],
-    [passedOver.refusedCalls, 'refused call'],
-    [passedOver.resultsWithoutCall, 'result without its call'],
-    [passedOver.entriesWithoutTime, 'entry without a time'],
-    [passedOver.analyses, 'session of our own analysis'],
-    [passedOver.notAskedFor, 'session not asked for'],
-    [passedOver.linksNotFollowed, 'link to a directory'],
-  ];
-  return texts.filter(([count]) => count > 0).map(([count, text]) => `${count} × ${text}`);
-}
+const LEFT_OUT = [
+  ['brokenLines', 'broken line'],
+  ['longLines', 'line above 32 MiB'],
+  ['refusedCalls', 'refused call'],
+  ['resultsWithoutCall', 'result without its call'],
+  ['entriesWithoutTime', 'entry without a time'],
+  ['analyses', 'session of our own analysis'],
+  ['notAskedFor', 'session not asked for'],
+  ['linksNotFollowed', 'link to a directory'],
+] as const;
 
 function mebibytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

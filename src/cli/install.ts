@@ -1,23 +1,30 @@
 import { existsSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
+import { countCalls } from '../analysis/calls-store.ts';
+import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hook-names.ts';
-import type { Config } from '../settings/hook-settings.ts';
+import { readDatabase } from '../hooks/store/use-database.ts';
+import { loadConfig } from '../settings/hook-settings.ts';
 import type { SetupStep } from '../setup/file-plan.ts';
 import { type InstallReport, install } from '../setup/install.ts';
-import type { SetupProblem } from '../setup/manifest.ts';
+import { locate, type SetupProblem } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
+import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, EXIT_FAILED, isKeptFromAgent, newCommand } from './context.ts';
-import { lessonCost, lessonQuestion } from './lesson-cost.ts';
+import { type CliContext, choice, EXIT, isKeptFromAgent, newCommand } from './context.ts';
+import { printJson } from './output.ts';
+
+const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
 
 type Flags = {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
-  readonly lessons?: Config['lessons']['model'];
+  readonly lessons?: (typeof LESSON_MODES)[number];
   readonly wake?: 'on' | 'off';
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
@@ -43,95 +50,60 @@ Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usa
 
 /** `install`: puts the running program into ~/.self-generation and registers its hooks in Claude Code. */
 export function installCommand(context: CliContext): Command {
+  const hooks =
+    'session: read the calls from the transcript; per-call: hand each to a hook (default: as before, else session)';
+  const mcp = 'also register the MCP server: with these clients, or with all that are there';
+  const wake = 'whether the result of a background run wakes the idle session';
   return newCommand('install', context)
     .description('install the program and register its hooks in Claude Code')
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
+    .addOption(choice('--lessons <MODE>', 'whether a model writes lessons of what failed', LESSON_MODES))
     .addOption(
-      new Option('--lessons <MODE>', 'whether a model writes lessons of what failed').choices([
-        'off',
-        'suggest',
-        'daily',
-      ]),
+      choice('--analyse <ANSWER>', 'whether a model may be asked after every session', ['yes', 'no']),
     )
-    .addOption(
-      new Option('--analyse <ANSWER>', 'whether a model may be asked after every session').choices([
-        'yes',
-        'no',
-      ]),
-    )
-    .addOption(
-      new Option('--wake <ANSWER>', 'whether the result of a background run wakes the idle session').choices([
-        'on',
-        'off',
-      ]),
-    )
-    .addOption(
-      new Option(
-        '--hooks <MODE>',
-        'session: read the calls from the transcript; per-call: hand each to a hook (default: as before, else session)',
-      ).choices(HOOK_MODES),
-    )
-    .addOption(
-      new Option(
-        '--mcp [CLIENTS...]',
-        'also register the MCP server: with these clients, or with all that are there',
-      ).choices(CLIENT_NAMES),
-    )
+    .addOption(choice('--wake <ANSWER>', wake, ['on', 'off']))
+    .addOption(choice('--hooks <MODE>', hooks, HOOK_MODES))
+    .addOption(choice('--mcp [CLIENTS...]', mcp, CLIENT_NAMES))
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: Flags) => {
-      const choice = flags.lessons ?? flags.analyse;
-      if (choice !== undefined && isKeptFromAgent('choose what a model does', 'install …', context)) return;
-      const asked = stateToAskAbout(flags, context);
-      const lessonsModel = await askForLessons(flags, asked, context);
-      const wake = flags.wake ?? (asked ? await askForWaking(context) : undefined);
-      const report = await install({
-        env: context.env,
-        platform: context.platform,
-        executablePath: context.executablePath,
-        isCompiled: context.isCompiled,
-        projectDirectory: context.cwd,
-        dryRun: flags.dryRun === true,
-        ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
-        ...(lessonsModel === undefined ? {} : { lessonsModel }),
-        ...(wake === undefined ? {} : { wake }),
-        ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
-        ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
-        ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
-        run: runCommand,
-        now: context.now,
-      });
-      if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
-      else printReport(report, flags, context);
-      if (report.kind === 'failed' || report.mcp.refused.length > 0) context.setExitCode(EXIT_FAILED);
-    });
+    .action((flags: Flags) => run(flags, context));
 }
 
-/** The state of whoever can be asked and has not decided before. */
-function stateToAskAbout({ json, dryRun }: Flags, context: CliContext): StatePaths | undefined {
-  const paths = statePaths(context.env, context.platform);
-  const isFirst = paths !== undefined && !existsSync(paths.config);
-  return isFirst && context.isInteractive && !json && !dryRun ? paths : undefined;
-}
-
-async function askForLessons(
-  flags: Flags,
-  paths: StatePaths | undefined,
-  context: CliContext,
-): Promise<Flags['lessons']> {
-  if (flags.lessons !== undefined || flags.analyse !== undefined || paths === undefined) return flags.lessons;
-  return (await context.confirm(lessonQuestion(lessonCost(paths, context)))) ? 'suggest' : 'off';
+async function run(flags: Flags, context: CliContext): Promise<void> {
+  const { env, platform, executablePath, isCompiled, cwd, now } = context;
+  const choosesModel = flags.lessons !== undefined || flags.analyse !== undefined;
+  if (choosesModel && isKeptFromAgent('choose what a model does', 'install …', context)) return;
+  const paths = statePaths(env, platform);
+  const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
+  let { lessons, wake } = flags;
+  // Existing settings mean that the user has decided before.
+  if (mayAsk && paths !== undefined && !existsSync(paths.config)) {
+    const question = lessonQuestion(lessonCost(paths, context));
+    if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
+    wake ??= (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
+  }
+  const report = await install({
+    ...{ env, platform, executablePath, isCompiled, now },
+    projectDirectory: cwd,
+    dryRun: flags.dryRun === true,
+    ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
+    ...(lessons === undefined ? {} : { lessonsModel: lessons }),
+    ...(wake === undefined ? {} : { wake }),
+    ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
+    ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
+    ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
+    run: runCommand,
+  });
+  if (flags.json) printJson(report, context);
+  else printReport(report, flags, context);
+  if (report.kind === 'failed' || report.mcp.refused.length > 0) context.setExitCode(EXIT.failed);
 }
 
 const WAKE_QUESTION =
   'When a background sub-agent has ended and Claude Code waits for you: may its result wake the session at once? Each time ' +
   'is one request to the model with the whole conversation, five at most until you type something. Otherwise the result ' +
   'waits for your next prompt.';
-
-async function askForWaking(context: CliContext): Promise<'on' | 'off'> {
-  return (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
-}
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
 export function printProblem(problem: SetupProblem, context: CliContext): void {
@@ -160,31 +132,99 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     printProblem(report, context);
     return;
   }
+  const print = (line: string) => context.stdout(`${line}\n`);
   const { bold } = pc.createColors(context.colour);
-  if (report.upToDate) {
-    context.stdout(`${bold('Already installed, up to date.')}\n`);
-  } else {
-    const title = flags.dryRun ? 'Nothing was changed. Install would do this:' : 'Installed self-generation.';
-    context.stdout(`${bold(title)}\n`);
-    printSteps(report.steps, context);
-    const hooks = `${report.events.length} hooks${report.hooks === 'per-call' ? ', one for each call,' : ''}`;
-    if (!flags.dryRun) {
-      context.stdout(`${hooks} run in every new Claude Code session. Check with "self-generation doctor".\n`);
-      context.stdout('"self-generation import" learns from the sessions that are there already.\n');
-      printServer(report.mcp.registered, context);
-    }
+  const { upToDate, steps, events, hooks, warnings, mcp } = report;
+  if (upToDate) print(bold('Already installed, up to date.'));
+  else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));
+  else print(bold('Installed self-generation.'));
+  if (!upToDate) printSteps(steps, context);
+  if (!upToDate && !flags.dryRun) {
+    const count = `${events.length} hooks${hooks === 'per-call' ? ', one for each call,' : ''}`;
+    print(`${count} run in every new Claude Code session. Check with "self-generation doctor".`);
+    print('"self-generation import" learns from the sessions that are there already.');
+    const clients = mcp.registered;
+    if (clients.length > 0) print(`New sessions of ${titlesOf(clients)} have the tools of the MCP server.`);
+    if (clients.includes('claude')) print('In Claude Code, /subagents shows and steers them.');
   }
-  printWarnings(report.warnings, context);
-}
-
-function printServer(clients: readonly ClientName[], context: CliContext): void {
-  if (clients.length === 0) return;
-  context.stdout(`New sessions of ${titlesOf(clients)} have the tools of the MCP server.\n`);
-  if (clients.includes('claude')) context.stdout('In Claude Code, /subagents shows and steers them.\n');
+  printWarnings(warnings, context);
 }
 
 function readVersion(value: string): string {
   const version = parseClientVersion(value);
   if (version === undefined) throw new InvalidArgumentError('It has to look like 2.1.328.');
   return version;
+}
+
+const MS_PER_DAY = 86_400_000;
+const INSTRUCTIONS_BYTES = 8 * 1024;
+const BYTES_PER_CALL = 900;
+/** Prompts, sequences of tools and the like. */
+const OTHER_BYTES = 16 * 1024;
+const BYTES_PER_TOKEN = 3.6;
+const ANSWER_TOKENS = 2000;
+const ROUNDED_TO_TOKENS = 1000;
+/** USD for a million tokens that are read; an answer costs five times as much. */
+const PRICES: readonly (readonly [part: string, usd: number])[] = [
+  ['haiku', 1],
+  ['sonnet', 3],
+  ['opus', 5],
+];
+const ANSWER_FACTOR = 5;
+const PER_MILLION = 1e-6;
+
+/**
+ * What lessons written by a model would take, in the user's own numbers: those of what is recorded, or else of the
+ * transcripts that the client keeps. Rough on purpose. `tokens` and `usd` are of one analysis; null: not known.
+ */
+function lessonCost(paths: StatePaths, context: CliContext) {
+  const { analysisDays, analysisModel: model } = loadConfig(paths);
+  const since = new Date(context.now().getTime() - analysisDays * MS_PER_DAY).toISOString();
+  const recorded = readRecorded(paths, since);
+  const isRecorded = recorded !== undefined && recorded.sessions > 0;
+  const failingCalls = isRecorded ? recorded.failed : null;
+  const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
+  const calls = failingCalls ?? sessions;
+  const bytes = Math.min(DATA_BYTES_MAX, calls * BYTES_PER_CALL + OTHER_BYTES) + INSTRUCTIONS_BYTES;
+  const tokens = Math.ceil(bytes / BYTES_PER_TOKEN / ROUNDED_TO_TOKENS) * ROUNDED_TO_TOKENS;
+  const price = PRICES.find(([part]) => model.includes(part))?.[1];
+  const usd = price === undefined ? null : (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * price * PER_MILLION;
+  return { sessions, failingCalls, tokens, usd, model };
+}
+
+/** A database that cannot be read is no reason not to ask. */
+function readRecorded(paths: StatePaths, since: string): ReturnType<typeof countCalls> | undefined {
+  try {
+    return readDatabase(paths, (db) => countCalls(since, db));
+  } catch {
+    return undefined; // `doctor` says what is wrong with it.
+  }
+}
+
+function countTranscripts({ env, platform }: CliContext): number {
+  const place = locate(env, platform);
+  return place.kind === 'failed'
+    ? 0
+    : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
+}
+
+/** The question of `install`, with its cost in the user's own numbers. */
+function lessonQuestion({
+  sessions,
+  failingCalls,
+  tokens,
+  usd,
+  model,
+}: ReturnType<typeof lessonCost>): string {
+  const seen =
+    failingCalls === null
+      ? `${sessions} sessions found`
+      : `${sessions} sessions and ${failingCalls} failing calls recorded in the last days`;
+  const price =
+    usd === null ? `; the price of ${model} is not known` : `, about ${usd.toFixed(2)} USD with ${model}`;
+  return (
+    'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
+    `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
+    '"analyze --dry-run" prints what would be sent.'
+  );
 }

@@ -4,36 +4,22 @@ import { inertText, withoutFrames } from '../core/inert-text.ts';
 import { cleanText, cutText } from '../core/text.ts';
 import type { CliContext } from './context.ts';
 
-const NO_LINES = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
+const SIDES = ['top', 'bottom', 'left', 'right'].flatMap((side) => [side, `${side}-mid`]);
+const CORNERS = ['top-left', 'top-right', 'bottom-left', 'bottom-right', 'mid', 'mid-mid'];
+const NO_LINES = Object.fromEntries([...SIDES, ...CORNERS].map((part) => [part, '']));
 
 /** A table without lines; the heading is dim where colour is wanted. */
 export function newTable(head: string[], { colour }: CliContext) {
   const { dim } = pc.createColors(colour);
   return new Table({
     head: head.map(dim),
-    chars: NO_LINES,
-    // Its own colours are switched off: it would look at the environment by other rules than ours.
+    chars: { ...NO_LINES, middle: '  ' },
+    // Its own colours are off: it decides on them by other environment variables.
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
 }
 
-/** Texts of others as they may be printed: whoever reads may be an agent, and the screen is nobody else's. */
+/** Texts from outside are printed only by these functions: the reader may be an agent, and a terminal obeys control characters. */
 
 /** All of it on one line. */
 export function shownLine(text: string): string {

@@ -8,14 +8,14 @@ import { agentMark } from '../runs/requester.ts';
 import { thisProcess } from '../runs/world.ts';
 import { skillPlaces } from '../suggestions/skill-files.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
-import { type CliContext, EXIT_USAGE, PROGRAM } from './context.ts';
+import { type CliContext, EXIT, PROGRAM } from './context.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 
 /** `/subagents …` and `/stop …` as a person types them in Claude Code, answered by the hook that gets the prompt. */
 
-/** From the hook's own start: the client gives it five seconds. */
+/** From the start of the hook, which the client ends after five seconds. */
 const ANSWER_WITHIN_MS = 3000;
-/** Longer texts of hooks are put into a file by the client. */
+/** The client writes longer texts of hooks to a file. */
 const ANSWER_LENGTH_MAX = 9900;
 const UNFINISHED = '⏳ It is asked for and goes on by itself: "/subagents list" shows how it stands.\n';
 
@@ -27,7 +27,7 @@ export type PromptHook = {
   readonly now: Date;
 };
 
-/** The answer to this prompt, also when the command fails; undefined when it is none of ours, or another one of that name. */
+/** Returns the answer to this prompt, also when the command fails; undefined when the prompt is none of our commands. */
 export async function answerPrompt(prompt: string, run: PromptHook): Promise<string | undefined> {
   const [, name, typed = ''] = /^\/(subagents|stop)(?:\s+(.*))?$/s.exec(prompt.trim()) ?? [];
   const cwd = run.event.cwd ?? run.paths.home;
@@ -43,10 +43,10 @@ export async function answerPrompt(prompt: string, run: PromptHook): Promise<str
   group.hook('preAction', (_group, command) => {
     if (!waits(command)) return;
     say(`⚙️ This waits, and a prompt is answered at once. Run it ${inTerminal}\n`);
-    throw new CommanderError(EXIT_USAGE, 'waits', '');
+    throw new CommanderError(EXIT.usage, 'waits', '');
   });
   const isDone = await Promise.race([
-    carryOut(group, wordsIn(words, group), say),
+    parseWords(group, wordsIn(words, group), say),
     Bun.sleep(ANSWER_WITHIN_MS - (Date.now() - run.now.getTime())).then(() => false),
   ]);
   if (!isDone) say(UNFINISHED);
@@ -63,7 +63,7 @@ function isOurs(name: CommandName, cwd: string, env: Environment): boolean {
   return !isHidden && readTextFile(`${global}/commands/${name}.md`) === commandText(name);
 }
 
-/** A person reads, and the session asks, with the rights of its agent. What does not fit is cut, and counts as not written. */
+/** The reader is a person, the requester is the session with its agent's permissions. A cut answer counts as not written. */
 function contextOf(
   { env, event, now }: PromptHook,
   cwd: string,
@@ -95,7 +95,7 @@ function waits(command: Command): boolean {
   return ['wait', 'attach'].includes(command.name()) || wait === true || follow === true || watch === true;
 }
 
-async function carryOut(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
+async function parseWords(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
   try {
     await group.parseAsync(words, { from: 'user' });
   } catch (error) {
@@ -105,7 +105,7 @@ async function carryOut(group: Command, words: string[], say: (text: string) => 
   return true;
 }
 
-/** As a person quotes them; nothing is expanded. What `spawn` and `send` tell a sub-agent is one word, as it was typed. `send` never waits. */
+/** Splits a typed line at quotes and blanks, without expansion. The task of `spawn` and the message of `send` stay one word. `send` never waits. */
 function wordsIn(typed: string, group: Command): string[] {
   const words: string[] = [];
   let rest = typed.trim();

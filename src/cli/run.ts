@@ -1,28 +1,25 @@
 import { stripVTControlCharacters } from 'node:util';
-import { CommanderError } from 'commander';
+import { Argument, type Command, CommanderError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
+import { HOOKS } from '../hooks/hook-names.ts';
 import { agentMark } from '../runs/requester.ts';
 import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { analyzeCommand } from './analyze.ts';
-import { applyCommand } from './apply.ts';
 import { configCommand } from './config.ts';
-import { type CliContext, confirmOnTerminal, EXIT_FAILED, newCommand, PROGRAM } from './context.ts';
-import { dismissCommand } from './dismiss.ts';
-import { doctorCommand } from './doctor.ts';
+import { type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
+import { applyCommand, dismissCommand, undoCommand } from './decide.ts';
 import { errorsCommand } from './errors.ts';
-import { hookCommand } from './hook.ts';
 import { importCommand } from './import.ts';
 import { installCommand } from './install.ts';
 import { cutToWidth } from './output.ts';
 import { answerPrompt } from './prompt-command.ts';
-import { statusCommand } from './status.ts';
+import { doctorCommand, statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
-import { undoCommand } from './undo.ts';
 import { uninstallCommand } from './uninstall.ts';
 
-/** What the terminal writes behind the line of progress for Ctrl-C, with room for the cursor. */
+/** Room behind the line of progress for the `^C` of the terminal and the cursor. */
 const CTRL_C_COLUMNS = 3;
 
 export { answerPrompt };
@@ -35,10 +32,10 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
 
-/** The commands for a person. Gives the exit code; nothing below this ends the process. */
+/** The commands for a person. Returns the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
   becomeLongLived();
-  // What cannot be written is noted where it is written, and there is nowhere to say of standard error that it cannot.
+  // Failed writes to stdout are reported below; those to stderr cannot be reported anywhere.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let exitCode = 0;
   const output = watchedOutput();
@@ -50,16 +47,16 @@ export async function runCli(words: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       context.stderr(`error: ${reasonOf(error)}\n`);
-      exitCode = EXIT_FAILED;
+      exitCode = EXIT.failed;
     }
   }
   const failure = await output.failure();
-  // `doctor | head` closes the pipe early: what is left to say has no reader, and that is no failure.
+  // `doctor | head` closes the pipe early, which is no failure.
   if (failure === undefined || failure.code === 'EPIPE') return exitCode;
   const advice =
     'What it did stays: run it again, with an output that can be written, if it may be done twice';
   context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
-  return EXIT_FAILED;
+  return EXIT.failed;
 }
 
 /** Standard output, and the first failure of all that was written to it. */
@@ -77,26 +74,20 @@ function watchedOutput() {
   return { write, failure: () => last.then(() => failure) };
 }
 
+/** In the order in which the help lists them. */
+const COMMANDS: readonly ((context: CliContext) => Command)[] = [
+  ...[installCommand, uninstallCommand, doctorCommand, statusCommand],
+  ...[analyzeCommand, suggestionsCommand, applyCommand, dismissCommand, undoCommand],
+  ...[importCommand, subagentsCommand, errorsCommand, configCommand, hookCommand],
+];
+
 /** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
 function program(context: CliContext) {
   const root = newCommand(PROGRAM, context)
     .description('Gives sub-agents of coding agents what the project has already learned.')
     .version(VERSION, '-v, --version', 'print the version')
     .addHelpText('after', EXAMPLES);
-  root.addCommand(installCommand(context));
-  root.addCommand(uninstallCommand(context));
-  root.addCommand(doctorCommand(context));
-  root.addCommand(statusCommand(context));
-  root.addCommand(analyzeCommand(context));
-  root.addCommand(suggestionsCommand(context));
-  root.addCommand(applyCommand(context));
-  root.addCommand(dismissCommand(context));
-  root.addCommand(undoCommand(context));
-  root.addCommand(importCommand(context));
-  root.addCommand(subagentsCommand(context));
-  root.addCommand(errorsCommand(context));
-  root.addCommand(configCommand(context));
-  root.addCommand(hookCommand(context));
+  for (const command of COMMANDS) root.addCommand(command(context));
   return root;
 }
 
@@ -135,9 +126,40 @@ function processContext(
   };
 }
 
-/** NO_COLOR wins, then FORCE_COLOR, then whether anybody is looking. */
+/** NO_COLOR wins, then FORCE_COLOR, then whether it is a terminal. */
 function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR && env.FORCE_COLOR !== '0') return true;
   return isTerminal && env.TERM !== 'dumb';
+}
+
+const HOOK_EXAMPLES = `
+Without NAME the event on standard input decides. A hook ends with 0 whatever happens and says nothing but its answer.
+
+Examples:
+  $ self-generation hook subagent-context < event.json
+  $ self-generation hook < event.json
+  $ self-generation hook applied s1a2b3c4d5e < event.json      the hook of an applied suggestion
+
+Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
+
+/**
+ * `hook`: what the client runs. main.ts runs hooks before anything else is loaded; only calls
+ * for help and wrong calls come here.
+ */
+function hookCommand(context: CliContext): Command {
+  const command = newCommand('hook', context)
+    .description('run one hook on the event on standard input; the client does that')
+    .addArgument(new Argument('[name]').choices([...HOOKS.map((hook) => hook.name), 'applied']))
+    .argument('[id]', 'of the suggestion, for an applied one')
+    .addHelpText('after', HOOK_EXAMPLES)
+    .exitOverride((error) => {
+      if (error.exitCode !== 0) context.setExitCode(EXIT.failed);
+      throw error;
+    })
+    .action((name?: string) => {
+      if (name === 'applied') command.error('error: an applied hook is called by the id of its suggestion');
+      command.error('error: a hook reads its event from standard input');
+    });
+  return command;
 }

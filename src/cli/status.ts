@@ -1,42 +1,25 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
-
-import { checkTranscripts, countWaiting, type Finding, readHeartbeats } from '../setup/checks.ts';
+import { isEnabled } from '../settings/hook-settings.ts';
+import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/checks.ts';
+import { type Check, examine } from '../setup/doctor.ts';
 import {
-  type DatabaseState,
   inspectDatabase,
   inspectLearning,
-  type KnownFix,
   type LearningState,
   listNewestFixes,
 } from '../setup/inspect-store.ts';
-import { type CliContext, EXIT_FAILED, fail, NO_HOME, newCommand } from './context.ts';
-import { newTable, shortened, shownJson, shownLine } from './output.ts';
+import { runCommand } from '../system/run-command.ts';
+import { type CliContext, type CliState, EXIT, newCommand, withState } from './context.ts';
+import { newTable, printJson, shortened, shownLine, shownText } from './output.ts';
 
 type Flags = { readonly json?: true };
-
-type Status = {
-  readonly home: string;
-  readonly enabled: boolean;
-  readonly database: DatabaseState;
-  readonly waiting: number;
-  /** Which sessions' transcripts could not be read, and what to do; null mostly. */
-  readonly unread: string | null;
-  readonly lastSeen: Readonly<Record<string, string | null>>;
-  readonly newestFixes: readonly KnownFix[];
-  readonly learning: LearningState;
-  readonly runs: RunCounts | null;
-};
-
-/** Of background runs; `undeliveredHere`: the results of this project that nobody has taken in. */
-type RunCounts = ReturnType<typeof countEverywhere> & { readonly undeliveredHere: number };
 
 const FIXES_SHOWN = 5;
 const LEARNING_SHOWN = 5;
@@ -55,35 +38,40 @@ export function statusCommand(context: CliContext): Command {
     .description('show what has been recorded and learned')
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
-    .action((flags: Flags) => {
-      const status = readStatus(context);
-      if (status === undefined) {
-        fail(context, EXIT_FAILED, `show the status: ${NO_HOME}`);
-        return;
-      }
-      if (flags.json) context.stdout(shownJson(status));
-      else printStatus(status, context);
-      if (status.database.kind === 'unreadable' || status.database.kind === 'damaged')
-        context.setExitCode(EXIT_FAILED);
-    });
+    .action((flags: Flags) =>
+      withState(context, 'show the status', (state) => {
+        const status = readStatus(state, context);
+        if (flags.json) printJson(status, context);
+        else printStatus(status, context);
+        if (['unreadable', 'damaged'].includes(status.database.kind)) context.setExitCode(EXIT.failed);
+      }),
+    );
 }
 
-function readStatus(context: CliContext): Status | undefined {
-  const paths = statePaths(context.env, context.platform);
-  if (paths === undefined) return undefined;
+type Status = ReturnType<typeof readStatus>;
+
+/** `unread`: which sessions' transcripts could not be read, and what to do; null mostly. */
+function readStatus({ paths, config }: CliState, context: CliContext) {
   const database = inspectDatabase(paths);
+  const { status, detail, remedy = '' } = checkTranscripts({ paths, now: context.now() });
+  const isReadable = database.kind === 'sound' || database.kind === 'absent';
   return {
     home: paths.home,
-    enabled: isEnabled(loadConfig(paths)),
+    enabled: isEnabled(config),
     database,
     waiting: countWaiting(paths),
-    unread: unreadIn(checkTranscripts({ paths, now: context.now() })),
+    unread: status === 'ok' ? null : `${detail}. ${remedy}`,
     lastSeen: readHeartbeats(paths),
     runs: readRunCounts(paths, context),
-    learning: isReadable(database) ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
+    learning: isReadable ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
   };
 }
+
+const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
+
+/** Of background runs; `undeliveredHere`: the results of this project that nobody has taken in. */
+type RunCounts = ReturnType<typeof countEverywhere> & { readonly undeliveredHere: number };
 
 /** Null where there was never a run, or what is known of them cannot be read, of which doctor tells more. */
 function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null {
@@ -99,37 +87,30 @@ function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null
   }
 }
 
-function unreadIn({ status, detail, remedy }: Finding): string | null {
-  return status === 'ok' ? null : `${detail}. ${remedy ?? ''}`;
-}
-
-const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
-
-function isReadable({ kind }: DatabaseState): boolean {
-  return kind === 'sound' || kind === 'absent';
-}
-
 function printStatus(status: Status, context: CliContext): void {
   const { bold, dim, green, red, yellow } = pc.createColors(context.colour);
   const print = (text: string) => context.stdout(`${text}\n`);
-  print(
-    `${bold('self-generation')} ${status.enabled ? green('on') : yellow('off (enabled: false)')}  ${dim(status.home)}`,
-  );
-  if (status.waiting > 0) print(yellow(`${counted(status.waiting, 'recording')} waiting for the database`));
-  if (status.unread !== null) print(yellow(sentence(status.unread)));
-  if (status.runs !== null) print(runLines(status.runs));
-  switch (status.database.kind) {
-    case 'absent':
-      print('Nothing recorded yet.');
-      return;
-    case 'unreadable':
-    case 'damaged':
-      print(`${red('The database cannot be read.')} Run "self-generation doctor".`);
-      return;
-    case 'sound':
-      printCounts(status.database, print);
+  const { database, home, waiting, unread, runs } = status;
+  const state = status.enabled ? green('on') : yellow('off (enabled: false)');
+  print(`${bold('self-generation')} ${state}  ${dim(home)}`);
+  if (waiting > 0) print(yellow(`${counted(waiting, 'recording')} waiting for the database`));
+  if (unread !== null) print(yellow(shownLine(unread).replace(/^./, (first) => first.toUpperCase())));
+  if (runs !== null) print(runLines(runs));
+  if (database.kind !== 'sound') {
+    const unreadable = `${red('The database cannot be read.')} Run "self-generation doctor".`;
+    print(database.kind === 'absent' ? 'Nothing recorded yet.' : unreadable);
+    return;
   }
-  if (status.newestFixes.length > 0) printFixes(status.newestFixes, context);
+  const { events, projects, knownFixes, openErrors, lastEvent } = database.counts;
+  const counts = Object.entries(events).map(([type, count]) => `${count} ${type}`);
+  print(`Events: ${counts.join(', ') || 'none'} in ${counted(projects, 'project')}`);
+  print(`Lessons: ${knownFixes}, open errors without one: ${openErrors}`);
+  if (lastEvent !== null) print(`Newest event: ${lastEvent}`);
+  if (status.newestFixes.length > 0) print('\nLessons');
+  for (const { error, fix, solved, seen, shown } of status.newestFixes) {
+    const facts = `helped ${counted(solved, 'time')} · seen ${seen} · told ${shown}`;
+    print(`${shownLine(error)}\n  ${green(shownLine(fix))}\n  ${dim(facts)}`);
+  }
   printLearning(status.learning, context);
 }
 
@@ -148,26 +129,6 @@ function runLines({ active, waiting, undelivered, undeliveredHere }: RunCounts):
   return `Sub-agents: ${facts.join(', ')}${next[step]}`;
 }
 
-function printCounts(
-  { counts }: Extract<DatabaseState, { kind: 'sound' }>,
-  print: (text: string) => void,
-): void {
-  const events = Object.entries(counts.events).map(([type, count]) => `${count} ${type}`);
-  print(`Events: ${events.join(', ') || 'none'} in ${counted(counts.projects, 'project')}`);
-  print(`Lessons: ${counts.knownFixes}, open errors without one: ${counts.openErrors}`);
-  if (counts.lastEvent !== null) print(`Newest event: ${counts.lastEvent}`);
-}
-
-/** Whole, and one below the other: somebody may want to copy a command. */
-function printFixes(fixes: readonly KnownFix[], context: CliContext): void {
-  const { dim, green } = pc.createColors(context.colour);
-  context.stdout('\nLessons\n');
-  for (const { error, fix, solved, seen, shown } of fixes) {
-    const facts = `helped ${counted(solved, 'time')} · seen ${seen} · told ${shown}`;
-    context.stdout(`${shownLine(error)}\n  ${green(shownLine(fix))}\n  ${dim(facts)}\n`);
-  }
-}
-
 /** What the analyses cost and proposed, and which sub-agent was given what. */
 function printLearning({ runs, suggestions, given }: LearningState, context: CliContext): void {
   const waiting = (suggestions.new ?? 0) + (suggestions.shown ?? 0);
@@ -181,33 +142,63 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
       const proposed = run.suggestionCount === null ? '' : counted(run.suggestionCount, 'suggestion');
       const result = run.status === 'done' ? proposed : `${run.status}${run.reason ? `: ${run.reason}` : ''}`;
       const client = run.model === null ? run.cli : `${run.cli} ${run.model}`;
-      table.push([
-        run.ts.slice(0, 16),
-        shortened(run.project, TEXT_LENGTH_MAX),
-        shortened(client, TEXT_LENGTH_MAX),
-        shortened(result, TEXT_LENGTH_MAX),
-        run.costUsd?.toFixed(4) ?? '?',
-      ]);
+      const texts = [run.project, client, result].map((text) => shortened(text, TEXT_LENGTH_MAX));
+      table.push([run.ts.slice(0, 16), ...texts, run.costUsd?.toFixed(4) ?? '?']);
     }
     context.stdout(`\nNewest analyses\n${table.toString()}\n`);
   }
   if (given.length > 0) {
     context.stdout('\nWhat sub-agents were given\n');
     for (const { ts, agentType, project, text } of given) {
-      const lines = withoutFrame(text).map((line) => `  ${shownLine(line)}\n`);
+      const framed = text.split('\n'); // The frame is the same around all of them.
+      const lines = text.startsWith('<record ') ? framed.slice(1, -1) : framed;
       const head = `${ts.slice(0, 19)}  ${shownLine(agentType ?? '?')}  ${shownLine(project)}\n`;
-      context.stdout(`${head}${lines.join('')}`);
+      context.stdout(`${head}${lines.map((line) => `  ${shownLine(line)}\n`).join('')}`);
     }
   }
 }
 
-/** The frame is the same around all of them. */
-function withoutFrame(text: string): string[] {
-  const lines = text.split('\n');
-  return text.startsWith('<record ') ? lines.slice(1, -1) : lines;
+type DoctorFlags = { readonly live?: true; readonly json?: true };
+
+const DOCTOR_EXAMPLES = `
+Examples:
+  $ self-generation doctor          check files, registration, database, and run every hook once
+  $ self-generation doctor --live   also run the installed Claude Code against a scripted model on this machine
+  $ self-generation doctor --json
+
+Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.`;
+
+/** `doctor`: says what is wrong, and what to do about it. */
+export function doctorCommand(context: CliContext): Command {
+  return newCommand('doctor', context)
+    .description('check the installation end to end')
+    .option('--live', 'run the real client against a scripted model; nothing leaves this machine')
+    .option('--json', 'print the checks as JSON')
+    .addHelpText('after', DOCTOR_EXAMPLES)
+    .action(async (flags: DoctorFlags) => {
+      const { env, platform, executablePath, isCompiled } = context;
+      const checks = await examine({
+        ...{ env, platform, executablePath, isCompiled },
+        live: flags.live === true,
+        now: context.now(),
+        run: runCommand,
+        onStart: (part) => (flags.json ? undefined : context.progress(`checking ${part} …`)),
+      });
+      context.progress('');
+      if (flags.json) printJson({ checks }, context);
+      else for (const check of checks) printCheck(check, context);
+      if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT.failed);
+    });
 }
 
-function sentence(text: string): string {
-  const line = shownLine(text);
-  return line.charAt(0).toUpperCase() + line.slice(1);
+function printCheck({ name, status, detail, remedy }: Check, context: CliContext): void {
+  const colours = pc.createColors(context.colour);
+  const mark = {
+    ok: colours.green('ok     '),
+    warning: colours.yellow('warning'),
+    failed: colours.red('failed '),
+    skipped: colours.dim('skipped'),
+  }[status];
+  context.stdout(`${mark}  ${colours.bold(name.padEnd(13))}  ${shownText(detail)}\n`);
+  if (remedy !== undefined) context.stdout(`${' '.repeat(24)}→ ${remedy}\n`);
 }

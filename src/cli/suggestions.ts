@@ -10,17 +10,18 @@ import type { Suggestion } from '../suggestions/suggestion.ts';
 import { describeDeclaration } from '../suggestions/suggestion.ts';
 import {
   type CliContext,
+  type CliProject,
   type CliState,
-  EXIT_NOT_FOUND,
-  EXIT_USAGE,
+  EXIT,
   fail,
+  findScope,
   newCommand,
+  projectHere,
   withState,
 } from './context.ts';
-import { shownJson, shownLine } from './output.ts';
-import { type CliProject, findScope, projectHere } from './project.ts';
+import { printJson, shownLine } from './output.ts';
 
-/** How old an analysis of another implementation may be to be taken in. */
+/** The age up to which the analysis of another implementation is taken in. */
 const CACHED_HOURS = 168;
 const MS_PER_HOUR = 3_600_000;
 const PREFIX_LENGTH_MIN = 4;
@@ -40,11 +41,6 @@ function numbered(project: CliProject | undefined, paths: StatePaths, now: Date)
   });
 }
 
-/** Whether it waits for the user's decision. */
-function isWaiting({ status }: Suggestion): boolean {
-  return status === 'new' || status === 'shown';
-}
-
 /**
  * The suggestion that a person means: by the beginning of its id, or by the number that `suggestions` prints here.
  * Undefined after saying why it is none.
@@ -59,7 +55,7 @@ export function pickSuggestion(word: string, paths: StatePaths, context: CliCont
   }
   if (word.length < PREFIX_LENGTH_MIN) {
     const what = `use "${word}": give a number, or at least ${PREFIX_LENGTH_MIN} characters of an id`;
-    fail(context, EXIT_USAGE, what);
+    fail(context, EXIT.usage, what);
     return undefined;
   }
   const found = existsSync(paths.database) ? writeDatabase(paths, (db) => findSuggestions(word, db)) : [];
@@ -72,7 +68,7 @@ export function pickSuggestion(word: string, paths: StatePaths, context: CliCont
 }
 
 function notFound(what: string, context: CliContext): undefined {
-  fail(context, EXIT_NOT_FOUND, `find ${what}`);
+  fail(context, EXIT.notFound, `find ${what}`);
   return undefined;
 }
 
@@ -108,26 +104,17 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   if (scope === undefined) return;
   const project = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path);
   const isHere = project?.path === projectHere(paths, context).path;
-  const all = numbered(project, paths, context.now());
-  const rows = (flags.all ? all : all.filter(isWaiting)).map((row) =>
-    isHere ? row : { ...row, number: null },
-  );
-  if (flags.json) context.stdout(shownJson({ suggestions: rows }));
-  else print(rows, flags, context);
-}
-
-function print(rows: readonly Row[], { all }: Flags, context: CliContext): void {
+  const rows = numbered(project, paths, context.now())
+    .filter(({ status }) => flags.all || status === 'new' || status === 'shown')
+    .map((row) => (isHere ? row : { ...row, number: null }));
   const { dim } = pc.createColors(context.colour);
-  if (rows.length === 0) {
-    context.stdout(
-      all
-        ? 'No suggestions.\n'
-        : 'No suggestion waits for a decision. "self-generation analyze" looks for some.\n',
-    );
-    return;
-  }
-  for (const row of rows) context.stdout(describe(row, context));
-  context.stdout(dim('Apply one with "self-generation apply N", which shows a diff and asks first.\n'));
+  const none = flags.all
+    ? 'No suggestions.\n'
+    : 'No suggestion waits for a decision. "self-generation analyze" looks for some.\n';
+  const next = dim('Apply one with "self-generation apply N", which shows a diff and asks first.\n');
+  if (flags.json) printJson({ suggestions: rows }, context);
+  else if (rows.length === 0) context.stdout(none);
+  else context.stdout(`${rows.map((row) => describe(row, context)).join('')}${next}`);
 }
 
 function describe(
@@ -137,13 +124,12 @@ function describe(
   const { bold, dim, green, yellow } = pc.createColors(colour);
   const paint = status === 'applied' ? green : status === 'new' ? yellow : dim;
   const place = project === 'all' ? 'all projects' : project;
+  const hook = details.hook ? describeDeclaration(details.hook) : CONTAINS_CODE;
   const lines = [
     `${bold(number === null ? '-' : `${number}.`)} [${type}] ${shownLine(summary)}`,
     `   ${id}  ${paint(status)}  ${dim(shownLine(place))}`,
     ...(type === 'lesson' ? [`   ${shownLine(text)}`] : []),
-    ...(type === 'hook'
-      ? [`   ${details.hook ? shownLine(describeDeclaration(details.hook)) : CONTAINS_CODE}`]
-      : []),
+    ...(type === 'hook' ? [`   ${shownLine(hook)}`] : []),
     ...(evidence === '' ? [] : [`   ${dim(shownLine(evidence))}`]),
     ...(why === null ? [] : [`   why: ${shownLine(why)}`]),
   ];

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { statePaths } from '../core/state-paths.ts';
+import { type Environment, statePaths } from '../core/state-paths.ts';
 import { leaveWorktree } from '../runs/workspace/worktree.ts';
 import { runsWithTrees } from '../setup/background-runs.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
-import { type CliContext, EXIT_FAILED, newCommand } from './context.ts';
+import { type CliContext, EXIT, newCommand } from './context.ts';
 import { printProblem, printSteps, printWarnings } from './install.ts';
+import { printJson } from './output.ts';
 
 type Flags = {
   readonly purge?: true;
@@ -32,40 +33,36 @@ export function uninstallCommand(context: CliContext): Command {
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: Flags) => {
-      if (!(await isAgreed(flags, context))) {
-        context.stderr('Nothing was changed.\n');
-        context.setExitCode(EXIT_FAILED);
-        return;
-      }
-      const report = await takeAway(flags, context);
-      if (flags.json) context.stdout(`${JSON.stringify(report, null, 2)}\n`);
-      else printReport(report, flags, context);
-      if (report.kind === 'failed') context.setExitCode(EXIT_FAILED);
-    });
+    .action((flags: Flags) => run(flags, context));
 }
 
-/** Only what was learned cannot be had again. Where nobody can be asked, the command is the answer. */
-async function isAgreed({ purge, yes, dryRun, json }: Flags, context: CliContext): Promise<boolean> {
-  if (!purge || yes || dryRun || json || !context.isInteractive) return true;
-  return context.confirm('Remove everything that was learned?');
+async function run(flags: Flags, context: CliContext): Promise<void> {
+  const { purge, yes, dryRun, json } = flags;
+  // Only what was learned cannot be had again. Where nobody can be asked, the command is the answer.
+  const asks = purge && !yes && !dryRun && !json && context.isInteractive;
+  if (asks && !(await context.confirm('Remove everything that was learned?'))) {
+    context.stderr('Nothing was changed.\n');
+    return context.setExitCode(EXIT.failed);
+  }
+  const report = await takeAway(flags, context);
+  if (json) printJson(report, context);
+  else printReport(report, flags, context);
+  if (report.kind === 'failed') context.setExitCode(EXIT.failed);
 }
 
 /** With purge also the working trees of sub-agents in which nothing would be lost, before their database goes. */
-async function takeAway(flags: Flags, context: CliContext): Promise<UninstallReport> {
-  const { env, platform } = context;
-  const purge = flags.purge === true;
-  const options = { env, platform, purge, dryRun: flags.dryRun === true };
-  if (!purge || options.dryRun) return uninstall(options);
+async function takeAway(flags: Flags, { env, platform }: CliContext): Promise<UninstallReport> {
+  const options = { env, platform, purge: flags.purge === true, dryRun: flags.dryRun === true };
+  if (!options.purge || options.dryRun) return uninstall(options);
   const plan = uninstall({ ...options, dryRun: true });
   if (plan.kind === 'failed') return plan;
-  const notes = await leaveWorktrees(context);
+  const notes = await leaveWorktrees(env, platform);
   const report = uninstall(options);
   return report.kind === 'failed' ? report : { ...report, warnings: [...notes, ...report.warnings] };
 }
 
-/** What is to be said of those that stay. */
-async function leaveWorktrees({ env, platform }: CliContext): Promise<string[]> {
+/** Removes the working trees in which nothing would be lost; returns a note for each that stays. */
+async function leaveWorktrees(env: Environment, platform: string): Promise<string[]> {
   const paths = statePaths(env, platform);
   if (paths === undefined) return [];
   const notes: string[] = [];
@@ -78,16 +75,14 @@ async function leaveWorktrees({ env, platform }: CliContext): Promise<string[]> 
 }
 
 function printReport(report: UninstallReport, flags: Flags, context: CliContext): void {
-  if (report.kind === 'failed') {
-    printSteps(report.steps, context);
-    printProblem(report, context);
-    return;
-  }
   const { bold } = pc.createColors(context.colour);
-  const didNothing = report.steps.every((step) => step.change === 'unchanged' || step.change === 'kept');
-  if (didNothing) context.stdout(`${bold('Nothing to remove: self-generation is not installed.')}\n`);
-  else if (flags.dryRun) context.stdout(`${bold('Nothing was changed. Uninstall would do this:')}\n`);
-  else context.stdout(`${bold('Uninstalled self-generation.')}\n`);
+  const isUnchanged = report.steps.every(({ change }) => change === 'unchanged' || change === 'kept');
+  const done = flags.dryRun
+    ? 'Nothing was changed. Uninstall would do this:'
+    : 'Uninstalled self-generation.';
+  const title = isUnchanged ? 'Nothing to remove: self-generation is not installed.' : done;
+  if (report.kind === 'done') context.stdout(`${bold(title)}\n`);
   printSteps(report.steps, context);
-  printWarnings(report.warnings, context);
+  if (report.kind === 'failed') printProblem(report, context);
+  else printWarnings(report.warnings, context);
 }

@@ -2,7 +2,7 @@ import { pathExists, writeMark, writeStdout } from '#runtime';
 import type { Db } from '../database/connection.ts';
 import { hasUnreadResults } from '../database/events.ts';
 import { noteGiven, readTask } from '../database/given-note.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import type { Decision, Project, Reply } from './decision.ts';
 import type { HookEvent, HookEventOf } from './event.ts';

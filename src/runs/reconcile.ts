@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import { isGone, isJudged } from '../system/process-identity.ts';
 import { startDetached } from '../system/run-command.ts';
 import { archiveDue } from './archive.ts';

@@ -3,7 +3,7 @@ import { CLIENT_NAMES } from '../core/client-name.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import { RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';

@@ -2,7 +2,7 @@ import { clientNamed } from '../clients/clients.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { loadRunConfig } from '../settings/load-run-settings.ts';
+import { loadRunConfig } from '../settings/all-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import { grantProblem } from './model/permissions.ts';
 import { isLive, type Requester, type Run, type RunWithMessages } from './model/run.ts';

@@ -4,7 +4,7 @@ import { agentDirFor, userOf } from '../clients/agent-login.ts';
 import { CLIENTS, callersModel, clientNamed } from '../clients/clients.ts';
 import { refusalOf } from '../clients/route.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { loadRunConfig } from '../settings/load-run-settings.ts';
+import { loadRunConfig } from '../settings/all-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import { findProgram } from '../system/run-command.ts';
 import { terminalAbove } from '../system/terminal.ts';

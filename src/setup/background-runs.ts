@@ -10,7 +10,7 @@ import { waitingAnnouncements } from '../runs/store/outbox.ts';
 import { listRuns } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { activeTurns } from '../runs/store/turns.ts';
-import { loadRunConfig } from '../settings/load-run-settings.ts';
+import { loadRunConfig } from '../settings/all-settings.ts';
 import { isGone } from '../system/process-identity.ts';
 import {
   type CheckWorld,

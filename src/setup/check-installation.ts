@@ -14,7 +14,7 @@ import { clientNamed } from '../clients/clients.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName } from '../hooks/hook-names.ts';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import { hasSameBytes } from '../system/atomic-file.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './checks.ts';

@@ -10,11 +10,11 @@ import {
 import { isRecord, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hook-names.ts';
-import { readPath } from '../settings/hook-setting-fields.ts';
+import { readPath } from '../settings/all-settings.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import { parseSettings } from '../settings/load-hook-settings.ts';
-import { loadRunSettings } from '../settings/load-run-settings.ts';
+import { parseSettings } from '../settings/hook-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import {
   copyFileAtomic,
   ensurePrivateDirectory,

@@ -10,7 +10,7 @@ import { projectAt } from '../hooks/project.ts';
 import { filePath, withinProject } from '../hooks/tool-call.ts';
 import { withoutPrefix } from '../lessons/command.ts';
 import { parseShell, unquoted } from '../lessons/shell.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import { writeStdout } from '../system/runtime-bun.ts';
 import { readHookInput } from '../system/stdin.ts';

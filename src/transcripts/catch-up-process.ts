@@ -7,7 +7,7 @@ import type { Db } from '../database/connection.ts';
 import { sqliteErrorCode } from '../database/sqlite.ts';
 import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject, learnSession, lookAtRepository } from '../lessons/learn-project.ts';
-import { isEnabled, loadConfig } from '../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import { progressInDatabase, readPlace } from './imports-store.ts';

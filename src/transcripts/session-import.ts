@@ -12,7 +12,7 @@ import type { HookEvent } from '../hooks/event.ts';
 import { projectAt } from '../hooks/project.ts';
 import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../hooks/store/known-moments.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import { loadConfig } from '../settings/load-hook-settings.ts';
+import { loadConfig } from '../settings/hook-settings.ts';
 import { loadSkills, type Skill, skillPlaces } from '../suggestions/skill-files.ts';
 import type { Unreadable } from '../system/files.ts';
 import { forgetNamelessCalls, type ImportStep, type ReadFile, writeSteps } from './imports-store.ts';

@@ -7,7 +7,7 @@ import { claimRun, enterClient } from '../../src/analysis/runs-store.ts';
 import { insertEvent } from '../../src/database/events.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { analysisFiles } from '../../src/runs/model/run.ts';
-import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import { parseConfig } from '../../src/settings/all-settings.ts';
 import { decideSuggestion, findSuggestions } from '../../src/suggestions/store.ts';
 import { currentBoot, identityOf, isSameProcess, RUN_VARIABLE } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';

@@ -9,7 +9,7 @@ import type { ErrorGroup } from '../../src/lessons/lesson.ts';
 import { findErrors, recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
 import { saveLearnt } from '../../src/lessons/store/lesson-log.ts';
 import { lessonState, listModelLessons, withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
-import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import { parseConfig } from '../../src/settings/all-settings.ts';
 import { decideSuggestion, listSuggestions } from '../../src/suggestions/store.ts';
 import type { LessonEvidence } from '../../src/suggestions/suggestion.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';

@@ -73,7 +73,7 @@ describe('analyze', () => {
     expect((await analyze(home, [])).stdout).toContain('nothing was sent');
   });
 
-  test('gives the whole outcome as JSON', async () => {
+  test('prints the whole outcome as JSON', async () => {
     using home = temporaryHome();
     record(home);
     const outcome = JSON.parse((await analyze(home, ['--json'])).stdout);
@@ -117,7 +117,7 @@ describe('analyze', () => {
     });
   }
 
-  test('gives 3 for a path of which nothing is recorded, and names what there is', async () => {
+  test('exits with 3 for a path of which nothing is recorded, and names what there is', async () => {
     using home = temporaryHome();
     const path = `${home.path}/no/such/place`;
     expect(await analyze(home, ['--project', path])).toEqual({
@@ -154,7 +154,7 @@ describe('analyze', () => {
     );
   });
 
-  test('gives 3 for a project that it does not know, or knows twice, and names what there is', async () => {
+  test('exits with 3 for a project that it does not know, or knows twice, and names what there is', async () => {
     using home = temporaryHome();
     record(home);
     record(home, '/home/dev/old/shop');
@@ -167,7 +167,7 @@ describe('analyze', () => {
     expect([twice.code, twice.stderr]).toEqual([3, expect.stringContaining('more than one has this name')]);
   });
 
-  test('gives 5 when the budget is spent', async () => {
+  test('exits with 5 when the budget is spent', async () => {
     using home = temporaryHome();
     record(home);
     home.writeConfig({ analysisDailyBudgetUsd: 0.01 });
@@ -202,7 +202,7 @@ describe('analyze', () => {
     ]);
   });
 
-  test('gives 1 and the reason when the client cannot be run', async () => {
+  test('exits with 1 and the reason when the client cannot be run', async () => {
     using home = temporaryHome();
     record(home);
     const { code, stderr } = await callHere(analyzeCommand, [], {
@@ -222,7 +222,7 @@ describe('analyze', () => {
     ['--cli', 'cursor'],
     ['--frob'],
   ]) {
-    test(`gives 2 for ${words.join(' ')}`, async () => {
+    test(`exits with 2 for ${words.join(' ')}`, async () => {
       using home = temporaryHome();
       expect((await analyze(home, words)).code).toBe(2);
     });
@@ -333,7 +333,7 @@ describe('analyze --answer', () => {
     expect(stdout).toMatch(/\[lesson\] What helps when "npm tests" fails: Use `npm run test` here\./);
   });
 
-  test('gives 1 for an answer that is none, and for a file that is not there', async () => {
+  test('exits with 1 for an answer that is none, and for a file that is not there', async () => {
     using home = temporaryHome();
     shop(home);
     expect(await answer(home, 'nothing')).toMatchObject({

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
-import { undoCommand } from '../../src/cli/undo.ts';
+import { applyCommand, undoCommand } from '../../src/cli/decide.ts';
 import { recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { withDatabase } from '../support/seed.ts';
@@ -166,7 +165,7 @@ describe('apply', () => {
     ['too little of an id', 's1', 2, 'at least 4 characters'],
   ];
   for (const [name, word, exitCode, message] of notFound) {
-    test(`gives ${exitCode} for ${name}`, async () => {
+    test(`exits with ${exitCode} for ${name}`, async () => {
       using home = temporaryHome();
       seedSuggestion(home, RULE, appIn(home));
       const { stderr, code } = await call(home, [word, '--yes']);
@@ -175,7 +174,7 @@ describe('apply', () => {
     });
   }
 
-  test('gives 3 for the beginning of several ids, and names them', async () => {
+  test('exits with 3 for the beginning of several ids, and names them', async () => {
     using home = temporaryHome();
     seedSuggestion(home, RULE, appIn(home));
     seedSuggestion(home, SKILL, appIn(home));
@@ -192,7 +191,7 @@ describe('apply', () => {
     expect((await call(home, ['sabc000001', '--yes'])).code).toBe(0);
   });
 
-  test('gives 2 for a wrong call, and 3 where nothing is known', async () => {
+  test('exits with 2 for a wrong call, and 3 where nothing is known', async () => {
     using home = temporaryHome();
     appIn(home);
     expect((await call(home, [])).code).toBe(2);

@@ -10,7 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { configCommand } from '../../src/cli/config.ts';
-import { CONFIG_FIELDS, readPath } from '../../src/settings/hook-setting-fields.ts';
+import { CONFIG_FIELDS, readPath } from '../../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { call, callHere } from './call.ts';
 
@@ -144,7 +144,7 @@ describe('config get', () => {
     ['set', 'colour', 'red'],
     ['unset', 'colour'],
   ]) {
-    test(`gives 3 and the settings that there are: config ${words.join(' ')}`, async () => {
+    test(`exits with 3 and the settings that there are: config ${words.join(' ')}`, async () => {
       using home = temporaryHome();
       const { stdout, stderr, code } = await config(home, ...words);
       expect({ stdout, code }).toEqual({ stdout: '', code: 3 });
@@ -182,7 +182,7 @@ describe('config set', () => {
     ['subagentContext.agents', 'reviewer', `for example '["reviewer", "fixer"]'.`],
   ];
   for (const [key, text, expected] of wrong) {
-    test(`gives 2 for ${key} ${text}, says what it takes and keeps every byte`, async () => {
+    test(`exits with 2 for ${key} ${text}, says what it takes and keeps every byte`, async () => {
       using home = temporaryHome();
       home.put('.self-generation/config.json', ' {"language" : "en"}');
       const { stdout, stderr, code } = await config(home, 'set', key, text);
@@ -307,7 +307,7 @@ describe('config', () => {
     expect(fileOf(home)).toBe(text);
   });
 
-  test('gives 1 and the reason when the file cannot be read', async () => {
+  test('exits with 1 and the reason when the file cannot be read', async () => {
     using home = temporaryHome();
     mkdirSync(home.paths.config, { recursive: true });
     const { stdout, stderr, exitCode } = await call(home, ['config', 'set', 'language', 'en']);

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { EXIT_NOT_FOUND, fail, newCommand } from '../../src/cli/context.ts';
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { EXIT, fail, newCommand, projectHere } from '../../src/cli/context.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
+import { runProgram } from '../support/hook-process.ts';
+import { seedErrors } from '../support/seed.ts';
 import { callHere } from './call.ts';
 
 describe('newCommand()', () => {
@@ -9,7 +14,7 @@ describe('newCommand()', () => {
     ['a missing value', ['--load'], "error: option '--load <n>' argument missing\n"],
   ];
   for (const [name, words, message] of rows) {
-    test(`gives 2, the error and where to read on for ${name}`, async () => {
+    test(`exits with 2, the error and where to read on for ${name}`, async () => {
       const answer = await callHere(
         (context) =>
           newCommand('very deep', context)
@@ -22,7 +27,7 @@ describe('newCommand()', () => {
     });
   }
 
-  test('gives 0 and the help on standard output for --help', async () => {
+  test('exits with 0 and the help on standard output for --help', async () => {
     const answer = await callHere((context) => newCommand('deep', context), ['-h']);
     expect(answer).toMatchObject({ code: 0, stderr: '' });
     expect(answer.stdout).toStartWith('Usage: deep');
@@ -32,9 +37,72 @@ describe('newCommand()', () => {
 describe('fail()', () => {
   test('says what could not be done and sets the exit code', async () => {
     const answer = await callHere(
-      (context) => newCommand('x', context).action(() => fail(context, EXIT_NOT_FOUND, 'find "y"')),
+      (context) => newCommand('x', context).action(() => fail(context, EXIT.notFound, 'find "y"')),
       [],
     );
     expect(answer).toEqual({ code: 3, stdout: '', stderr: 'error: Cannot find "y".\n' });
   });
+});
+
+/** A repository with a directory below a directory, and what `projectHere()` says in the innermost. */
+function pathIn(home: Home, recorded: readonly string[], repository = '/app'): string {
+  mkdirSync(`${home.path}/app/src/deep`, { recursive: true });
+  if (repository !== '') home.put(`${repository.slice(1)}/.git/HEAD`, 'ref: refs/heads/main\n');
+  for (const path of recorded) seedErrors(home.paths, [{ error: 'x', projectPath: `${home.path}${path}` }]);
+  return projectHere(home.paths, { cwd: `${home.path}/app/src/deep` }).path.slice(home.path.length);
+}
+
+describe('projectHere()', () => {
+  const rows: [string, string[], string | undefined, string][] = [
+    [
+      'where the user is, when something is recorded of it',
+      ['/app', '/app/src/deep'],
+      undefined,
+      '/app/src/deep',
+    ],
+    [
+      'the nearest directory above of which something is recorded',
+      ['', '/app', '/app/src'],
+      undefined,
+      '/app/src',
+    ],
+    ['the root of the repository', ['', '/app'], undefined, '/app'],
+    [
+      'where the user is, when nothing is recorded up to the root of the repository',
+      [''],
+      undefined,
+      '/app/src/deep',
+    ],
+    ['where the user is, outside of a repository', ['/app'], '', '/app/src/deep'],
+    ['where the user is, when nothing is recorded at all', [], undefined, '/app/src/deep'],
+  ];
+  for (const [what, recorded, repository, expected] of rows) {
+    test(`is ${what}`, () => {
+      using home = temporaryHome();
+      expect(pathIn(home, recorded, repository)).toBe(expected);
+    });
+  }
+});
+
+describe('confirmOnTerminal()', () => {
+  const rows: [string, boolean][] = [
+    ['y\n', true],
+    ['Y\n', true],
+    [' yes \n', true],
+    ['\n', false],
+    ['n\n', false],
+    ['yesterday\n', false],
+    ['no\ny\n', false],
+    ['', false],
+    ['y', false],
+  ];
+  for (const [input, answer] of rows) {
+    test(`takes ${JSON.stringify(input)} for ${answer ? 'yes' : 'no'}`, async () => {
+      using home = temporaryHome();
+      const command = [process.execPath, resolve(import.meta.dir, 'confirm.main.ts')];
+      const { stdout, stderr, exitCode } = await runProgram(command, { home: home.path, stdin: input });
+      expect({ stdout, exitCode }).toEqual({ stdout: String(answer), exitCode: 0 });
+      expect(stderr).toContain('Really? [y/N] ');
+    });
+  }
 });

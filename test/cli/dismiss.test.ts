@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { applyCommand } from '../../src/cli/apply.ts';
-import { dismissCommand } from '../../src/cli/dismiss.ts';
+import { applyCommand, dismissCommand } from '../../src/cli/decide.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
@@ -69,7 +68,7 @@ describe('dismiss', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ kind: 'refused', reason: 'it is dismissed already' });
   });
 
-  test('gives 3 for what does not exist, and stores nothing', async () => {
+  test('exits with 3 for what does not exist, and stores nothing', async () => {
     using home = temporaryHome();
     seedSuggestion(home, RULE);
     for (const word of ['anything', '7', 's000000000']) expect((await call(home, [word])).code).toBe(3);

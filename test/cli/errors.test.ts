@@ -110,7 +110,7 @@ describe('errors list', () => {
     [['--all-projects', '--open', '--limit', '1'], null, [LOCKED]],
   ];
   for (const [words, project, wanted] of rows) {
-    test(`gives them as JSON with ${words.join(' ') || 'no flags'}, before and behind the word list`, async () => {
+    test(`prints them as JSON with ${words.join(' ') || 'no flags'}, before and behind the word list`, async () => {
       using home = temporaryHome();
       learned(home);
       const answer = await errors(home, ['list', ...words, '--json']);
@@ -281,7 +281,7 @@ describe('errors show', () => {
     });
   });
 
-  test('gives that as JSON', async () => {
+  test('prints that as JSON', async () => {
     using home = temporaryHome();
     learned(home);
     const { stdout } = await errors(home, ['show', idOf(home, PORT), '--json']);
@@ -452,7 +452,7 @@ describe('errors forget', () => {
     expect(await errors(home, ['forget', id, '--yes'])).toMatchObject({ code: 3, stdout: '' });
   });
 
-  test('gives what it did as JSON', async () => {
+  test('prints what it did as JSON', async () => {
     using home = temporaryHome();
     learned(home);
     const { stdout, code } = await errors(home, ['forget', idOf(home, PORT), '--yes', '--json']);
@@ -489,7 +489,7 @@ describe('errors forget', () => {
     ['JSON is wanted', ['--json'], person(true), '{\n  "kind": "not-confirmed",\n  "id": ID\n}\n', ''],
   ];
   for (const [why, words, changes, stdout, stderr] of kept) {
-    test(`changes nothing and gives 1 when ${why}`, async () => {
+    test(`changes nothing and exits with 1 when ${why}`, async () => {
       using home = temporaryHome();
       learned(home);
       const id = idOf(home, STRING);
@@ -532,11 +532,12 @@ describe('errors', () => {
     [['show', '0'], 'It is the number that "errors list" shows.'],
     [['show', '1e3'], 'It is the number that "errors list" shows.'],
     [['resolve'], "missing required argument 'id'"],
+    [['withdraw', 'x'], 'It is the number that "errors list" shows.'],
     [['forget'], "missing required argument 'id'"],
     [['forget', '1', '--open'], "unknown option '--open'"],
   ];
   for (const [words, message] of wrong) {
-    test(`gives 2 for "${words.join(' ')}"`, async () => {
+    test(`exits with 2 for "${words.join(' ')}"`, async () => {
       using home = temporaryHome();
       const { stdout, stderr, code } = await errors(home, words);
       expect({ stdout, code }).toEqual({ stdout: '', code: 2 });
@@ -548,9 +549,12 @@ describe('errors', () => {
   for (const words of [
     ['show', '99'],
     ['resolve', '99', 'x'],
+    ['withdraw', '99'],
+    ['share', '99'],
+    ['unshare', '99'],
     ['forget', '99', '--yes'],
   ]) {
-    test(`gives 3 for ${words.join(' ')}`, async () => {
+    test(`exits with 3 for ${words.join(' ')}`, async () => {
       using home = temporaryHome();
       learned(home);
       expect(await errors(home, [...words, '--json'])).toEqual({
@@ -562,7 +566,7 @@ describe('errors', () => {
     });
   }
 
-  test('gives 3 for a project of which nothing is recorded', async () => {
+  test('exits with 3 for a project of which nothing is recorded', async () => {
     using home = temporaryHome();
     learned(home);
     for (const words of [['list'], ['search', 'x']])
@@ -594,7 +598,7 @@ describe('errors', () => {
     expect(long).toMatchObject({ exitCode: 0, stderr: 'warning: the text was cut to 300 characters\n' });
   });
 
-  for (const name of ['', 'list', 'search', 'show', 'resolve', 'forget']) {
+  for (const name of ['', 'list', 'search', 'show', 'resolve', 'withdraw', 'share', 'unshare', 'forget']) {
     test(`errors ${name} --help has examples`, async () => {
       using home = temporaryHome();
       const { stdout, code } = await errors(home, [...(name === '' ? [] : [name]), '--help']);

@@ -62,7 +62,7 @@ describe('import', () => {
     expect(code).toBe(0);
   });
 
-  test('--json gives all of it as JSON', async () => {
+  test('--json prints all of it as JSON', async () => {
     using home = temporaryHome();
     put(home);
     const { stdout, stderr, code } = await run(home, ['--json']);

@@ -163,7 +163,7 @@ describe('install', () => {
     expect(readdirSync(home.path)).toEqual([]);
   });
 
-  test('gives 1 and the place for settings that are broken, and changes nothing', async () => {
+  test('exits with 1 and the place for settings that are broken, and changes nothing', async () => {
     using home = temporaryHome();
     const settings = home.put('.claude/settings.json', '{\n  "a": 1\n  "b": 2\n}');
     const text = await call(home, INSTALL);

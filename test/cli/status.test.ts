@@ -65,7 +65,7 @@ describe('status', () => {
     expect(stdout).not.toContain('\x1b');
   });
 
-  test('gives all of that as JSON', async () => {
+  test('prints all of that as JSON', async () => {
     using home = temporaryHome();
     learned(home);
     const { stdout, stderr } = await status(home, '--json');
@@ -175,7 +175,7 @@ describe('status', () => {
     expect(await runs()).toBeNull();
   });
 
-  test('gives 1 for a database that cannot be read, and says where to go on', async () => {
+  test('exits with 1 for a database that cannot be read, and says where to go on', async () => {
     using home = temporaryHome();
     home.put('.self-generation/data/self-gen.db', 'no database at all, but a text'.repeat(100));
     const { stdout, stderr, exitCode } = await call(home, ['status']);
@@ -186,7 +186,7 @@ describe('status', () => {
     expect(JSON.parse(json.stdout).database).toMatchObject({ kind: 'unreadable' });
   });
 
-  test('gives 1 for a damaged database', async () => {
+  test('exits with 1 for a damaged database', async () => {
     using home = temporaryHome();
     learned(home);
     const file = Bun.file(home.paths.database);

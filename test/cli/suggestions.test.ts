@@ -41,7 +41,7 @@ describe('suggestions', () => {
     expect(stdout).not.toContain('generated');
   });
 
-  test('gives everything as JSON', async () => {
+  test('prints everything as JSON', async () => {
     using home = temporaryHome();
     const { id, ts } = seedSuggestion(home, RULE, own);
     expect(await list(home)).toEqual([

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { applyCommand } from '../../src/cli/apply.ts';
 import type { CliContext } from '../../src/cli/context.ts';
-import { dismissCommand } from '../../src/cli/dismiss.ts';
-import { undoCommand } from '../../src/cli/undo.ts';
+import { applyCommand, dismissCommand, undoCommand } from '../../src/cli/decide.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
 import { callHere } from './call.ts';
@@ -99,7 +97,7 @@ describe('undo', () => {
     expect(storedSuggestion(home, id).status).toBe('shown');
   });
 
-  test('gives 1 for what waits, 3 for what is unknown and 2 for a wrong call', async () => {
+  test('exits with 1 for what waits, 3 for what is unknown and 2 for a wrong call', async () => {
     using home = temporaryHome();
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);

@@ -69,7 +69,7 @@ describe('uninstall', () => {
     expect(questions).toEqual(['Remove everything that was learned?']);
   });
 
-  test('gives 1 for settings that are broken, and leaves the program that they name', async () => {
+  test('exits with 1 for settings that are broken, and leaves the program that they name', async () => {
     using home = temporaryHome();
     await call(home, ['install', '--client-version', '2.1.328']);
     home.put('.claude/settings.json', '{ "hooks": ');

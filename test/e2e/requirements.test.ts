@@ -6,7 +6,7 @@ import type { Sqlite, Value } from '../../src/database/sqlite.ts';
 import { parseHookEvent } from '../../src/hooks/event.ts';
 import { decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { noteRepository } from '../../src/lessons/store/lesson-log.ts';
-import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import { parseConfig } from '../../src/settings/all-settings.ts';
 import { type Home, pathsOf, readEvents, temporaryHome } from '../support/home.ts';
 import {
   answerIn,

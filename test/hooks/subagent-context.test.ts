@@ -6,7 +6,7 @@ import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { composeContext, decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { decidePostToolUse } from '../../src/hooks/tool-logger.ts';
 import { learnProject } from '../../src/lessons/learn-project.ts';
-import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import { parseConfig } from '../../src/settings/all-settings.ts';
 import {
   decideSuggestion,
   findSuggestions,

@@ -3,7 +3,7 @@ import { getDb } from '../../src/database/db.ts';
 import type { FullContext, HookContext } from '../../src/hooks/decision.ts';
 import { type HookEvent, type HookEventOf, parseHookEvent } from '../../src/hooks/event.ts';
 import { record } from '../../src/hooks/store/record.ts';
-import { parseConfig } from '../../src/settings/hook-setting-fields.ts';
+import { parseConfig } from '../../src/settings/all-settings.ts';
 import type { Skill } from '../../src/suggestions/skill-files.ts';
 import type { Home } from './home.ts';
 import { type Payload, PROJECT } from './payloads.ts';

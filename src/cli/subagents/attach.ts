@@ -1,12 +1,20 @@
 import { type Attachment, attachTo } from '../../runs/attach.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { runAttached } from '../../system/run-command.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson, visible } from '../output.ts';
-import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { aboutRun, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
-export async function attach(
+export const attach = aboutRun({
+  name: 'attach',
+  description: "go on with a run's session in its own client, on a terminal",
+  calls: ['3', '3 --print'],
+  define: (command) => command.option('--print', 'only print the command'),
+  act: start,
+});
+
+async function start(
   here: RunsHere,
   { print }: JsonFlag & { readonly print?: true },
   { run }: RunListing,
@@ -17,7 +25,7 @@ export async function attach(
   if (answer.kind === 'refused')
     return complain(
       `Cannot attach to #${number}: ${answer.reason}.${callPlace(run, here)}`,
-      EXIT_FAILED,
+      EXIT.failed,
       here,
     );
   const { attachment } = answer;

@@ -12,31 +12,52 @@ import type { Announcement } from '../../runs/model/announcement.ts';
 import { announceBody } from '../../runs/model/announcement.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
-import { EXIT_NOT_FOUND } from '../context.ts';
-import { printJson, shownText, visible } from '../output.ts';
+import { EXIT } from '../context.ts';
+import { shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';
-import { complain, complainUsage, findRun, isPerson, type JsonFlag, type RunsHere } from './runs-here.ts';
+import {
+  answer,
+  complain,
+  complainUsage,
+  findRun,
+  isPerson,
+  type JsonFlag,
+  type RunsHere,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
-/** For what waits at most, uncut. */
+/** Nothing that waits is longer. */
 const LENGTH_MAX = 1_000_000;
 const ID_LENGTH_MIN = 4;
 
 type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 
-/** `subagents inbox`: what nobody was told yet. What was written has arrived. A person also gets what is meant for agents' sessions. */
-export async function inbox(here: RunsHere, flags: InboxFlags): Promise<void> {
+/** `subagents inbox`: what nobody was told yet. What was written counts as delivered. A person also gets what is meant for agents' sessions. */
+export const inbox: SubagentsCommand = {
+  name: 'inbox',
+  does: 'read the inbox',
+  description: 'read what was not told to anybody yet',
+  calls: ['', '--peek'],
+  define: (command) =>
+    command
+      .option('--peek', 'and leave it there')
+      .option('--mine', "leave what is meant for agents' sessions to them"),
+  act: read,
+};
+
+async function read(here: RunsHere, flags: InboxFlags): Promise<void> {
   if (flags.peek) return peek(here);
-  const { context, requester, world, isJson } = here;
+  const { context, requester, world } = here;
   const owner = `inbox:${randomUUID()}`;
   const isPersons = isPerson(here);
   const reader = { owner, isPerson: isPersons && flags.mine !== true, lengthMax: LENGTH_MAX };
   const delivery = takeDelivery(requester, reader, world);
   const told = delivery?.announcements ?? [];
-  if (isJson) printJson({ announcements: told.map(announcementJson) }, context);
-  else if (delivery === undefined) context.stdout(nothingText(waitingHere(here).length));
+  const persons = told.map((one) => story(one, here)).join('') + takenText(told);
   // Where an agent reads along, what children said has to stay in its fence; the fence itself is to be seen.
-  else if (!isPersons) context.stdout(`${visible(delivery.text)}\n`);
-  else context.stdout(told.map((one) => story(one, here)).join('') + takenText(told));
+  const said = isPersons ? persons : `${visible(delivery?.text ?? '')}\n`;
+  const text = delivery === undefined ? nothingText(waitingHere(here).length) : said;
+  answer({ announcements: told.map(announcementJson) }, text, here);
   if (await context.written()) acknowledgeDelivery(requester.key, owner, world);
   else returnDelivery(owner, world);
 }
@@ -50,8 +71,8 @@ function takenText(told: readonly Announcement[]): string {
 
 function peek(here: RunsHere): void {
   const waiting = waitingHere(here);
-  if (here.isJson) printJson({ announcements: waiting.map(announcementJson) }, here.context);
-  else here.context.stdout(waiting.map((one) => story(one, here)).join('') || nothingText(0));
+  const text = waiting.map((one) => story(one, here)).join('') || nothingText(0);
+  answer({ announcements: waiting.map(announcementJson) }, text, here);
 }
 
 function nothingText(waiting: number): string {
@@ -75,19 +96,23 @@ function story(one: Announcement, { context }: RunsHere): string {
 
 function announcementJson(one: Announcement) {
   const { runId, number, turn, label, status, result, notes, stats, attempts, state, requesterSession } = one;
-  const said = { announceId: one.id, runId, number, turn, label, status, result, notes, stats };
   return {
-    ...said,
-    text: announceBody(one),
-    redelivery: one.isRedelivery,
-    attempts,
-    state,
-    requesterSession,
+    ...{ announceId: one.id, runId, number, turn, label, status, result, notes, stats },
+    ...{ text: announceBody(one), redelivery: one.isRedelivery, attempts, state, requesterSession },
   };
 }
 
 /** `subagents dismiss`: drops what a run has to tell. By the id of the announcement, or as a run is named. */
-export async function dismiss(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
+export const dismiss: SubagentsCommand = {
+  name: 'dismiss',
+  does: 'dismiss an announcement',
+  description: 'drop what a run has to tell',
+  calls: ['3', 'all'],
+  define: (command) => command.argument('[target]', 'the run, the announceId, or "all"'),
+  act: drop,
+};
+
+async function drop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
   if (target === undefined || target.trim() === '') return complainUsage('dismiss <id|#|all>', here);
   const { context, requester, world } = here;
   const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);
@@ -98,12 +123,11 @@ export async function dismiss(here: RunsHere, _flags: JsonFlag, target?: string)
   const dismissed = isNothing ? [] : withRuns(world.paths, dismiss);
   unmarkInbox(requester.key, world.paths, nowMs);
   if (ids !== 'all' && dismissed.length === 0)
-    return complain(`Nothing of "${target}" waits to be told.`, EXIT_NOT_FOUND, here);
-  if (here.isJson) printJson({ dismissed }, context);
-  else context.stdout(`Dismissed ${counted(dismissed.length, 'announcement')}.\n`);
+    return complain(`Nothing of "${target}" waits to be told.`, EXIT.notFound, here);
+  answer({ dismissed }, `Dismissed ${counted(dismissed.length, 'announcement')}.\n`, here);
 }
 
-/** Undefined after saying that there is no such run. */
+/** Returns undefined after reporting that there is no such run. */
 function idsOf(target: string, here: RunsHere): string[] | undefined {
   const waiting = waitingHere(here);
   const begun = waiting.filter(({ id }) => target.length >= ID_LENGTH_MIN && id.startsWith(target));

@@ -17,7 +17,6 @@ import { type RunEvent, runEvents } from '../../runs/store/rows.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { readRuns } from '../../runs/store/runs-db.ts';
 import { turnsOf } from '../../runs/store/turns.ts';
-import { printJson } from '../output.ts';
 import {
   hidesFailure,
   keepsWorktree,
@@ -30,7 +29,7 @@ import {
   transcriptPath,
   visibleLine,
 } from './run-words.ts';
-import type { JsonFlag, RunsHere } from './runs-here.ts';
+import { aboutRun, answer, type JsonFlag, type RunsHere } from './runs-here.ts';
 import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;
@@ -38,10 +37,17 @@ const EVENTS_MAX = 5;
 type Known = ReturnType<typeof readKnown>;
 
 /** `subagents info`: what is known of one run. */
-export function info(here: RunsHere, _flags: JsonFlag, listing: RunListing): void {
+export const info = aboutRun({
+  name: 'info',
+  does: 'show the sub-agent',
+  description: 'show all that is known of a run',
+  calls: ['3', 'last --json'],
+  act: show,
+});
+
+function show(here: RunsHere, _flags: JsonFlag, listing: RunListing): void {
   const known = readKnown(listing, here);
-  if (here.isJson) printInfo(known, here);
-  else here.context.stdout(infoText(known, here));
+  answer(infoJson(known, here), infoText(known, here), here);
 }
 
 /** All that is known of a run. `attempts`: how often its announcement was handed out; null when none waits. */
@@ -60,28 +66,25 @@ function readKnown(listing: RunListing, { world, requester }: RunsHere) {
   return { listing, transcript, turns: [], attempts: null, events: [], ...stored };
 }
 
-function printInfo(known: Known, { context }: RunsHere): void {
+function infoJson(known: Known, { context }: RunsHere) {
   const { listing, queuePosition, attempts, events, transcript, turns } = known;
   const { run, turn } = listing;
   const outcome = isTerminal(turn.state) ? { status: turn.state, error: turn.error } : null;
   const { model, thinking, cwd, permissions, gaps: enforcementGaps } = run;
   const { result, notes, process, owner: supervisor, stop } = turn;
-  printJson(
-    {
-      ...runJson(listing, { queuePosition, nowMs: context.now().getTime() }),
-      transcriptPath: transcript,
-      ...{ outcome, result, notes, warning: safeText(run.warning), model, thinking },
-      runTimeoutSeconds: run.runTimeoutMs / 1000,
-      deadlineAt: isoTime(turn.deadlineAtMs),
-      ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
-      turns: turns.map((turn) => {
-        const { number, kind, state, error, stop, usage } = turn;
-        return { number, kind, state, error, stop, ...timesOf(turn), usage };
-      }),
-      events: events.map((event) => eventView(event, safeText)),
-    },
-    context,
-  );
+  return {
+    ...runJson(listing, { queuePosition, nowMs: context.now().getTime() }),
+    transcriptPath: transcript,
+    ...{ outcome, result, notes, warning: safeText(run.warning), model, thinking },
+    runTimeoutSeconds: run.runTimeoutMs / 1000,
+    deadlineAt: isoTime(turn.deadlineAtMs),
+    ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
+    turns: turns.map((turn) => {
+      const { number, kind, state, error, stop, usage } = turn;
+      return { number, kind, state, error, stop, ...timesOf(turn), usage };
+    }),
+    events: events.map((event) => eventView(event, safeText)),
+  };
 }
 
 function infoText(known: Known, { context }: RunsHere): string {

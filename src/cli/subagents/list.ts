@@ -6,8 +6,8 @@ import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
 import { advance } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { EXIT_USAGE } from '../context.ts';
-import { cutToWidth, printJson } from '../output.ts';
+import { EXIT, limitUpTo } from '../context.ts';
+import { cutToWidth } from '../output.ts';
 import {
   hidesFailure,
   keepsWorktree,
@@ -18,9 +18,9 @@ import {
   visibleLine,
   writtenAtMs,
 } from './run-words.ts';
-import { complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { answer, complain, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
 
-export type ListFlags = JsonFlag & {
+type ListFlags = JsonFlag & {
   readonly all?: true;
   readonly allProjects?: true;
   readonly limit?: number;
@@ -28,7 +28,8 @@ export type ListFlags = JsonFlag & {
 };
 
 const LIMIT_DEFAULT = 50;
-/** Where no terminal says how wide it is. */
+const LIMIT_MAX = 100_000;
+/** Used where no terminal tells its size. */
 const COLUMNS_DEFAULT = 80;
 const ROWS_DEFAULT = 24;
 const WATCH_INTERVAL_MS = 1000;
@@ -39,14 +40,27 @@ const LABEL_WIDTH_MIN = 8;
 const GAP = '  ';
 
 /** `subagents list`: the runs of this project, the newest first. */
-export async function list(here: RunsHere, flags: ListFlags): Promise<void> {
+export const list: SubagentsCommand = {
+  name: 'list',
+  does: 'list the sub-agents',
+  description: 'list the runs of this project',
+  calls: ['', '--watch', '--all --limit 200'],
+  define: (command) =>
+    command
+      .option('--all', 'also archived runs')
+      .option('--all-projects', 'the runs of every project')
+      .option('--limit <N>', `how many at most (${LIMIT_DEFAULT})`, limitUpTo(LIMIT_MAX))
+      .option('--watch', 'draw it again each second, as long as a run is active'),
+  act: show,
+};
+
+async function show(here: RunsHere, flags: ListFlags): Promise<void> {
   if (flags.watch) return watch(here, flags);
   const found = readFound(flags, here);
-  const { context, requester, isJson } = here;
-  if (!isJson) return context.stdout(`${listLines(found, flags, here).join('\n')}\n`);
-  const nowMs = context.now().getTime();
+  const nowMs = here.context.now().getTime();
   const runs = found.runs.map(({ listing, queuePosition }) => runJson(listing, { queuePosition, nowMs }));
-  printJson({ requester: flags.allProjects ? null : requester.key, ...found, runs }, context);
+  const requester = flags.allProjects ? null : here.requester.key;
+  answer({ requester, ...found, runs }, `${listLines(found, flags, here).join('\n')}\n`, here);
 }
 
 /** Draws the list over itself each second, as long as a run is active. */
@@ -55,7 +69,7 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
   if (context.screen() === undefined || here.isJson) {
     const reason = 'standard output is no terminal, or JSON was asked for';
     const instead = '"self-generation subagents wait all" waits, "list --json" shows how things stand now';
-    return complain(`Cannot watch the list: ${reason}: ${instead}.`, EXIT_USAGE, here);
+    return complain(`Cannot watch the list: ${reason}: ${instead}.`, EXIT.usage, here);
   }
   for (let drawn = 0; ; ) {
     const rows = (context.screen()?.rows || ROWS_DEFAULT) - ROWS_BESIDE;
@@ -87,7 +101,7 @@ function listLines(
   const columns = context.screen()?.columns || COLUMNS_DEFAULT;
   const nowMs = context.now().getTime();
   const cells = runs.map(({ listing, queuePosition }) => [
-    // A number is one in its own project.
+    // Numbers are unique in one project only.
     allProjects ? `id:${shortId(listing.run.id)}` : `${listing.run.number})`,
     stateWords(listing, queuePosition),
     ...cellsOf(listing, nowMs, world.paths),

@@ -17,32 +17,53 @@ import { readLog } from '../../runs/read-log.ts';
 import { readRuns } from '../../runs/store/runs-db.ts';
 import { turnsOf } from '../../runs/store/turns.ts';
 import type { CliContext } from '../context.ts';
-import { printJson, shownText } from '../output.ts';
+import { shownText } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import { complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import {
+  answer,
+  complainUsage,
+  findRun,
+  type JsonFlag,
+  type RunsHere,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 type LogFlags = JsonFlag & { readonly follow?: true };
 const USAGE = 'log <id|#> [limit] [tools]';
 const FOLLOW_INTERVAL_MS = 300;
-/** So many entries are the same only at one place. */
+/** A sequence of this length is taken to be unique in a log. */
 const MATCHED = 16;
 const TEXT_LENGTH_MAX = 8192;
 
 /** `subagents log`: what was said in a run, and with `tools` what was done. */
-export async function log(here: RunsHere, flags: LogFlags, words: readonly string[]): Promise<void> {
+export const log: SubagentsCommand = {
+  name: 'log',
+  does: 'show the log',
+  description: 'show what was said',
+  calls: ['3', '3 50 tools', 'last --follow'],
+  define: (command) =>
+    command
+      .argument('[words...]', 'the run, how many messages (20, at most 200), and "tools" for what was done')
+      .option('--follow', 'go on until the run is over'),
+  act: show,
+};
+
+async function show(here: RunsHere, flags: LogFlags, words: readonly string[]): Promise<void> {
   const [target, ...rest] = words;
   const asked = readWords(rest);
   if (target === undefined || asked === undefined || (flags.json && flags.follow))
     return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
   const listing = findRun(target, here);
   if (listing === undefined) return;
-  if (!here.isJson) here.context.stdout(`📜 Subagent log: ${nameOf(listing.run)}\n`);
-  if (flags.follow) return follow(listing.run, asked, here);
-  const shown = lastEntries(readLog(listing.run, here.world), asked);
   const { run, turn } = listing;
-  const said = { runId: run.id, number: run.number, status: turn.state, entries: shown };
-  if (here.isJson) return printJson(said, here.context);
-  here.context.stdout(shown.length === 0 ? '(no messages)\n' : linesOf(shown, here.context));
+  const title = `📜 Subagent log: ${nameOf(run)}\n`;
+  if (flags.follow) {
+    here.context.stdout(title);
+    return follow(run, asked, here);
+  }
+  const entries = lastEntries(readLog(run, here.world), asked);
+  const lines = entries.length === 0 ? '(no messages)\n' : linesOf(entries, here.context);
+  answer({ runId: run.id, number: run.number, status: turn.state, entries }, title + lines, here);
 }
 
 /** The first number is the limit, `tools` may stand anywhere; undefined when there is another word. */
@@ -72,7 +93,7 @@ async function follow(run: Run, asked: LogChoice, here: RunsHere): Promise<void>
   let sizes: string | undefined;
   let isHeldBack = false;
   for (;;) {
-    // The states first: what is written before a turn ends is then in what is read after.
+    // States are read before the log, so that the log read last is complete for turns that have ended.
     const turns = readRuns(here.world.paths, (db) => turnsOf(run.id, db)) ?? [];
     const isOver = turns.every(({ state }) => isTerminal(state));
     const sizesNow = sizesOf(run, turns, here);
@@ -95,7 +116,7 @@ async function follow(run: Run, asked: LogChoice, here: RunsHere): Promise<void>
   }
 }
 
-/** How far a log has been printed, and its last entries: by them the place is found when the beginning is left out. */
+/** How far a log has been printed, and its last entries, by which the place is found when the log was cut at its beginning. */
 type Printed = { readonly count: number; readonly last: readonly LogEntry[] };
 
 function upTo(entries: readonly LogEntry[], count: number): Printed {
@@ -114,7 +135,7 @@ function resumeAt(entries: readonly LogEntry[], { count, last }: Printed): numbe
   return at;
 }
 
-/** What came since. The last message may have gone on, too. */
+/** The entries since then, with the continuation of the last message. */
 function newsOf(entries: readonly LogEntry[], at: number, { last }: Printed): LogEntry[] {
   const grown = entries[at - 1];
   const more = grown?.text.slice(last.at(-1)?.text.length ?? 0) ?? '';

@@ -51,7 +51,7 @@ export function stateWords({ turn, waiting }: RunListing, queuePosition: number 
   return `${own} · ${waiting} waiting${isTerminal(turn.state) ? place : ''}`;
 }
 
-/** Whether it failed, and its sub-agent has nothing told about it. */
+/** Whether it failed and the announcement of that was skipped. */
 export function hidesFailure({ turn, delivery }: RunListing): boolean {
   return delivery === 'skipped' && isTerminal(turn.state) && turn.state !== 'success';
 }

@@ -1,17 +1,16 @@
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
 import { statePaths } from '../../core/state-paths.ts';
 import type { Requester, Run } from '../../runs/model/run.ts';
+import { parseSeconds } from '../../runs/model/stats.ts';
 import { advance } from '../../runs/reconcile.ts';
 import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { Refusal, RunsWorld } from '../../runs/world.ts';
-import { type CliContext, EXIT_FAILED, EXIT_LIMIT, EXIT_NOT_FOUND, EXIT_USAGE, NO_HOME } from '../context.ts';
+import { type CliContext, EXIT, NO_HOME } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 
-/** What every command about background runs begins with, and how each of them says that it cannot. */
-
-const EXIT_FORBIDDEN = 4;
+/** Shared by the commands of background runs: opening the store, finding runs, printing answers and refusals. */
 
 export type JsonFlag = { readonly json?: true };
 
@@ -25,7 +24,46 @@ export type RunsHere = {
   readonly read: (bytesMax: number) => Promise<string>;
 };
 
-/** Runs a command about runs, after whatever is due; inside a run it is refused (R43). `action`: what it wants to do. */
+/** A command of the group: how it is called, what its help says, and what it does. */
+export type SubagentsCommand = {
+  readonly name: string;
+  /** What a message says could not be done; the description when nothing else is said. */
+  readonly does?: string;
+  readonly description: string;
+  /** Examples: what stands behind its name. */
+  readonly calls: readonly string[];
+  /** Adds its arguments and options. */
+  readonly define?: (command: Command) => Command;
+  readonly act: (here: RunsHere, flags: never, argument: never) => void | Promise<void>;
+};
+
+/** A command about one run, which is looked for first. */
+export function aboutRun<Flags extends JsonFlag>({
+  define = (command) => command,
+  act,
+  ...described
+}: Omit<SubagentsCommand, 'act'> & {
+  readonly act: (here: RunsHere, flags: Flags, listing: RunListing) => void | Promise<void>;
+}): SubagentsCommand {
+  return {
+    ...described,
+    define: (command) => define(command.argument('[target]', 'the run')),
+    act: (here, flags: Flags, target?: string) => {
+      if (target === undefined) return complainUsage(`${described.name} <id|#>`, here);
+      const listing = findRun(target, here);
+      return listing && act(here, flags, listing);
+    },
+  };
+}
+
+/** Reads the number of seconds behind an option. */
+export function readSeconds(text: string): number {
+  const seconds = parseSeconds(text);
+  if (seconds !== undefined) return seconds;
+  throw new InvalidArgumentError('It is a number of seconds, or such as 90s, 10m, 2h.');
+}
+
+/** Runs a command about runs after reconciling them; inside a run it is refused (R43). `action`: what failed in an error. */
 export async function withRunsHere(
   { context, read }: Pick<RunsHere, 'context' | 'read'>,
   { json }: JsonFlag,
@@ -35,7 +73,7 @@ export async function withRunsHere(
   const { env, platform, cwd, executablePath, isCompiled, now } = context;
   const isJson = json === true;
   const paths = statePaths(env, platform);
-  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT_FAILED, { isJson, context });
+  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT.failed, { isJson, context });
   const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
   try {
     const inside = refusalInside('subagents', world);
@@ -44,11 +82,11 @@ export async function withRunsHere(
     await act({ world, requester: requesterHere(world), isJson, context, read });
   } catch (error) {
     if (!isJson || error instanceof CommanderError) throw error;
-    complain(`Cannot ${action}: ${reasonOf(error)}`, EXIT_FAILED, { isJson, context });
+    complain(`Cannot ${action}: ${reasonOf(error)}`, EXIT.failed, { isJson, context });
   }
 }
 
-/** Whether nobody but a person reads along: no client has started this, or it was typed as a prompt. */
+/** Whether only a person reads the output: no client has started this, or it was typed as a prompt. */
 export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'context'>): boolean {
   return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
@@ -60,16 +98,28 @@ export function findRun(words: string | undefined, here: RunsHere): RunListing |
   const answer =
     (own.kind === 'missing' && isAlone ? findByIdAnywhere(words ?? '', here.world) : undefined) ?? own;
   if (answer.kind === 'found') return answer.run;
-  complain(answer.error, answer.kind === 'empty' ? EXIT_USAGE : EXIT_NOT_FOUND, here);
+  complain(answer.error, answer.kind === 'empty' ? EXIT.usage : EXIT.notFound, here);
   return undefined;
 }
 
-/** A run of another project has its number there, so that what to do next is to be called there. */
+/** The run that is meant, or all of them; undefined after saying why it is none. `call`: how the command is called. */
+export function findRunOrAll(
+  target: string | undefined,
+  call: string,
+  here: RunsHere,
+): RunListing | 'all' | undefined {
+  if (target === 'all' || target === '*') return 'all';
+  if (target === undefined || target.trim() === '') complainUsage(call, here);
+  else return findRun(target, here);
+  return undefined;
+}
+
+/** For a run of another project: where the next command has to be called, since numbers are per project. */
 export function callPlace({ number, requester: { key, cwd } }: Run, { requester }: RunsHere): string {
   return key === requester.key ? '' : ` Call that in "${cwd}", where it is #${number}.`;
 }
 
-/** Commander's own complaints of a wrong call, as a document where one is asked for. */
+/** Prints commander's own errors about a wrong call as JSON where JSON is asked for. */
 export function complainInJson(command: Command, context: CliContext): void {
   const isJson = () => {
     let root: Command & { rawArgs?: readonly string[] } = command;
@@ -80,30 +130,36 @@ export function complainInJson(command: Command, context: CliContext): void {
   command.exitOverride((error) => {
     const isHelp = error.exitCode === 0;
     if (!isHelp && isJson())
-      complain(error.message.replace(/^error: /, ''), EXIT_USAGE, { isJson: true, context });
-    else if (!isHelp) context.setExitCode(EXIT_USAGE);
+      complain(error.message.replace(/^error: /, ''), EXIT.usage, { isJson: true, context });
+    else if (!isHelp) context.setExitCode(EXIT.usage);
     throw error;
   });
 }
 
 type Speaking = Pick<RunsHere, 'isJson' | 'context'>;
 
-/** Says that it cannot be done, and why: as a document where one is expected. */
+/** Prints the answer: the document where JSON is asked for, else the text. */
+export function answer(document: object, text: string, { isJson, context }: Speaking): void {
+  if (isJson) printJson(document, context);
+  else context.stdout(text);
+}
+
+/** Prints an error, as JSON where JSON is asked for. */
 export function complain(error: string, exitCode: number, here: Speaking): void {
   say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
 }
 
-/** The same for what was refused. `says`: what stands before the reason. */
+/** Prints a refusal in the same way. `says`: text before the reason. */
 export function refuse(refusal: Refusal, says: string, here: Speaking): void {
-  const exitCode = refusal.limit === true ? EXIT_LIMIT : EXIT_FAILED;
+  const exitCode = refusal.limit === true ? EXIT.limit : EXIT.failed;
   const isForbidden = refusal.status === 'forbidden';
-  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT_FORBIDDEN : exitCode, here);
+  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
 }
 
-/** How a command is called, when it was not called so. */
+/** Prints how a command is called after a wrong call. */
 export function complainUsage(call: string, here: Speaking): void {
   const error = `Usage: self-generation subagents ${call}`;
-  say({ status: 'error', error }, `⚙️ ${error}`, EXIT_USAGE, here);
+  say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);
 }
 
 function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): void {

@@ -1,18 +1,27 @@
-import type { ClientName } from '../../core/client-name.ts';
+import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
-import type { WorktreeMode } from '../../runs/model/run.ts';
+import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/model/run.ts';
 import { ordinal } from '../../runs/model/stats.ts';
 import { retryRun } from '../../runs/send.ts';
 import { seenByGit, spawnRun } from '../../runs/spawn.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { SpawnAnswer, SpawnRequest, WaitAnswer } from '../../runs/world.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { choice, EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { shortId, visibleLine } from './run-words.ts';
-import { complain, complainUsage, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import {
+  aboutRun,
+  complain,
+  complainUsage,
+  type JsonFlag,
+  type RunsHere,
+  readSeconds,
+  refuse,
+  type SubagentsCommand,
+} from './runs-here.ts';
 import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
-export type SpawnFlags = JsonFlag & {
+type SpawnFlags = JsonFlag & {
   readonly cli?: ClientName;
   readonly agent?: string;
   readonly model?: string;
@@ -28,19 +37,56 @@ export type SpawnFlags = JsonFlag & {
 const TASK_BYTES_MAX = 1024 * 1024;
 
 /** `subagents spawn`: starts a sub-agent in the background. */
-export async function spawn(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
+export const spawn: SubagentsCommand = {
+  name: 'spawn',
+  does: 'spawn a sub-agent',
+  description: 'start a sub-agent in the background',
+  calls: [
+    `'Look for dead code and list it'`,
+    `--permissions edit --label docs 'Correct the README'`,
+    `--cli codex --timeout 10m 'Which parts of the API have no tests?'`,
+    '--worktree always --wait - < task.md',
+  ],
+  define: (command) =>
+    command
+      .argument('[task...]', 'what it is to do; "-" reads it from standard input')
+      .addOption(choice('--cli <C>', 'the client that it runs in', CLIENT_NAMES))
+      .option('--agent <ID>', 'as which agent of the settings')
+      .option('--model <M>', 'as the client names its models')
+      .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
+      .option('--timeout <S>', 'stop it after so many seconds, or 10m, 2h; 0: never', readSeconds)
+      .option('--label <L>', 'what it is called')
+      .addOption(choice('--cleanup <HOW>', 'what becomes of it afterwards', ['delete', 'keep']))
+      .addOption(choice('--worktree <M>', 'whether it works in a worktree of its own', WORKTREE_MODES))
+      .option('--permissions <P>', PERMISSIONS)
+      .option('--wait', 'wait for its result'),
+  act: start,
+};
+
+const PERMISSIONS = 'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"';
+
+async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
   const isStdin = words.length === 1 && words[0] === '-';
   const task = isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ');
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
-    return complain('Spawn failed: the task is longer than 1 MiB', EXIT_FAILED, here);
+    return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);
   const request = await seenByGit(requestOf(task, flags), here.requester, here.world);
   const answer = spawnRun(request, here.requester, here.world);
   await tell(answer, flags, here);
 }
 
 /** `subagents retry`: a new run with the task and the settings of an earlier one. */
-export function retry(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Promise<void> {
+export const retry = aboutRun({
+  name: 'retry',
+  does: 'retry a sub-agent',
+  description: 'start a run anew, with the same task and settings',
+  calls: ['3'],
+  define: (command) => command.option('--wait', 'wait for its result'),
+  act: startAnew,
+});
+
+function startAnew(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Promise<void> {
   return tell(retryRun(run.id, here.requester, here.world), flags, here);
 }
 
@@ -59,7 +105,7 @@ async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Pro
   if (!flags.wait) return;
   const tellEnd = ({ runs: [run] }: WaitAnswer) => {
     const nowMs = context.now().getTime();
-    context.setExitCode(run === undefined ? EXIT_FAILED : outcomeCode([run]));
+    context.setExitCode(run === undefined ? EXIT.failed : outcomeCode([run]));
     if (isJson)
       printJson({ ...answer, outcome: run === undefined ? null : turnJson(run, nowMs, here) }, context);
     else if (run !== undefined) context.stdout(endLine(run, nowMs) + resultText(run, reportOf(run, here)));

@@ -2,21 +2,41 @@ import { counted } from '../../core/text.ts';
 import { stopRuns } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { StopAnswer, StopTarget } from '../../runs/world.ts';
-import { EXIT_FAILED } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';
-import { complainUsage, findRun, isPerson, type JsonFlag, type RunsHere, refuse } from './runs-here.ts';
+import {
+  complainUsage,
+  findRunOrAll,
+  isPerson,
+  type JsonFlag,
+  type RunsHere,
+  refuse,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
 type StopFlags = JsonFlag & { readonly project?: true };
 
 /** `subagents stop`: ends a run, all of this session or, with --project, of the project, and waits until no process is left. */
-export async function stop(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
-  const isAll = target === 'all' || target === '*';
-  if (target === undefined || target.trim() === '' || (project && !isAll))
-    return complainUsage('stop <id|#|all [--project]>', here);
-  const listing = isAll ? undefined : findRun(target, here);
-  if (!isAll && listing === undefined) return;
+export const stop: SubagentsCommand = {
+  name: 'stop',
+  does: 'stop sub-agents',
+  description: 'stop a run, or all that you have asked for',
+  calls: ['3', 'last', 'all', 'all --project'],
+  define: (command) =>
+    command
+      .argument('[target]', 'the run, or "all" for all that this session has asked for')
+      .option('--project', 'with "all": also what other sessions of this project have asked for'),
+  act: end,
+};
+
+async function end(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
+  const call = 'stop <id|#|all [--project]>';
+  if (project && target !== 'all' && target !== '*') return complainUsage(call, here);
+  const found = findRunOrAll(target, call, here);
+  if (found === undefined) return;
+  const listing = found === 'all' ? undefined : found;
   const { requester, world, context } = here;
   context.progress('stopping …');
   const every: StopTarget = { kind: project ? 'project' : 'all' };
@@ -27,7 +47,7 @@ export async function stop(here: RunsHere, { project }: StopFlags, target?: stri
   const answer = await stopRuns(wanted, { ...requester, key }, by, world);
   context.progress('');
   if (answer.status !== 'done') return refuse(answer, '', here);
-  if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT_FAILED);
+  if (answer.failedToStop.length > 0 || answer.survivors.length > 0) context.setExitCode(EXIT.failed);
   if (here.isJson) printJson(answer, context);
   else tell(answer, listing, here);
 }

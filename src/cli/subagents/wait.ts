@@ -4,34 +4,49 @@ import type { RunWithTurn } from '../../runs/model/run.ts';
 import { formatDuration } from '../../runs/model/stats.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
 import { newestEntry } from '../../runs/read-log.ts';
+import { sendToRun } from '../../runs/send.ts';
 import { reportedWords } from '../../runs/store/outbox.ts';
 import { readRuns } from '../../runs/store/runs-db.ts';
 import { turnsAwaited, waitForRuns } from '../../runs/wait.ts';
 import type { TurnName, WaitAnswer, WaitOptions } from '../../runs/world.ts';
-import {
-  EXIT_FAILED,
-  EXIT_GOES_ON,
-  EXIT_INTERRUPTED,
-  EXIT_STOPPED,
-  EXIT_TIMED_OUT,
-  PROGRAM,
-} from '../context.ts';
+import { EXIT, PROGRAM } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
-import { complain, complainUsage, findRun, type JsonFlag, type RunsHere } from './runs-here.ts';
+import {
+  complain,
+  complainUsage,
+  findRun,
+  findRunOrAll,
+  type JsonFlag,
+  type RunsHere,
+  readSeconds,
+  refuse,
+  type SubagentsCommand,
+} from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */
 
 /** `subagents wait`: until the run, or every active one, has ended. */
-export async function wait(
+export const wait: SubagentsCommand = {
+  name: 'wait',
+  does: 'wait for sub-agents',
+  description: 'wait until runs have ended',
+  calls: ['3', 'all --timeout 10m'],
+  define: (command) =>
+    command
+      .argument('[target]', 'the run, or "all" for all that are active')
+      .option('--timeout <S>', 'give up after so many seconds, or 10m, 2h', readSeconds),
+  act: waitForTarget,
+};
+
+async function waitForTarget(
   here: RunsHere,
   { timeout }: JsonFlag & { readonly timeout?: number },
   target?: string,
 ): Promise<void> {
-  if (target === undefined || target.trim() === '') return complainUsage('wait <id|#|all>', here);
-  const isAll = target === 'all' || target === '*';
-  const listing = isAll ? undefined : findRun(target, here);
-  if (!isAll && listing === undefined) return;
+  const found = findRunOrAll(target, 'wait <id|#|all>', here);
+  if (found === undefined) return;
+  const listing = found === 'all' ? undefined : found;
   const whose = listing === undefined ? 'project' : { runId: listing.run.id };
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
   const key = listing?.run.requester.key ?? here.requester.key;
@@ -39,7 +54,7 @@ export async function wait(
   await waitAndTell(turns, { timeoutMs, untilAnnounced: true, tell: (answer) => tell(answer, here) }, here);
 }
 
-/** Waits for these turns and tells how it stands with them. What has ended and could be written has been told, and is not told again. */
+/** Waits for these turns and prints their state. Ended turns that could be printed count as delivered. */
 export async function waitAndTell(
   turns: readonly TurnName[],
   { tell, ...patience }: Patience & { readonly tell: (answer: WaitAnswer) => void },
@@ -53,19 +68,19 @@ export async function waitAndTell(
   if (shown.length > 0 && (await here.context.written())) acknowledgeTurns(shown, here.requester, here.world);
 }
 
-/** What the outcome of these turns is to whoever called; the first that applies of: goes on, failed, timed out, stopped. */
+/** The exit code for these turns: the first that applies of goes on, failed, timed out, stopped. */
 export function outcomeCode(runs: readonly RunWithTurn[]): number {
   const states = new Set(runs.map(({ turn }) => turn.state));
-  if (![...states].every(isTerminal)) return EXIT_GOES_ON;
-  if (states.has('error') || states.has('lost')) return EXIT_FAILED;
-  if (states.has('timeout')) return EXIT_TIMED_OUT;
-  return states.has('stopped') ? EXIT_STOPPED : 0;
+  if (![...states].every(isTerminal)) return EXIT.goesOn;
+  if (states.has('error') || states.has('lost')) return EXIT.failed;
+  if (states.has('timeout')) return EXIT.timedOut;
+  return states.has('stopped') ? EXIT.stopped : 0;
 }
 
 function tell({ kind, runs }: WaitAnswer, here: RunsHere): void {
   const { context, isJson } = here;
   const nowMs = context.now().getTime();
-  context.setExitCode(kind === 'timeout' ? EXIT_GOES_ON : outcomeCode(runs));
+  context.setExitCode(kind === 'timeout' ? EXIT.goesOn : outcomeCode(runs));
   if (isJson) printJson({ kind, runs: runs.map((run) => turnJson(run, nowMs, here)) }, context);
   if (isJson) return;
   if (runs.length === 0) context.stdout('No subagent is active.\n');
@@ -80,7 +95,7 @@ type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
 
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** Until they have ended or the time is over, with a line of progress; undefined after Ctrl-C, when it has been said that they go on. */
+/** Waits until they have ended or the time is over, with a line of progress. Returns undefined after Ctrl-C, which is reported. */
 async function waitFor(
   turns: readonly TurnName[],
   patience: Patience,
@@ -115,7 +130,7 @@ async function waitFor(
   const target = only === undefined || others.length > 0 ? 'all' : only.run.number;
   const goesOn = others.length > 0 ? 'The runs go on' : 'The run goes on';
   const next = `"${PROGRAM} subagents wait ${target}" waits again, "${PROGRAM} subagents stop ${target}" ends`;
-  complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT_INTERRUPTED, here);
+  complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT.interrupted, here);
   return undefined;
 }
 
@@ -143,7 +158,7 @@ function newestWork(runs: readonly RunWithTurn[], { world }: RunsHere): string {
   return ` · ${runs.length > 1 ? `#${newest?.run.number} ` : ''}${visibleLine(words)}`;
 }
 
-/** Why a turn came to no good end; undefined when nobody knows, or it did. */
+/** Why a turn failed; undefined when it did not, or nothing is known. */
 export function endReason({ error, stop, state }: Turn): string | undefined {
   if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
   return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;
@@ -162,15 +177,15 @@ export function endLine({ run, turn }: RunWithTurn, nowMs: number): string {
   return `${run.number}) ${parts.join(' · ')}${reason === undefined ? '' : `\n   ${visibleLine(reason)}`}\n`;
 }
 
-type Report = ReturnType<typeof reportedWords>;
+type Reported = ReturnType<typeof reportedWords>;
 
 /** What the sub-agent has reported of a turn, if its announce step has asked it to. */
-export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Report {
+export function reportOf({ turn }: RunWithTurn, { world }: RunsHere): Reported {
   return readRuns(world.paths, (db) => reportedWords(turn.runId, turn.number, db));
 }
 
 /** The report, or else the last message and what there is to say of the turn, as a terminal may show it; may be empty. */
-export function resultText({ turn }: RunWithTurn, report: Report): string {
+export function resultText({ turn }: RunWithTurn, report: Reported): string {
   if (report !== undefined) {
     const notes = report.notes === NO_NOTES ? '' : `\n\nNotes:\n${report.notes}`;
     return `${shownText(`${report.result}${notes}`)}\n`;
@@ -187,4 +202,60 @@ export function turnJson(one: RunWithTurn, nowMs: number, here: RunsHere) {
   const name = { runId: run.id, number: run.number, turn: turn.number, status: turn.state };
   const said = { result, error, stop, notes, report: reportOf(one, here) ?? null };
   return { ...name, ...said, ...timesOf(turn), runtimeMs: runtimeMs(turn, nowMs), usage };
+}
+
+const REPLY_WITHIN_SECONDS = 30;
+const MESSAGE_BYTES_MAX = 1024 * 1024;
+
+/** `subagents send`: one more message to a sub-agent, and its reply within so many seconds; 0: does not wait for it. */
+export const send: SubagentsCommand = {
+  name: 'send',
+  does: 'send a message',
+  description: 'send a message into the session of a run',
+  calls: [`3 'and now the second one'`, '3 --timeout 0 - < message.md'],
+  define: (command) =>
+    command
+      .argument('[words...]', 'the run, then the message; "-" reads it from standard input')
+      .option('--timeout <S>', 'how many seconds to wait for the reply (30); 0: not at all', readSeconds),
+  act: sendMessage,
+};
+
+async function sendMessage(
+  here: RunsHere,
+  { timeout = REPLY_WITHIN_SECONDS }: JsonFlag & { readonly timeout?: number },
+  words: readonly string[],
+): Promise<void> {
+  const [target, ...rest] = words;
+  const isStdin = rest.length === 1 && rest[0] === '-';
+  const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');
+  if (target === undefined || message.trim() === '') return complainUsage('send <id|#> <message>', here);
+  if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
+    return complain('Send failed: the message is longer than 1 MiB', EXIT.failed, here);
+  const listing = findRun(target, here);
+  if (listing === undefined) return;
+  const answer = sendToRun(listing.run.id, message, here.requester, here.world);
+  if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
+  if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);
+  const turns = [{ runId: answer.runId, turn: answer.turn }];
+  const tellOf = ({ runs: [run] }: WaitAnswer) => tellReply(run ?? listing, here);
+  await waitAndTell(turns, { timeoutMs: timeout * 1000, tell: tellOf }, here);
+}
+
+function tellReply(run: RunWithTurn, here: RunsHere): void {
+  const { context, isJson } = here;
+  const { state } = run.turn;
+  const name = `(run ${shortId(run.run.id)})`;
+  const said = isTerminal(state) ? resultText(run, reportOf(run, here)) : '';
+  context.setExitCode(outcomeCode([run]));
+  if (isJson) printJson(turnJson(run, context.now().getTime(), here), context);
+  else if (!isTerminal(state))
+    context.stdout(`⏳ Subagent still ${state === 'queued' ? 'queued' : 'running'} ${name}.\n`);
+  else if (state === 'success' && said === '') tellSent(run, here);
+  else context.stdout(said);
+  if (!isJson && isTerminal(state) && state !== 'success')
+    context.stderr(`⚠️ Subagent error: ${visibleLine(endReason(run.turn) ?? state)} ${name}.\n`);
+}
+
+function tellSent({ run }: RunWithTurn, { context }: RunsHere): void {
+  context.stdout(`✅ Sent to ${nameOf(run)} (run ${shortId(run.id)}).\n`);
 }

@@ -5,15 +5,22 @@ import { activeTurn } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { discardWorktree, lossOf } from '../../runs/workspace/worktree.ts';
 import { isMerged, mergeChanges, readChanges, type TreeRun } from '../../runs/workspace/worktree-changes.ts';
-import { EXIT_FAILED, PROGRAM } from '../context.ts';
+import { EXIT, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../output.ts';
 import { visibleLine } from './run-words.ts';
-import { callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { aboutRun, answer, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 
 /** `subagents diff`: what the run has changed, as a patch; through a pipe just as git gives it. */
-export async function diff(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
+export const diff = aboutRun({
+  name: 'diff',
+  description: 'show what a run has changed in its worktree',
+  calls: ['3', '3 > changes.patch'],
+  act: showChanges,
+});
+
+async function showChanges(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'diff', here);
   if (run === undefined) return;
   const { context, world } = here;
@@ -27,7 +34,14 @@ export async function diff(here: RunsHere, _flags: JsonFlag, listing: RunListing
 }
 
 /** `subagents merge`: brings them into the working tree from which the run's was made; all of them or nothing. */
-export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
+export const merge = aboutRun({
+  name: 'merge',
+  description: 'bring what a run has changed in its worktree into yours, not committed',
+  calls: ['3'],
+  act: bringIn,
+});
+
+async function bringIn(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'merge', here);
   if (run === undefined || isAtWork('merge the changes of', run, here)) return;
   const { path, repository } = run.worktree;
@@ -44,14 +58,22 @@ export async function merge(here: RunsHere, _flags: JsonFlag, listing: RunListin
     known: `Nothing to merge: what #${run.number} has changed is in ${repository} already.`,
   };
   const { id: runId, number } = run;
-  if (here.isJson) printJson({ runId, number, status: merged.kind, repository, files }, here.context);
-  else here.context.stdout(`${visibleLine(said[merged.kind])}\n${discard}\n`);
+  const text = `${visibleLine(said[merged.kind])}\n${discard}\n`;
+  answer({ runId, number, status: merged.kind, repository, files }, text, here);
 }
 
 type DiscardFlags = JsonFlag & { readonly yes?: true };
 
 /** `subagents discard`: removes the working tree and its branch; asks when something is nowhere else. */
-export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
+export const discard = aboutRun({
+  name: 'discard',
+  description: "remove a run's worktree and its branch",
+  calls: ['3', '3 --yes'],
+  define: (command) => command.option('--yes', 'also what is nowhere else'),
+  act: remove,
+});
+
+async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'discard', here);
   if (run === undefined || isAtWork('discard the worktree of', run, here)) return;
   const { context, world, isJson } = here;
@@ -65,15 +87,14 @@ export async function discard(here: RunsHere, { yes }: DiscardFlags, listing: Ru
   try {
     await discardWorktree(run.worktree, world);
   } catch (error) {
-    return complain(reasonOf(error), EXIT_FAILED, here);
+    return complain(reasonOf(error), EXIT.failed, here);
   }
   const { id: runId, number, worktree } = run;
   const said = visibleLine(`Discarded the worktree of #${number}: ${path}, branch ${branch}.`);
-  if (isJson) printJson({ runId, number, status: 'discarded', worktree }, context);
-  else context.stdout(`${said}\n`);
+  answer({ runId, number, status: 'discarded', worktree }, `${said}\n`, here);
 }
 
-/** Undefined after saying that it has no working tree of its own. */
+/** Returns undefined after reporting that it has no working tree of its own. */
 function runWithTree({ run }: RunListing, verb: string, here: RunsHere): (Run & TreeRun) | undefined {
   if (run.worktree !== null) return { ...run, worktree: run.worktree };
   const reason = `it works in "${run.cwd}", in no worktree of its own: "spawn --worktree always" gives one`;
@@ -81,7 +102,7 @@ function runWithTree({ run }: RunListing, verb: string, here: RunsHere): (Run & 
   return undefined;
 }
 
-/** While a run works, what it has changed is not whole. Says so. */
+/** Whether the run still works, and its changes are incomplete; reports it then. */
 function isAtWork(what: string, run: Run, here: RunsHere): boolean {
   const active = activeTurn(run, here.world.paths);
   if (active === undefined) return false;
@@ -91,5 +112,5 @@ function isAtWork(what: string, run: Run, here: RunsHere): boolean {
 }
 
 function complainOf(what: string, run: Run, reason: string, here: RunsHere): void {
-  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT_FAILED, here);
+  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT.failed, here);
 }

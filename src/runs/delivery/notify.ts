@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanText, cutText, oneLine } from '../../core/text.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
 import { runCommand } from '../../system/run-command.ts';
 import { notifyTerminal } from '../../system/terminal.ts';
 import { logRunFailure } from '../failure-log.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sqlite } from '../../database/sqlite.ts';
 import type { HookRun, Waiter } from '../../hooks/invocation.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
 import type { ProcessIdentity } from '../../system/process-identity.ts';
 import { becomeLongLived, identityNow, isGone, isSameProcess } from '../../system/process-identity.ts';
 import { lookAfterRuns } from '../reconcile.ts';

@@ -1,7 +1,7 @@
 import type { ClientName } from '../../core/client-name.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import type { AgentSettings, RunSettings } from '../../settings/run-settings.ts';
-import { agentId as idType } from '../../settings/setting-types.ts';
+import { agentId as idType } from '../../settings/run-settings.ts';
 
 /** Which agents may be spawned (R25), and which of them there are. */
 

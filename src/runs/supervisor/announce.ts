@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { redactSecrets } from '../../core/redact.ts';
-import { loadConfig } from '../../settings/load-hook-settings.ts';
+import { loadConfig } from '../../settings/hook-settings.ts';
 import type { NewAnnouncement } from '../model/announcement.ts';
 import {
   announcedWords,

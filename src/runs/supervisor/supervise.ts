@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftClient } from '../../clients/client-process.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { sqliteErrorCode } from '../../database/sqlite.ts';
-import { loadRunSettings } from '../../settings/load-run-settings.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
 import { becomeLongLived, identityNow } from '../../system/process-identity.ts';
 import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';

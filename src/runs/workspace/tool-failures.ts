@@ -12,7 +12,7 @@ import { type HookEvent, parseHookEvent } from '../../hooks/event.ts';
 import { record } from '../../hooks/store/record.ts';
 import { spool } from '../../hooks/store/spool.ts';
 import type { Config } from '../../settings/hook-settings.ts';
-import { isEnabled, loadConfig } from '../../settings/load-hook-settings.ts';
+import { isEnabled, loadConfig } from '../../settings/hook-settings.ts';
 import { orLogged } from '../failure-log.ts';
 import { type Run, runDirectory } from '../model/run.ts';
 import { projectOfDirectory } from './first-prompt.ts';

@@ -51,7 +51,7 @@ describe('subagents inbox', () => {
     ]);
   });
 
-  test('gives the same as JSON', async () => {
+  test('prints the same as JSON', async () => {
     using shelf = shelfWithNews();
     const { announcements } = await shelf.json<{ announcements: object[] }>(['inbox']);
     expect(announcements).toHaveLength(2);

@@ -105,7 +105,7 @@ describe('subagents info', () => {
     expect(stdout).toContain('\nOutcome: stopped by a person (subagents stop)\n');
   });
 
-  test('gives the status beside the fields of the seed as JSON', async () => {
+  test('prints the status beside the fields of the seed as JSON', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start({ id: ID, label: 'fix tests' }), {}, {});
     shelf.write((db) => changeRun(ID, { sessionId: 's-1' }, db));

@@ -196,7 +196,7 @@ describe('subagents list', () => {
     expect(await lines(shelf, ['list', '--limit', '1'])).toHaveLength(4);
   });
 
-  test('gives the same as JSON', async () => {
+  test('prints the same as JSON', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start({ id: id('cccc3333'), label: 'docs' });
     shelf.queue({ id: id('dddd4444'), task: 'next\u009b' });

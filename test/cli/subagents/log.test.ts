@@ -101,7 +101,7 @@ describe('subagents log', () => {
     expect((await shelf.call(['log', 'waits'])).stdout).toBe('📜 Subagent log: waits\n(no messages)\n');
   });
 
-  test('gives the entries as JSON', async () => {
+  test('prints the entries as JSON', async () => {
     const { shelf, turn } = shelfWithLog();
     using _ = shelf;
     shelf.end(turn);

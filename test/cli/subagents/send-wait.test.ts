@@ -28,10 +28,10 @@ function answer(
   ending: Partial<Ending>,
   announcement: Partial<NewAnnouncement> | null = null,
 ): void {
-  const lane = { maxConcurrent: 100 };
+  const limits = { maxConcurrent: 100 };
   const owner = identityOf(process.pid) ?? null;
   const turn = shelf.write((db) => {
-    const claimed = claimTurns(lane, NOW_MS, db).find((one) => one.runId === runId);
+    const claimed = claimTurns(limits, NOW_MS, db).find((one) => one.runId === runId);
     return claimed && changeTurn(claimed, { state: 'running', owner, startedAtMs: NOW_MS }, db);
   });
   if (turn === undefined) throw new Error(`Run "${runId}" has no turn that waits`);
@@ -94,7 +94,7 @@ describe('subagents send', () => {
     });
   }
 
-  test('gives the reply as JSON', async () => {
+  test('prints the reply as JSON', async () => {
     const { shelf, turn } = shelfWithSession();
     using _ = shelf;
     const sending = shelf.json<object>(['send', '1', 'go on']);
@@ -272,7 +272,7 @@ describe('subagents wait', () => {
     expect([progress[0], progress.at(-1)]).toEqual(['waiting 1s: 2 running', '']);
   });
 
-  test('gives up when the time is over, and says that it goes on', async () => {
+  test('stops when the time is over, and says that it goes on', async () => {
     using shelf = newShelf();
     shelf.start();
     const { code, stdout, stderr } = await shelf.call(['wait', '1', '--timeout', '0']);
@@ -283,7 +283,7 @@ describe('subagents wait', () => {
     expect(stdout).toStartWith('1) running · ');
   });
 
-  test('gives the same as JSON', async () => {
+  test('prints the same as JSON', async () => {
     using shelf = newShelf();
     const { runId } = shelf.end(shelf.start());
     expect(await shelf.json<object>(['wait', '1'])).toMatchObject({

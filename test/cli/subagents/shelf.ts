@@ -31,7 +31,7 @@ const LIMITS = {
   dedupesFailed: false,
   budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
 };
-const LANE = { maxConcurrent: 100_000 };
+const QUEUE_LIMITS = { maxConcurrent: 100_000 };
 
 /** `stdin`: what is piped in. */
 export type Changes = Partial<CliContext> & { readonly stdin?: string };
@@ -43,12 +43,12 @@ export type Shelf = Disposable & {
   /** Of whoever asks in that directory. */
   readonly key: string;
   readonly call: (words: readonly string[], changes?: Changes) => Promise<Answer>;
-  /** What `--json` gives, of a call that succeeds. */
+  /** What `--json` prints, of a call that succeeds. */
   readonly json: <T>(words: readonly string[], changes?: Changes) => Promise<T>;
   readonly write: <T>(work: (db: Sqlite) => T) => T;
   /** Begun 15 minutes ago, ten minutes after it was asked for; waits when nothing else is said. */
   readonly queue: (fields?: Partial<NewRun>) => Turn;
-  /** Looked after by this process, so that nobody else takes it over. */
+  /** Supervised by this process, so that nobody else takes it over. */
   readonly start: (fields?: Partial<NewRun>) => Turn;
   readonly end: (
     turn: Turn,
@@ -135,7 +135,7 @@ function queueRun(key: string, fields: Partial<NewRun> = {}, db: Sqlite): Turn {
 
 function startTurn(turn: Turn, db: Sqlite): Turn {
   const startedAtMs = NOW_MS - 15 * MINUTE_MS;
-  const claimed = claimTurns(LANE, startedAtMs, db).find(({ runId }) => runId === turn.runId);
+  const claimed = claimTurns(QUEUE_LIMITS, startedAtMs, db).find(({ runId }) => runId === turn.runId);
   const owner = identityOf(process.pid) ?? null;
   const changes = { state: 'running', owner, startedAtMs, launchedAtMs: startedAtMs } as const;
   const started = claimed && changeTurn(claimed, changes, db);

@@ -78,7 +78,7 @@ describe('subagents spawn', () => {
     expect(stderr).toStartWith('⚙️ Usage: ');
   });
 
-  test('gives the same run to the same call a moment later', async () => {
+  test('prints the same run to the same call a moment later', async () => {
     using shelf = shelfWithClients();
     const first = await shelf.json<Accepted>(['spawn', 'task']);
     const second = await shelf.json<Accepted>(['spawn', 'task']);

@@ -46,7 +46,7 @@ async function shelfWithTree(state: 'ended' | 'running' = 'ended'): Promise<Tree
 const SCREEN = { screen: () => ({ columns: 80, rows: 24 }), colour: true };
 
 describe('subagents diff', () => {
-  test('gives the patch as it is through a pipe, and in colours, with nothing hidden, on a terminal', async () => {
+  test('prints the patch as it is through a pipe, and in colours, with nothing hidden, on a terminal', async () => {
     const { shelf, env, tree } = await shelfWithTree();
     using _ = shelf;
     const piped = await shelf.call(['diff', '1'], { env });

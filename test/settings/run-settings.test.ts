@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Json } from '../../src/core/guards.ts';
-import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/settings/hook-setting-fields.ts';
+import { CONFIG_FIELDS, parseConfig, readPath, writePath } from '../../src/settings/all-settings.ts';
 import { RUN_SETTINGS, readRunSettings } from '../../src/settings/run-settings.ts';
 
 const DEFAULTS = readRunSettings({});
@@ -20,7 +20,7 @@ function only(key: string, value: unknown): Json {
   return document;
 }
 
-test('readRunSettings() gives the defaults when nothing is set', () => {
+test('readRunSettings() returns the defaults when nothing is set', () => {
   expect(read({})).toEqual({
     settings: {
       maxConcurrent: 8,
@@ -217,7 +217,7 @@ test('readRunSettings() pollutes nothing when keys are those of a prototype', ()
   expect(({} as Json).models).toBeUndefined();
 });
 
-test('readRunSettings() gives the same of what parseConfig() gives when it is any JSON', () => {
+test('readRunSettings() returns the same of what parseConfig() gives when it is any JSON', () => {
   const section = (key: string) => fc.jsonValue().map((value) => only(key, value));
   const documents = fc.oneof(fc.jsonValue(), ...RUN_FIELDS.map(({ key }) => section(key)));
   fc.assert(
@@ -233,7 +233,7 @@ test('readRunSettings() gives the same of what parseConfig() gives when it is an
   );
 });
 
-test('readRunSettings() gives lists of its own when the defaults are used', () => {
+test('readRunSettings() returns lists of its own when the defaults are used', () => {
   (readRunSettings({}).contextFiles as string[]).push('x');
   expect(readRunSettings({})).toEqual(DEFAULTS);
 });

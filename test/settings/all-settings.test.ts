@@ -7,10 +7,10 @@ import {
   parseConfig,
   readPath,
   writePath,
-} from '../../src/settings/hook-setting-fields.ts';
+} from '../../src/settings/all-settings.ts';
 import { readConfig } from '../../src/settings/hook-settings.ts';
-import { oneOf, readSection, setting } from '../../src/settings/setting.ts';
-import { orNull } from '../../src/settings/setting-types.ts';
+import { orNull } from '../../src/settings/run-settings.ts';
+import { oneOf, readSection, row } from '../../src/settings/setting.ts';
 
 const DEFAULT_CONFIG = readConfig({});
 const DEFAULTS = parseConfig({}).config;
@@ -22,7 +22,7 @@ function only(key: string, value: unknown): Json {
   return document;
 }
 
-test('parseConfig() gives the defaults when the document is empty', () => {
+test('parseConfig() returns the defaults when the document is empty', () => {
   expect(parseConfig({})).toEqual({ config: expect.objectContaining(DEFAULT_CONFIG), problems: [] });
   expect(DEFAULT_CONFIG).toEqual({
     enabled: true,
@@ -42,7 +42,7 @@ test('parseConfig() gives the defaults when the document is empty', () => {
 });
 
 for (const document of [null, undefined, [], 'text', 5, true]) {
-  test(`parseConfig() gives the defaults and one problem when the document is ${JSON.stringify(document)}`, () => {
+  test(`parseConfig() returns the defaults and one problem when the document is ${JSON.stringify(document)}`, () => {
     const { config, problems } = parseConfig(document);
     expect(config).toEqual(DEFAULTS);
     expect(problems.map((problem) => problem.key)).toEqual(['']);
@@ -58,7 +58,7 @@ for (const field of CONFIG_FIELDS) {
 }
 
 test('readSection() takes null where it may be, whatever the default', () => {
-  const section = { limit: setting(orNull(oneOf('low', 'high')), 'low', 'a row of its own') };
+  const section = { limit: row(orNull(oneOf('low', 'high')), 'low', 'a row of its own') };
   expect(readSection(section, { limit: null })).toEqual({ limit: null });
   expect(readSection(section, { limit: 'none' })).toEqual({ limit: 'low' });
   expect(section.limit.expected).toBe('null, or "low" or "high"');
@@ -163,7 +163,7 @@ test('parseConfig() ignores what a document only inherits', () => {
   expect(parseConfig(Object.create({ enabled: false })).config).toEqual(DEFAULTS);
 });
 
-test('parseConfig() gives a valid configuration when the document is any JSON', () => {
+test('parseConfig() returns a valid configuration when the document is any JSON', () => {
   const values = fc.record(
     Object.fromEntries(Object.keys(DEFAULT_CONFIG).map((key) => [key, fc.jsonValue()])),
     {
@@ -196,7 +196,7 @@ test('parseConfig() reports settings of background runs as it does those of hook
   ]);
 });
 
-test('parseConfig() gives a value for every setting, and what is set where it is good', () => {
+test('parseConfig() returns a value for every setting, and what is set where it is good', () => {
   const { config: settings } = parseConfig({
     language: 'en',
     announce: { mode: 'raw' },
@@ -209,13 +209,13 @@ test('parseConfig() gives a value for every setting, and what is set where it is
   }
 });
 
-test('parseConfig() gives lists of its own when the defaults are used', () => {
+test('parseConfig() returns lists of its own when the defaults are used', () => {
   const { config } = parseConfig({});
   (config.subagentContext.agents as string[]).push('x');
   expect(parseConfig({}).config.subagentContext.agents).toEqual([]);
 });
 
-test('readPath() gives undefined when there is nothing of its own at the key', () => {
+test('readPath() returns undefined when there is nothing of its own at the key', () => {
   expect(readPath({ a: { b: 1 } }, 'a.b')).toBe(1);
   expect(readPath({ a: { b: 1 } }, 'a.c')).toBeUndefined();
   expect(readPath({ a: 1 }, 'a.b')).toBeUndefined();

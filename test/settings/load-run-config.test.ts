@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type Client, type TurnRequest, turnCommand } from '../../src/clients/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { combinePolicies } from '../../src/runs/model/tool-policy.ts';
-import { loadRunConfig, type RunConfig } from '../../src/settings/load-run-settings.ts';
+import { loadRunConfig, type RunConfig } from '../../src/settings/all-settings.ts';
 import { NO_ROUTE } from '../clients/route-of.ts';
 import { CLIENTS } from '../support/clients.ts';
 import { temporaryHome } from '../support/home.ts';

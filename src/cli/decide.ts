@@ -1,0 +1,334 @@
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import { redactSecrets } from '../core/redact.ts';
+import { cutText, oneLine } from '../core/text.ts';
+import type { Db } from '../database/connection.ts';
+import { takeBackLesson } from '../lessons/store/model-lessons.ts';
+import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
+import { locate } from '../setup/manifest.ts';
+import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
+import { carryOutDecision, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
+import type { Suggestion } from '../suggestions/suggestion.ts';
+import { describeDeclaration } from '../suggestions/suggestion.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT,
+  fail,
+  isAgreed,
+  newCommand,
+  objectionToAgent,
+  PROGRAM,
+  projectHere,
+  withState,
+} from './context.ts';
+import { colouredDiff, printJson, shownLine, shownText, visible } from './output.ts';
+import { pickSuggestion } from './suggestions.ts';
+
+/** The decisions on a suggestion: `apply`, `dismiss` and `undo`. */
+
+type Flags = { readonly yes?: true; readonly json?: true };
+
+const APPLY_EXAMPLES = `
+A rule goes into .claude/CLAUDE.md of its project, between two marks of ours; a skill becomes
+.claude/commands/<name>.md; a hook is registered in Claude Code's settings and answered by this program: it tells a text or
+denies a call, and contains no code. A lesson goes into no file: agents are told it when its error happens. A diff is shown
+first. No file of yours is overwritten, and "undo" takes exactly this back.
+
+Examples:
+  $ self-generation apply 1                       the first that "self-generation suggestions" lists
+  $ self-generation apply s1a2b --global          for all projects
+  $ self-generation apply 2 --yes                 do not ask
+
+A person decides: where an agent of Claude Code, Codex, Gemini or OpenCode seems to run this, it is refused, also with --yes.
+
+Exit codes: 0 applied or there already, 1 refused or failed, 2 wrong usage, 3 not found or ambiguous.`;
+
+type ApplyFlags = Flags & { readonly global?: true };
+
+/** `apply`: puts a suggestion where it takes effect. */
+export function applyCommand(context: CliContext): Command {
+  return newCommand('apply', context)
+    .description('apply a suggestion; shows a diff and asks first')
+    .argument('<ID|N>', 'the beginning of its id, or its number in "suggestions"')
+    .option('--global', 'for all projects')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the outcome as JSON; needs --yes to change anything')
+    .addHelpText('after', APPLY_EXAMPLES)
+    .action((word: string, flags: ApplyFlags) =>
+      decideOn(word, 'apply', flags, context, (report, state) =>
+        report.suggestion.type === 'lesson' ? applyLesson(report, state) : applyFiles(report, flags, state),
+      ),
+    );
+}
+
+async function applyFiles(
+  report: DecisionReport,
+  flags: ApplyFlags,
+  { paths, config }: CliState,
+): Promise<void> {
+  const { suggestion, context } = report;
+  const { type, details, text, projectPath } = suggestion;
+  const place = locate(context.env, context.platform);
+  if (place.kind === 'failed') return report.refuse(`${place.reason}. ${place.advice}`);
+  const project = projectHere(paths, context);
+  const plan = planApply(suggestion, {
+    scope: flags.global ? 'global' : 'own',
+    project,
+    place,
+    platform: context.platform,
+    language: config.language,
+    now: context.now,
+    earlier: listEarlier(paths),
+  });
+  report.sayHeading();
+  if (type === 'hook' && details.hook !== undefined) {
+    const isEverywhere = flags.global || projectPath === '';
+    const where = isEverywhere ? 'In every project' : `In the project ${shownLine(suggestion.project)}`;
+    report.say(`${where}. ${visible(describeDeclaration(details.hook))}\n\n`);
+  }
+  if (plan.kind === 'refused' && details.hook === undefined) report.say(`${visible(text)}\n\n`);
+  report.showChange(plan.kind === 'ready' ? plan : { change: NO_CHANGE, notes: [] });
+  if (plan.kind === 'refused') return report.refuse(plan.reason);
+  if (report.isKeptFromAgent()) return;
+  if (plan.kind === 'present') {
+    const { path, line } = plan;
+    report.say(`The same rule stands already in line ${line} of ${path}. Nothing was changed.\n`);
+    return report.end('present', { path, line });
+  }
+  const { applied, change } = plan;
+  if (change.files.length > 0 && !(await report.isAgreed('Apply this?', 'apply this'))) return;
+  const own = applied.scope === 'project' && projectPath !== '' ? suggestion : undefined;
+  const event = {
+    scope: applied.scope,
+    project: own?.project ?? project.name,
+    projectPath: own?.projectPath ?? project.path,
+  };
+  carryOutDecision(
+    { suggestion, verdict: { kind: 'applied', applied }, change, event },
+    paths,
+    context.now(),
+  );
+  const effects = {
+    skill: `the command is in ${applied.path}.`,
+    claude_md: `the rule is in ${applied.path}.`,
+    declaration: `the hook is registered in ${applied.path} for new sessions.`,
+    hook: `the hook is registered in ${applied.path} for new sessions.`,
+  };
+  report.sayApplied(effects[applied.kind]);
+  report.end('applied', { scope: applied.scope, path: applied.path });
+}
+
+/** From then on agents are told it when its error happens, and sub-agents of its project when they start. */
+async function applyLesson(report: DecisionReport, { paths }: CliState): Promise<void> {
+  const { suggestion, context } = report;
+  const { text, details, project, projectPath } = suggestion;
+  const plan = planLesson(suggestion);
+  report.sayHeading();
+  const error = shownLine(details.lesson?.said ?? '');
+  report.say(`Agents in ${shownLine(project)} are told this, for "${error}":\n${visible(text)}\n\n`);
+  report.details = { advice: text, error: details.lesson?.errorKey ?? null };
+  if (plan.kind === 'refused') return report.refuse(plan.reason);
+  if (report.isKeptFromAgent() || !(await report.isAgreed('Apply this?', 'apply this'))) return;
+  const verdict = { kind: 'applied', applied: plan.applied } as const;
+  const event = { scope: 'project', project, projectPath } as const;
+  carryOutDecision(
+    { suggestion, verdict, change: NO_CHANGE, event, store: plan.store },
+    paths,
+    context.now(),
+  );
+  report.sayApplied('agents are told from now on.');
+  report.end('applied');
+}
+
+type DismissFlags = Flags & { readonly why?: string };
+
+const WHY_LENGTH_MAX = 300;
+
+const DISMISS_EXAMPLES = `
+Examples:
+  $ self-generation dismiss 2
+  $ self-generation dismiss s1a2b --why "we use pnpm here"
+
+The next analysis is told what was dismissed and why. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 not
+found or ambiguous.`;
+
+/** `dismiss`: the user does not want a suggestion. */
+export function dismissCommand(context: CliContext): Command {
+  return newCommand('dismiss', context)
+    .description('refuse a suggestion, so that it is not proposed again')
+    .argument('<ID|N>', 'the beginning of its id, or its number in "suggestions"')
+    .option('--why <TEXT>', 'the reason, for the next analysis')
+    .option('--json', 'print the outcome as JSON')
+    .addHelpText('after', DISMISS_EXAMPLES)
+    .action((word: string, flags: DismissFlags) =>
+      decideOn(word, 'dismiss', flags, context, (report, { paths }) => dismiss(report, flags, paths)),
+    );
+}
+
+function dismiss(report: DecisionReport, flags: DismissFlags, paths: CliState['paths']): void {
+  const { suggestion, context } = report;
+  const { id, summary } = suggestion;
+  // Redacted whole, and cut then: half a secret is not recognised as one.
+  const why = cutText(oneLine(redactSecrets(flags.why ?? '')), WHY_LENGTH_MAX) || null;
+  carryOutDecision(
+    { suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE },
+    paths,
+    context.now(),
+  );
+  report.say(`Dismissed: ${shownLine(summary)}. "${PROGRAM} undo ${id}" makes it wait again.\n`);
+  report.end('dismissed', { why });
+}
+
+const UNDO_EXAMPLES = `
+Examples:
+  $ self-generation undo s1a2b          take back what "apply" did, after showing it
+  $ self-generation undo s1a2b --yes    do not ask
+
+What you have edited since is left alone. A dismissed suggestion waits for a decision again.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 not found or ambiguous.`;
+
+/** `undo`: takes a decision back, with everything that followed from it. */
+export function undoCommand(context: CliContext): Command {
+  return newCommand('undo', context)
+    .description('take back what apply or dismiss did')
+    .argument('<ID>', 'the beginning of its id; see "suggestions --all"')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the outcome as JSON; needs --yes to change a file')
+    .addHelpText('after', UNDO_EXAMPLES)
+    .action((word: string, flags: Flags) => decideOn(word, 'undo', flags, context, undo));
+}
+
+async function undo(report: DecisionReport, { paths }: CliState): Promise<void> {
+  const { suggestion, context } = report;
+  const lesson = suggestion.status === 'applied' ? readAppliedLesson(suggestion.applied) : undefined;
+  const plan = lesson === undefined ? planUndoOf(suggestion, paths, context) : LESSON_UNDONE;
+  if (plan.kind === 'refused') return report.refuse(plan.reason);
+  if (report.isKeptFromAgent()) return;
+  report.showChange(plan);
+  const changesFiles = diffOf(plan.change) !== '';
+  if (changesFiles && !(await report.isAgreed('Take this back?', 'take this back'))) return;
+  const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
+  const verdict = { kind: 'undone' } as const;
+  carryOutDecision(
+    { suggestion, verdict, change: plan.change, ...(store ? { store } : {}) },
+    paths,
+    context.now(),
+  );
+  const { green } = pc.createColors(context.colour);
+  report.say(`${green('Undone')}: "${shownLine(suggestion.summary)}" waits for a decision again.\n`);
+  report.end('undone');
+}
+
+const LESSON_UNDONE = {
+  kind: 'ready',
+  change: NO_CHANGE,
+  notes: ['Agents are not told it any more'],
+} as const;
+
+function planUndoOf(suggestion: Suggestion, paths: CliState['paths'], context: CliContext): UndoPlan {
+  const { env, platform, now } = context;
+  const place = locate(env, platform);
+  if (place.kind === 'failed') return { kind: 'refused', reason: `${place.reason}. ${place.advice}` };
+  return planUndo(suggestion, { place, platform, now, others: listApplied(paths, suggestion.id) });
+}
+
+type Verb = 'apply' | 'dismiss' | 'undo';
+
+/** Finds the suggestion that is meant, refuses what has been decided already, and lets `act` do the rest. */
+function decideOn(
+  word: string,
+  verb: Verb,
+  flags: Flags,
+  context: CliContext,
+  act: (report: DecisionReport, state: CliState) => void | Promise<void>,
+): Promise<void> {
+  return withState(context, verb === 'undo' ? verb : `${verb} a suggestion`, (state) => {
+    const suggestion = pickSuggestion(word, state.paths, context);
+    if (suggestion === undefined) return undefined;
+    const report = new DecisionReport(verb, suggestion, flags, context);
+    const decided = decidedAlready(verb, suggestion);
+    return decided === undefined ? act(report, state) : report.refuse(decided);
+  });
+}
+
+function decidedAlready(verb: Verb, { id, status, why }: Suggestion): string | undefined {
+  const undo = `"${PROGRAM} undo ${id}"`;
+  const reason = why === null ? '' : ` (${shownLine(why)})`;
+  const reasons: Partial<Record<`${Verb} ${string}`, string>> = {
+    'apply applied': `it is applied already; take it back with ${undo}`,
+    'apply dismissed': `it was dismissed${reason}; ${undo} makes it wait again`,
+    'dismiss applied': `it is applied; run ${undo} first`,
+    'dismiss dismissed': 'it is dismissed already',
+  };
+  return reasons[`${verb} ${status}`];
+}
+
+/** Says what becomes of a suggestion: to a person as it happens, or to a program as one JSON document at the end. */
+class DecisionReport {
+  /** What the JSON document says beside the outcome. */
+  details: object = {};
+
+  readonly verb: Verb;
+  readonly suggestion: Suggestion;
+  readonly flags: Flags;
+  readonly context: CliContext;
+
+  constructor(verb: Verb, suggestion: Suggestion, flags: Flags, context: CliContext) {
+    this.verb = verb;
+    this.suggestion = suggestion;
+    this.flags = flags;
+    this.context = context;
+  }
+
+  /** To a person. */
+  say(text: string): void {
+    if (!this.flags.json) this.context.stdout(text);
+  }
+
+  /** To a program. */
+  end(kind: string, more: object = {}): void {
+    const { id, type } = this.suggestion;
+    if (this.flags.json) printJson({ kind, id, type, ...more, ...this.details }, this.context);
+  }
+
+  sayHeading(): void {
+    const { bold, dim } = pc.createColors(this.context.colour);
+    const { type, summary, evidence, id } = this.suggestion;
+    this.say(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
+    this.say(evidence === '' ? '\n' : `${dim(shownLine(evidence))}\n\n`);
+  }
+
+  sayApplied(effect: string): void {
+    const { green } = pc.createColors(this.context.colour);
+    this.say(`${green('Applied')}: ${effect} "${PROGRAM} undo ${this.suggestion.id}" takes it back.\n`);
+  }
+
+  /** What is about to be done to files, before anything is asked. */
+  showChange({ change, notes }: Pick<Extract<UndoPlan, { kind: 'ready' }>, 'change' | 'notes'>): void {
+    const diff = diffOf(change);
+    this.details = { diff, notes };
+    this.say(colouredDiff(diff, this.context));
+    for (const note of notes) this.say(`${note}.\n`);
+  }
+
+  refuse(reason: string): void {
+    this.end('refused', { reason });
+    if (this.flags.json) this.context.setExitCode(EXIT.failed);
+    else fail(this.context, EXIT.failed, `${this.verb} ${this.suggestion.id}: ${shownText(reason)}`);
+  }
+
+  /** Whether it is refused, because an agent seems to decide. */
+  isKeptFromAgent(): boolean {
+    const objection = objectionToAgent(`${this.verb} ${this.suggestion.id}`, this.context);
+    if (objection !== undefined) this.refuse(objection);
+    return objection !== undefined;
+  }
+
+  /** Whether the user wants it; says so when not. */
+  async isAgreed(question: string, todo: string): Promise<boolean> {
+    const agreed = await isAgreed(question, todo, this.flags, this.context);
+    if (!agreed) this.end('not-confirmed');
+    return agreed;
+  }
+}
