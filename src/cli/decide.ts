@@ -7,7 +7,7 @@ import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/manifest.ts';
 import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
-import { carryOutDecision, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
+import { carryOut, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
 import { describeDeclaration } from '../suggestions/suggestion.ts';
 import {
@@ -104,11 +104,7 @@ async function applyFiles(
     project: own?.project ?? project.name,
     projectPath: own?.projectPath ?? project.path,
   };
-  carryOutDecision(
-    { suggestion, verdict: { kind: 'applied', applied }, change, event },
-    paths,
-    context.now(),
-  );
+  carryOut({ suggestion, verdict: { kind: 'applied', applied }, change, event }, paths, context.now());
   const effects = {
     skill: `the command is in ${applied.path}.`,
     claude_md: `the rule is in ${applied.path}.`,
@@ -132,11 +128,7 @@ async function applyLesson(report: DecisionReport, { paths }: CliState): Promise
   if (report.isKeptFromAgent() || !(await report.isAgreed('Apply this?', 'apply this'))) return;
   const verdict = { kind: 'applied', applied: plan.applied } as const;
   const event = { scope: 'project', project, projectPath } as const;
-  carryOutDecision(
-    { suggestion, verdict, change: NO_CHANGE, event, store: plan.store },
-    paths,
-    context.now(),
-  );
+  carryOut({ suggestion, verdict, change: NO_CHANGE, event, store: plan.store }, paths, context.now());
   report.sayApplied('agents are told from now on.');
   report.end('applied');
 }
@@ -171,11 +163,7 @@ function dismiss(report: DecisionReport, flags: DismissFlags, paths: CliState['p
   const { id, summary } = suggestion;
   // Redacted whole, and cut then: half a secret is not recognised as one.
   const why = cutText(oneLine(redactSecrets(flags.why ?? '')), WHY_LENGTH_MAX) || null;
-  carryOutDecision(
-    { suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE },
-    paths,
-    context.now(),
-  );
+  carryOut({ suggestion, verdict: { kind: 'dismissed', why }, change: NO_CHANGE }, paths, context.now());
   report.say(`Dismissed: ${shownLine(summary)}. "${PROGRAM} undo ${id}" makes it wait again.\n`);
   report.end('dismissed', { why });
 }
@@ -210,11 +198,7 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
   if (changesFiles && !(await report.isAgreed('Take this back?', 'take this back'))) return;
   const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
   const verdict = { kind: 'undone' } as const;
-  carryOutDecision(
-    { suggestion, verdict, change: plan.change, ...(store ? { store } : {}) },
-    paths,
-    context.now(),
-  );
+  carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
   const { green } = pc.createColors(context.colour);
   report.say(`${green('Undone')}: "${shownLine(suggestion.summary)}" waits for a decision again.\n`);
   report.end('undone');

@@ -86,7 +86,7 @@ type DecisionRequest = {
  * Changes the files and records the verdict, both or neither. What apply is about to make is recorded first.
  * @throws Error when either fails; then the files are as before.
  */
-export function carryOutDecision(
+export function carryOut(
   { suggestion, verdict, change, event, store }: DecisionRequest,
   paths: StatePaths,
   now: Date,

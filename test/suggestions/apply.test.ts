@@ -23,7 +23,7 @@ import {
   type UndoPlan,
   type UndoRequest,
 } from '../../src/suggestions/apply.ts';
-import { carryOutDecision, listApplied, listEarlier } from '../../src/suggestions/decide.ts';
+import { carryOut, listApplied, listEarlier } from '../../src/suggestions/decide.ts';
 import type { Suggestion } from '../../src/suggestions/suggestion.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
@@ -79,7 +79,7 @@ function apply(home: Bench, suggestion: Suggestion, changes: Partial<ApplyReques
   if (ready.kind !== 'ready') throw new Error(`Cannot apply: ${JSON.stringify(ready)}`);
   const verdict = { kind: 'applied', applied: ready.applied } as const;
   const event = { scope: ready.applied.scope, project: 'app', projectPath: home.app };
-  carryOutDecision({ suggestion, verdict, change: ready.change, event }, home.paths, NOW);
+  carryOut({ suggestion, verdict, change: ready.change, event }, home.paths, NOW);
 }
 
 function undoRequestIn(home: Bench, id: string): UndoRequest {
@@ -99,11 +99,7 @@ function undo(home: Bench, suggestion: Suggestion): void {
   const ready = undoPlan(home, suggestion);
   if (ready.kind !== 'ready') throw new Error(`Cannot undo: ${ready.reason}`);
   const current = storedSuggestion(home, suggestion.id);
-  carryOutDecision(
-    { suggestion: current, verdict: { kind: 'undone' }, change: ready.change },
-    home.paths,
-    NOW,
-  );
+  carryOut({ suggestion: current, verdict: { kind: 'undone' }, change: ready.change }, home.paths, NOW);
 }
 
 const own = (home: Bench) => ({ project: 'app', projectPath: home.app });
@@ -646,7 +642,7 @@ describe('undo', () => {
     const suggestion = seedSuggestion(home, RULE, own(home));
     expect(reasonOf(undoPlan(home, suggestion))).toContain('waits for your decision');
     const verdict = { kind: 'dismissed', why: 'no' } as const;
-    carryOutDecision({ suggestion, verdict, change: { files: [], removes: [] } }, home.paths, NOW);
+    carryOut({ suggestion, verdict, change: { files: [], removes: [] } }, home.paths, NOW);
     undo(home, suggestion);
     expect(storedSuggestion(home, suggestion.id)).toMatchObject({ status: 'shown', why: null });
   });
@@ -661,7 +657,7 @@ describe('undo', () => {
   });
 });
 
-describe('carryOutDecision()', () => {
+describe('carryOut()', () => {
   const failing = "CREATE TRIGGER no BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'disk full'); END";
 
   test('changes no file when the verdict cannot be recorded', async () => {
@@ -687,7 +683,7 @@ describe('carryOutDecision()', () => {
     if (ready.kind !== 'ready') throw new Error(ready.kind);
     home.put('app/.claude/CLAUDE.md', 'written meanwhile');
     const verdict = { kind: 'applied', applied: ready.applied } as const;
-    expect(() => carryOutDecision({ suggestion, verdict, change: ready.change }, home.paths, NOW)).toThrow(
+    expect(() => carryOut({ suggestion, verdict, change: ready.change }, home.paths, NOW)).toThrow(
       'meanwhile',
     );
     expect(storedSuggestion(home, suggestion.id).status).toBe('new');

@@ -1,7 +1,7 @@
 import { readDatabase } from '../../src/hooks/store/use-database.ts';
 import { locate } from '../../src/setup/manifest.ts';
 import { planApply } from '../../src/suggestions/apply.ts';
-import { carryOutDecision, listEarlier } from '../../src/suggestions/decide.ts';
+import { carryOut, listEarlier } from '../../src/suggestions/decide.ts';
 import { findSuggestions } from '../../src/suggestions/store.ts';
 
 /** A process that is killed when it has changed the files and not yet recorded it.   bun cut-off.main.ts ID */
@@ -28,8 +28,4 @@ const change = {
     return [];
   },
 };
-carryOutDecision(
-  { suggestion, verdict: { kind: 'applied', applied: plan.applied }, change },
-  paths,
-  new Date(),
-);
+carryOut({ suggestion, verdict: { kind: 'applied', applied: plan.applied }, change }, paths, new Date());
