@@ -55,7 +55,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   analysis: [
     'analysis',
     'suggestions',
-    'setup',
     'clients',
     'runs/model',
     'hooks',
@@ -72,7 +71,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   setup: [
     'setup',
     'analysis',
-    'suggestions',
     'transcripts',
     'clients',
     'runs',

@@ -6,9 +6,9 @@ import { cleanText, oneLine } from '../core/text.ts';
 import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';
 import { namedByManifests } from '../lessons/manifests.ts';
 import { parseShell } from '../lessons/shell.ts';
-import { readDeclaration } from '../suggestions/declared-hook.ts';
 import {
   type Proposal,
+  readDeclaration,
   readProposal,
   SKILL_NAME,
   SUGGESTION_TEXT_LENGTH_MAX,
@@ -236,8 +236,8 @@ const SUGGESTION = z.discriminatedUnion('type', [
     ...COMMON,
     hook: z.unknown().transform((value, context) => {
       const read = readDeclaration(value);
-      if (read.kind === 'read') return read.declaration;
-      context.addIssue({ code: 'custom', message: read.reason });
+      if (typeof read !== 'string') return read;
+      context.addIssue({ code: 'custom', message: read });
       return z.NEVER;
     }),
   }),

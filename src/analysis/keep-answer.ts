@@ -2,6 +2,7 @@ import { isRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
+import { counted } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
@@ -17,7 +18,6 @@ import {
   withdrawLesson,
 } from '../lessons/store/model-lessons.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import { counted } from '../setup/check.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/store.ts';
 import type { Proposal, Suggestion } from '../suggestions/suggestion.ts';
 import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';

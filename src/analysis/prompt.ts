@@ -2,7 +2,7 @@ import { ANALYSIS_MARK } from '../clients/one-shot.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Language } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';
-import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/declared-hook.ts';
+import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/suggestion.ts';
 import { ADVICE_LENGTH_MAX, LESSONS_MAX } from './answer.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { AnalysisData, AnalysisScope } from './data.ts';

@@ -1,4 +1,4 @@
-/** Cutting and cleaning text without breaking it. */
+/** Texts: cut and cleaned without breaking them, compared, counted. */
 
 /** ANSI escape sequences: CSI (also as one C1 byte), OSC up to its terminator, and two-byte escapes. */
 const ANSI = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]/g;
@@ -110,4 +110,9 @@ export function fingerprint(text: string): string {
   low = Math.imul(low ^ (low >>> 15) ^ high, 0x2c1b3c6d);
   high = Math.imul(high ^ (high >>> 13) ^ low, 0x297a2d39);
   return ((high >>> 11) * 0x1_0000_0000 + ((low ^ (low >>> 16)) >>> 0)).toString(36);
+}
+
+/** `1 event`, `2 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

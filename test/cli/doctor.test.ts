@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import type { Check } from '../../src/setup/check.ts';
+import type { Check } from '../../src/setup/doctor.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { runHookProcess } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pc from 'picocolors';
+import { counted } from '../../core/text.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import {
   acknowledgeDelivery,
@@ -10,7 +11,6 @@ import {
 import { type Announcement, announceBody } from '../../runs/model/announcement.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
-import { counted } from '../../setup/check.ts';
 import { EXIT } from '../context.ts';
 import { shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';

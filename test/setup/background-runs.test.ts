@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { changeTurn } from '../../src/runs/store/turns.ts';
-import { checkRuns } from '../../src/setup/check-runs.ts';
+import { checkRuns } from '../../src/setup/background-runs.ts';
 import { currentBoot, identityOf } from '../../src/system/process-identity.ts';
 import { accepted, ended, type Home, inHome, NOW_MS, started } from '../runs/store/made-up.ts';
 
-const NAME = 'background runs';
-const look = ({ paths }: Home, afterMs = 1000) => [checkRuns(paths, new Date(NOW_MS + afterMs))].flat();
+const look = ({ paths }: Home, afterMs = 1000) =>
+  [checkRuns({ paths, now: new Date(NOW_MS + afterMs) })].flat();
 const HOUR_MS = 3_600_000;
 
 describe('checkRuns()', () => {
@@ -16,7 +16,7 @@ describe('checkRuns()', () => {
       home.db.close();
       for (const suffix of ['', '-wal', '-shm']) rmSync(home.paths.runsDatabase + suffix, { force: true });
       writeFileSync(home.paths.config, '{ broken');
-      expect(look(home)).toMatchObject([{ name: NAME, status: 'ok' }]);
+      expect(look(home)).toMatchObject([{ status: 'ok' }]);
     }));
 
   test('counts runs, what is not delivered yet, and working trees that were kept', () =>
@@ -27,7 +27,7 @@ describe('checkRuns()', () => {
       mkdirSync(tree, { recursive: true });
       writeFileSync(join(tree, 'work'), '');
       const detail = `2 runs, 1 at work or waiting, 1 announcement not delivered yet, 1 working tree kept: ${tree}, integrity ok`;
-      expect(look(home)).toEqual([{ name: NAME, status: 'ok', detail }]);
+      expect(look(home)).toEqual([{ status: 'ok', detail }]);
     }));
 
   test('warns of announcements that nobody has asked for in a day', () =>
@@ -36,7 +36,6 @@ describe('checkRuns()', () => {
       expect(look(home, 23 * HOUR_MS)).toMatchObject([{ status: 'ok' }]);
       const [check] = look(home, 25 * HOUR_MS);
       expect(check).toMatchObject({
-        name: NAME,
         status: 'warning',
         detail: '1 announcement of sub-agents not delivered, the oldest since 2026-05-01T10:00:01.000Z',
       });

@@ -111,7 +111,7 @@ function findOne(id: string | undefined) {
 }
 
 describe('listSuggestions()', () => {
-  test('gives those of the project and those of none, the most important first', () => {
+  test('returns those of the project and those of none, the most important first', () => {
     save(FIRST, proposal('low', { priority: 1 }), proposal('high', { priority: 9 }));
     saveProposals([proposal('elsewhere')], { ...IN_SHOP, projectPath: '/home/dev/other', ts: FIRST }, db);
     saveProposals(
@@ -134,7 +134,7 @@ describe('listSuggestions()', () => {
     expect(listSuggestions({}, db)).toHaveLength(6);
   });
 
-  test('gives only the wanted statuses', () => {
+  test('returns only the wanted statuses', () => {
     const [shown, fresh] = save(FIRST, proposal('a'), proposal('b'));
     markShown([String(shown)], db);
     expect(listSuggestions({ project: FOR_SHOP, statuses: ['new'] }, db).map(({ id }) => id)).toEqual([

@@ -8,7 +8,7 @@ import {
   items,
   jsonOf,
   keyOf,
-  place,
+  positionIn,
   properties,
   propertyValue,
   removeNode,
@@ -93,7 +93,7 @@ describe('removeNode()', () => {
 });
 
 describe('reading', () => {
-  test('gives properties, items, keys and values, and nothing of what is neither', () => {
+  test('returns properties, items, keys and values, and nothing of what is neither', () => {
     const found = document('{"a": [1, {"b": null}], "a": 2}');
     expect(properties(found.root).map(keyOf)).toEqual(['a', 'a']);
     expect(jsonOf(propertyValue(found.root, 'a'))).toBe(2); // A reader takes the last.
@@ -108,8 +108,8 @@ describe('reading', () => {
     expect([at(found, 0, 0), at(found, 1, 0), found.root].map(isAlone)).toEqual([true, false, false]);
   });
 
-  test('place() counts lines of every kind, and from 1', () => {
-    expect(place('ab', 0)).toBe('line 1, column 1');
-    expect(place('a\nb\r\nc\rd', 8)).toBe('line 4, column 2');
+  test('positionIn() counts lines of every kind, and from 1', () => {
+    expect(positionIn('ab', 0)).toBe('line 1, column 1');
+    expect(positionIn('a\nb\r\nc\rd', 8)).toBe('line 4, column 2');
   });
 });
